@@ -68,7 +68,7 @@ func workloads(server *httptest.Server) []workload {
 			if err != nil {
 				return nil, nil, err
 			}
-			// The type of the floor's error does not matter.
+			// The type of the floor's error doesn't matter.
 			return p.missing(client), func(ctx context.Context) error {
 				if floor.vm(ctx) == nil {
 					return errors.New("the floor found it")

@@ -11,7 +11,7 @@ func newFloor(base string, transport http.RoundTripper) floor.Client {
 	return floor.Client{Base: base, Token: token, HTTP: &http.Client{Transport: transport}}
 }
 
-// errComplete says that a list does not have all its items.
+// errComplete says that a list doesn't have all its items.
 var errComplete = errors.New("the list is not complete")
 
 // counted checks the number of items of a list.

@@ -121,7 +121,7 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// keep uses the result of a call, so that it is not optimized away.
+// keep uses the result of a call, so that it isn't optimized away.
 func keep[T any](value *T, err error) error {
 	if err == nil && value == nil {
 		return fmt.Errorf("neither a %T nor an error", value)

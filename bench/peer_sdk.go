@@ -87,7 +87,7 @@ func floorCalls(f floor.Client) *calls {
 	}
 }
 
-// floorList reads a list until a page is not full.
+// floorList reads a list until a page isn't full.
 func floorList(ctx context.Context, f floor.Client, size int) error {
 	n, after := 0, ""
 	for {

@@ -11,8 +11,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/floor"
 )
 
-// calls are the calls of a client. A call is nil if the client does not have
-// it.
+// calls are the calls of a client. A call is nil if the client doesn't have it.
 type calls struct {
 	vm       call // gets a VM
 	database call // gets a database
@@ -48,7 +47,7 @@ var peers = []peer{
 	{"hcloud-go", &hetzner, openHcloud, openHcloudFloor, isNotFoundHcloud},
 }
 
-// selectPeers removes those whose names do not match.
+// selectPeers removes those whose names don't match.
 func selectPeers(pattern string) error {
 	selected, err := regexp.Compile(pattern)
 	peers = slices.DeleteFunc(peers, func(p peer) bool { return err == nil && !selected.MatchString(p.name) })
@@ -63,7 +62,7 @@ func isFloorError[E any](err error) bool {
 	return ok
 }
 
-// missing makes a get of a VM that does not exist.
+// missing makes a get of a VM that doesn't exist.
 func (p *peer) missing(get call) call {
 	return func(ctx context.Context) error {
 		if err := get(ctx); !p.notFound(err) {

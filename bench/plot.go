@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// look is the mark of a contestant: its colour and its shape.
+// look is the mark of a contestant: its color and its shape.
 type look struct{ color, shape string }
 
 // looks of the contestants, by name.

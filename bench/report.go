@@ -36,7 +36,7 @@ type target struct {
 // contest compares all contestants at one workload.
 type contest struct {
 	what    string
-	entries map[string]entry // by contestant; missing if the contestant does not have the call
+	entries map[string]entry // by contestant; missing if the contestant doesn't have the call
 }
 
 // entry is the time of a contestant as a multiple of its floor, with other

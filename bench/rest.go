@@ -48,7 +48,7 @@ func measurePageSize(ctx context.Context, r *report, _ int) error {
 // measurePrefetch compares a list with and without prefetch, for a consumer
 // that takes 5 ms for a page.
 func measurePrefetch(ctx context.Context, r *report, rounds int) error {
-	const length = 3 * listLength // so that the first page, which cannot be prefetched, has little weight
+	const length = 3 * listLength // so that the first page, which can't be prefetched, has little weight
 	transport := newList(&our, length, latency)
 	consume := func(pages int) (call, error) {
 		client, err := openSDKClient(inProcess, transport, cloudapi.WithPrefetch(pages))
@@ -176,7 +176,7 @@ func heapObjects() int64 {
 }
 
 // measureHooks compares a client with hooks that do nothing with one without
-// hooks. Checking for hooks that are not set costs less.
+// hooks. Checking for hooks that aren't set costs less.
 func measureHooks(ctx context.Context, r *report, rounds int) error {
 	transport := vmReply(&our)
 	get := func(opts ...cloudapi.Option) (call, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// provisionAsking creates the VMs, and asks every 5 seconds for each that does
-// not run.
+// provisionAsking creates the VMs, and asks every 5 seconds for each that
+// doesn't run.
 func provisionAsking(ctx context.Context, w *world) error {
 	client := w.sdk()
 	for _, name := range names() {

@@ -9,7 +9,7 @@ import (
 // canvas is the body of an SVG picture.
 type canvas struct{ strings.Builder }
 
-// style is the fill and outline colour of a shape.
+// style is the fill and outline color of a shape.
 type style struct{ fill, stroke string }
 
 func (c *canvas) box(x, y, w, h, radius float64, s style) {

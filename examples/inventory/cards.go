@@ -174,7 +174,7 @@ func tiles(vms []*cloudapi.VM) []card {
 	return all
 }
 
-// tileCard draws a VM: a name with the colour of its state, and two lines of
+// tileCard draws a VM: a name with the color of its state, and two lines of
 // details.
 func tileCard(label, state string, lines [2]string, hint string) card {
 	return card{tileW, tileH, func(c *canvas, x, y, _ float64) {

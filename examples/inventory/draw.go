@@ -50,7 +50,8 @@ var (
 	onBalance         = font{12, true, white}
 )
 
-// dark has the colours where the viewer's are dark. Those that it lacks suit both.
+// dark has the colors where the viewer's are dark. Those that it lacks suit
+// both.
 var dark = map[string]string{
 	page.fill:       "#0d1117",
 	panel.fill:      "#161b22",
@@ -76,7 +77,7 @@ var dark = map[string]string{
 	onGuarded.color: "#7fd99a",
 }
 
-// stateColor is green for working states, grey for resting ones, amber for
+// stateColor is green for working states, gray for resting ones, amber for
 // transitions and red for problems.
 func stateColor(state string) string {
 	switch state {
@@ -157,7 +158,7 @@ func withoutManaged(inv *inventory) *inventory {
 	return &drawn
 }
 
-// legend explains the colours in the picture, from right to left.
+// legend explains the colors in the picture, from right to left.
 func legend(c *canvas, x, y float64, inv *inventory) {
 	var states []string
 	note := func(state string) {

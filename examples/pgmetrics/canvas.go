@@ -95,7 +95,7 @@ const (
 	behind = 0
 )
 
-// text draws a text that is vertically centred at the point, and returns its
+// text draws a text that is vertically centered at the point, and returns its
 // left end.
 func (c canvas) text(face font.Face, col color.Color, at point, align float64, text string) (begin float64) {
 	width := float64(font.MeasureString(face, text)) / 64

@@ -12,7 +12,7 @@ import (
 	"github.com/guptarohit/asciigraph"
 )
 
-// Series differ by colour in a terminal, and by character elsewhere.
+// Series differ by color in a terminal, and by character elsewhere.
 var (
 	terminalColors = []asciigraph.AnsiColor{asciigraph.DodgerBlue, asciigraph.Orange, asciigraph.MediumSeaGreen, asciigraph.Orchid, asciigraph.Gold}
 	characters     = []asciigraph.CharSet{asciigraph.DefaultCharSet, asciigraph.CreateCharSet("*"), asciigraph.CreateCharSet("+"), asciigraph.CreateCharSet("o"), asciigraph.CreateCharSet("x")}

@@ -141,8 +141,7 @@ func (s *stream) resets(code uint32) {
 	s.frame(frameRSTStream, 0, s.id, binary.BigEndian.AppendUint32(nil, code))
 }
 
-// goAway says that streams after the last one weren't and will not be
-// processed.
+// goAway says that streams after the last one weren't and won't be processed.
 func (s *stream) goAway(last, code uint32) {
 	payload := binary.BigEndian.AppendUint32(nil, last)
 	s.frame(frameGoAway, 0, 0, binary.BigEndian.AppendUint32(payload, code))

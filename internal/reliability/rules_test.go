@@ -27,8 +27,8 @@ type outcome struct {
 	conns      int    // that are left open
 }
 
-// Memory that one attempt may take: twice as much as is read of a body, and
-// what net/http allocates for headers.
+// Memory that one attempt may take: twice the limit for a body, and what
+// net/http allocates for headers.
 const (
 	headLimit        = 1 << 20 // of the transport
 	errorLimit       = 1 << 20 // of what is read of an error

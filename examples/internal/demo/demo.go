@@ -118,7 +118,7 @@ func Connect(ctx context.Context, stderr io.Writer, application string, s Server
 	return client, server.Close, nil
 }
 
-// IsTerminal reports whether the output is a terminal, which can show colours
+// IsTerminal reports whether the output is a terminal, which can show colors
 // and moving lines.
 func IsTerminal(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"

@@ -27,14 +27,15 @@ const (
 	metricsPath = "/project/" + stub.Project + "/location/eu-central-h1/postgres/orders-db/metrics"
 )
 
-// workloads are what is measured.
+// workloads are the calls that are measured.
 var workloads = []struct {
 	name  string
 	reply floor.Fixed
 	floor func(context.Context, floor.Client) error
 	sdk   func(context.Context, *cloudapi.Client) error
 
-	// most is how many allocations the SDK may have for each one of the floor.
+	// most is the maximum number of allocations of the SDK for each allocation
+	// of the floor.
 	most float64
 }{
 	{
@@ -113,7 +114,7 @@ var workloads = []struct {
 			_, err := c.Postgres.Metrics(ctx, "eu-central-h1", "orders-db", nil)
 			return err
 		},
-		most: 0.05, // it has none for a sample
+		most: 0.05, // it makes none for a sample
 	},
 }
 
@@ -151,8 +152,8 @@ var benchRequest = &cloudapi.VMCreateRequest{
 	BootImage: "ubuntu-noble", Size: "standard-2", StorageSize: 40, EnableIP4: new(true), UnixUser: "ubi",
 }
 
-// vmsPage is a page of a list of VMs in their short form, with 1,000 items, or
-// none behind the last page.
+// vmsPage is a page of a list of VMs in their short form. It has 1,000 items,
+// or none after the last page.
 func vmsPage(page, pages int) string {
 	const size = 1000
 	return floor.VMs(page*size, max(0, min(page+1, pages)-page)*size, pages*size)

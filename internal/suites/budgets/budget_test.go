@@ -37,7 +37,7 @@ func TestAllocationBudgets(t *testing.T) {
 	}
 }
 
-// Hooks that are set and do nothing cost little.
+// Hooks that do nothing cost little.
 func TestHooksBudget(t *testing.T) {
 	without, _ := clients(t, workloads[0].reply)
 	with, err := without.With(cloudapi.WithLogger(slog.New(slog.DiscardHandler)), cloudapi.WithLimiter(unlimited{}),
@@ -57,7 +57,7 @@ type unlimited struct{}
 
 func (unlimited) Wait(context.Context) error { return nil }
 
-// A client without calls starts nothing.
+// A client that makes no calls starts no goroutine.
 func TestNewClientIsIdle(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 10 {
@@ -118,7 +118,8 @@ func TestUnwantedReplies(t *testing.T) {
 	}
 }
 
-// A changed copy of a client is how one call gets another policy, so it is cheap.
+// A single call gets another policy through a changed copy of the client, so a
+// copy must be cheap.
 func TestNewClientBudget(t *testing.T) {
 	const budget = 50
 	if got := allocations(t, func() error { clients(t, floor.Fixed{}); return nil }); got > budget {
@@ -126,7 +127,7 @@ func TestNewClientBudget(t *testing.T) {
 	}
 }
 
-// A reply of 7 MB takes memory for its samples, and hardly anything else.
+// A response of 7 MB takes memory for its samples, and hardly any more.
 func TestMetricsBudget(t *testing.T) {
 	const budget = 8_000 // of 200,000 samples
 	client, _ := clients(t, floor.Fixed{Status: http.StatusOK, Body: floor.Metrics(20)})
@@ -173,8 +174,8 @@ func (n pages) client(t *testing.T, opts ...cloudapi.Option) *cloudapi.Client {
 	return client
 }
 
-// A list takes no more memory when it is longer. All of its records together
-// would take several times the limit.
+// A longer list takes no more memory. All of its records together would take
+// several times the limit.
 func TestListMemory(t *testing.T) {
 	const n = 40
 	for prefetch, limit := range []int64{2 << 20, 4 << 20} {
@@ -195,7 +196,7 @@ func TestListMemory(t *testing.T) {
 	}
 }
 
-// A record that the program keeps does not keep others.
+// A record that the program keeps doesn't keep other records in memory.
 func TestKeptRecordDoesNotPinItsPage(t *testing.T) {
 	client := pages(1).client(t)
 	var kept *cloudapi.VM
@@ -223,7 +224,7 @@ func TestKeptRecordDoesNotPinItsPage(t *testing.T) {
 
 func liveHeap() int64 {
 	runtime.GC()
-	runtime.GC() // what pools held until the first
+	runtime.GC() // frees what the pools held until the first one
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

@@ -11,8 +11,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/floor"
 )
 
-// BenchmarkHostile decodes responses that take long. It reports by how much a
-// call outlives its context, which ends in the middle.
+// BenchmarkHostile decodes responses that take a long time. It reports by how
+// much a call outlives its context, which ends in the middle.
 func BenchmarkHostile(b *testing.B) {
 	const mib = 1 << 20
 	fill := func(prefix, unit, suffix string, size int) string {

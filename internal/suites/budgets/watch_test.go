@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector changes what things take.
+// The race detector changes how much memory is allocated.
 
 package budgets_test
 
@@ -24,8 +24,8 @@ const (
 	watchedRecords = watchedPages * 1000
 )
 
-// largeList answers with the pages of a list of 100,000 VMs, which are made
-// beforehand, so that what is measured is the client.
+// largeList responds with the pages of a list of 100,000 VMs. It creates them
+// beforehand, so that only the client is measured.
 type largeList []string
 
 func newLargeList() largeList {
@@ -80,7 +80,7 @@ func (l largeList) rounds(tb testing.TB, n int, between func(round int)) (events
 // TestWatchMemory: between rounds a watch needs little more memory than the
 // records, after any number of rounds.
 func TestWatchMemory(t *testing.T) {
-	const budget = 72 // bytes for each record, beside the record
+	const budget = 72 // bytes for each record, besides the record itself
 	list := newLargeList()
 	before := liveHeap()
 	records := make([]*cloudapi.VM, 0, watchedRecords)
@@ -113,13 +113,13 @@ func TestWatchMemory(t *testing.T) {
 			t.Errorf("after round %d it holds %d bytes for each record beside it, where the budget is %d", i+1, beside, budget)
 		}
 	}
-	if held[3] > held[0]+1<<20 { // a pooled buffer may come or go
+	if held[3] > held[0]+1<<20 { // there may be one pooled buffer more
 		t.Errorf("after 4 rounds it holds %d bytes, and after one %d", held[3], held[0])
 	}
 }
 
-// TestWatchRoundBudget: comparing takes no memory, so a round without a change
-// takes hardly more than walking the list.
+// TestWatchRoundBudget: comparing allocates nothing, so a round without a
+// change allocates hardly more than walking the list.
 func TestWatchRoundBudget(t *testing.T) {
 	list := largeList{vmsPage(0, 1), vmsPage(1, 1)}
 	client := list.client(t)
@@ -142,8 +142,8 @@ func TestWatchRoundBudget(t *testing.T) {
 	}
 }
 
-// BenchmarkWatch is a round over 100,000 records in which nothing changes,
-// beside walking the list.
+// BenchmarkWatch compares a round over 100,000 records in which nothing changes
+// with walking the list.
 func BenchmarkWatch(b *testing.B) {
 	list := newLargeList()
 	perRecord := func(b *testing.B) {
@@ -165,7 +165,7 @@ func BenchmarkWatch(b *testing.B) {
 		b.ReportAllocs()
 		list.rounds(b, b.N+1, func(round int) {
 			if round == 1 {
-				b.ResetTimer() // which adds all records
+				b.ResetTimer() // the first round adds all records
 			}
 		})
 		perRecord(b)

@@ -16,7 +16,7 @@ import (
 )
 
 // TestRetryBudget: 1,000 callers of a service that is down send far fewer than
-// 4,000 requests. When the service is up again single failures are retried.
+// 4,000 requests. Once the service is up again, isolated failures are retried.
 func TestRetryBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -74,14 +74,15 @@ func TestRetryBudget(t *testing.T) {
 }
 
 // TestRetryBudgetUnits: during an outage a client makes exactly as many retries
-// as its budget has. A call that succeeds at once gives back a fifth of one, and
-// one that succeeds with its retry gives back that. The budget never grows.
+// as its budget has. A call that succeeds without a retry gives back a fifth of
+// one, and a call that succeeds with a retry gives back one. The budget never
+// grows.
 func TestRetryBudgetUnits(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		budget int
-		with   []cloudapi.Option // for a copy of the client, which has the rest of its policy
+		with   []cloudapi.Option // for a copy of the client, which keeps the rest of the policy
 	}{
 		{"default", 100, nil},
 		{"own", 3, []cloudapi.Option{cloudapi.WithRetry(cloudapi.RetryPolicy{Budget: 3})}},
@@ -148,8 +149,9 @@ func TestRetryBudgetUnits(t *testing.T) {
 					t.Errorf("%d retries after many successes, want %d", got, tt.budget)
 				}
 
-				// A call succeeds while another one waits to retry: they give
-				// back more than was taken, but the budget is no larger for it.
+				// A call succeeds while another one waits to retry. Together
+				// they give back more than was taken, but the budget doesn't
+				// get larger.
 				successes(5 * tt.budget)
 				var slow sync.WaitGroup
 				failures.Store(1)
@@ -170,7 +172,7 @@ func TestRetryBudgetUnits(t *testing.T) {
 	}
 }
 
-// An error that is the API's answer gives back the retry, as a success does.
+// An error response of the API gives back the retry, as a success does.
 func TestRetryBudgetAmongRefusals(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -190,7 +192,7 @@ func TestRetryBudgetAmongRefusals(t *testing.T) {
 	})
 }
 
-// TestRetryBudgetIsTakenBySentRetries: calls that are cancelled while they wait
+// TestRetryBudgetIsTakenBySentRetries: calls that are canceled while they wait
 // to retry take nothing from the budget.
 func TestRetryBudgetIsTakenBySentRetries(t *testing.T) {
 	t.Parallel()

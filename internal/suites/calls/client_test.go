@@ -1,5 +1,5 @@
-// Package calls_test holds what a call does, from the request that a client
-// sends to the record or the error that it returns.
+// Package calls_test checks what a call does, from the request that a client
+// sends to the record or error that it returns.
 package calls_test
 
 import (
@@ -42,8 +42,8 @@ func TestNoProject(t *testing.T) {
 	}
 }
 
-// TestProjectsAreCheckedAlike: what WithProject refuses, the operations of a
-// client of InProject refuse for the same reason, and send nothing.
+// TestProjectsAreCheckedAlike: the operations of a client of InProject refuse
+// what WithProject refuses, for the same reason, and send nothing.
 func TestProjectsAreCheckedAlike(t *testing.T) {
 	t.Parallel()
 	client := sdktest.SendingNothing(t)
@@ -98,7 +98,7 @@ func TestWithAndInProjectChangeACopy(t *testing.T) {
 }
 
 // TestCopiesDoNotShareSlices detects a copy that appends to the original's
-// array, so that a second copy would overwrite it.
+// array, where a second copy would overwrite it.
 func TestCopiesDoNotShareSlices(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
@@ -129,7 +129,7 @@ func TestCopiesDoNotShareSlices(t *testing.T) {
 	}
 }
 
-// TestMiddlewaresAreShared: a middleware is made once, and all copies of the
+// TestMiddlewaresAreShared: a middleware is created once, and all copies of the
 // client share its state, even with another transport.
 func TestMiddlewaresAreShared(t *testing.T) {
 	t.Parallel()
@@ -166,8 +166,8 @@ func TestMiddlewaresAreShared(t *testing.T) {
 	}
 }
 
-// TestMiddlewareWithAContextOfItsOwn: a request works even if its context is
-// not derived from that of the call.
+// TestMiddlewareWithAContextOfItsOwn: a request works even if its context isn't
+// derived from the call's context.
 func TestMiddlewareWithAContextOfItsOwn(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
@@ -378,7 +378,7 @@ func TestDoDecodes(t *testing.T) {
 }
 
 // TestDoReturnsBytesOfItsOwn: the buffer of a response is reused, so Do must
-// copy it.
+// copy its bytes.
 func TestDoReturnsBytesOfItsOwn(t *testing.T) {
 	t.Parallel()
 	next := byte('a')
@@ -400,8 +400,8 @@ func TestDoReturnsBytesOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestDoRetriesByMethod: a POST whose response is lost may have been carried
-// out.
+// TestDoRetriesByMethod: the server may have executed a POST whose response is
+// lost.
 func TestDoRetriesByMethod(t *testing.T) {
 	t.Parallel()
 	for method, want := range map[string]int{"GET": 4, "PUT": 4, "DELETE": 4, "POST": 1, "post": 1} {

@@ -111,7 +111,8 @@ func failingAt(n int) cloudapi.Limiter {
 	})
 }
 
-// The last poll of a wait for a deletion gets a 404, which is not a warning.
+// The last poll of a wait for a deletion gets a 404, which isn't worth a
+// warning.
 func TestWaitDeletedLogsNoWarning(t *testing.T) {
 	t.Parallel()
 	got := logged(t, slog.LevelInfo, func(logger *slog.Logger) {

@@ -76,8 +76,8 @@ func TestIDsAndRecords(t *testing.T) {
 	}
 }
 
-// TestTimesThatAreNone: a time that is not in RFC 3339 does not make a record
-// fail.
+// TestTimesThatAreNone: decoding a record doesn't fail if a time isn't in RFC
+// 3339.
 func TestTimesThatAreNone(t *testing.T) {
 	t.Parallel()
 	latest := time.Date(2025, 10, 3, 17, 40, 0, 0, time.UTC)
@@ -152,8 +152,8 @@ func TestDeepForms(t *testing.T) {
 	}
 }
 
-// TestObjectsUnderUnknownKeys: values that the SDK does not decode take no
-// memory, so they may be anything.
+// TestObjectsUnderUnknownKeys: values that the SDK doesn't decode take no
+// memory, whatever they are.
 func TestObjectsUnderUnknownKeys(t *testing.T) {
 	t.Parallel()
 	for name, unknown := range map[string]string{
@@ -175,9 +175,9 @@ func TestObjectsUnderUnknownKeys(t *testing.T) {
 	}
 }
 
-// TestDoBoundsMemory: {} takes thirty times its size as a map.
+// TestDoBoundsMemory: decoded into a map, {} takes thirty times its size.
 func TestDoBoundsMemory(t *testing.T) {
-	// Not parallel: other tests would be counted too.
+	// Not parallel, since the memory of other tests would be counted as well.
 	for name, body := range map[string]string{
 		"empty objects": "[" + strings.Repeat("{},", 14<<20/3) + "{}]",
 		"small objects": "[" + strings.Repeat(`{"a":1},`, 14<<20/8) + "{}]",
@@ -218,7 +218,7 @@ func (b endingBody) Read(p []byte) (int, error) {
 func (endingBody) Close() error { return nil }
 
 // TestDecodingEndsWithTheContext: a large response never succeeds after the end
-// of its context, and is not decoded to its end.
+// of its context, and isn't decoded to its end.
 func TestDecodingEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 15

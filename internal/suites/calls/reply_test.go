@@ -29,7 +29,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// replying answers every request with a response of the content type.
+// replying responds to every request with a body of the content type.
 func replying(status int, contentType, body string) *stub.Recorder {
 	return &stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 		resp := stub.Respond(status, body)
@@ -245,8 +245,8 @@ func TestResponseLimit(t *testing.T) {
 	}
 }
 
-// TestResponseLimitIsThatOfTheContent: a small response may be large after
-// decompression.
+// TestResponseLimitIsThatOfTheContent: the limit applies to the decompressed
+// body, which may be large even if the response is small.
 func TestResponseLimitIsThatOfTheContent(t *testing.T) {
 	t.Parallel()
 	var bomb bytes.Buffer
@@ -356,7 +356,7 @@ func TestErrorBodies(t *testing.T) {
 	}
 }
 
-// TestErrorBodiesThatCannotBeRead: the status alone makes an error.
+// TestErrorBodiesThatCannotBeRead: the status alone determines the error.
 func TestErrorBodiesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("reset")
@@ -422,7 +422,7 @@ func TestAlreadyExists(t *testing.T) {
 	for _, tt := range []struct {
 		status      int
 		kind, text  string
-		want, asBad bool // is ErrAlreadyExists, is ErrInvalidRequest
+		want, asBad bool // whether it matches ErrAlreadyExists, and ErrInvalidRequest
 	}{
 		{400, "InvalidRequest", "project_id and location_id and name is already taken", true, true},
 		{400, "InvalidRequest", "project_id and display_name is already taken, project_id and ui_name is already taken", true, true},
@@ -517,7 +517,8 @@ func escapeAll(s string) string {
 	return b.String()
 }
 
-// shown returns all that fmt prints of an error and of those that it wraps.
+// shown returns everything that fmt prints for an error and the errors that it
+// wraps.
 func shown(err error) string {
 	text := fmt.Sprintf("%v %+v %#v %q\n", err, err, err, err)
 	switch e := err.(type) {
@@ -547,7 +548,7 @@ func TestSecretsInRepliesThatAreNone(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: " + stub.Token + "\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n0\r\nX " + stub.Token + "\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nContent-Encoding: " + stub.Token + "\r\nContent-Length: 2\r\n\r\n<" + stub.Token,
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + stub.Token + "\r\n", // which net/http does not quote
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + stub.Token + "\r\n", // which net/http doesn't quote
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := sdktest.StartPeer(t, func(p *sdktest.Peer, conn net.Conn) {
@@ -565,8 +566,8 @@ func TestSecretsInRepliesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestCausesThatShowSecrets: an error that shows a secret is still matched, but
-// only the causes that show none can be had.
+// TestCausesThatShowSecrets: an error that shows a secret still matches, but
+// errors.As finds only causes that show none.
 func TestCausesThatShowSecrets(t *testing.T) {
 	t.Parallel()
 	for name, leak := range map[string]error{
@@ -574,7 +575,7 @@ func TestCausesThatShowSecrets(t *testing.T) {
 		"type":       textproto.ProtocolError("malformed " + stub.Token),
 		"field":      &echo{stub.Token},
 		"incomplete": fmt.Errorf("malformed: %w", &echo{stub.Token}),
-		"list":       echoes{stub.Token}, // which cannot be compared
+		"list":       echoes{stub.Token}, // which can't be compared
 	} {
 		refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
@@ -660,7 +661,8 @@ func TestSecretsOfProxies(t *testing.T) {
 	}
 }
 
-// TestDetailsStayJSON: a secret may look like a number.
+// TestDetailsStayJSON: masked details are JSON even if a secret looks like a
+// number.
 func TestDetailsStayJSON(t *testing.T) {
 	t.Parallel()
 	network := replying(400, "application/json", `{"error":{"code":400,"type":"T","message":"m","details":{"pin":12345678}}}`)
@@ -671,7 +673,7 @@ func TestDetailsStayJSON(t *testing.T) {
 	}
 }
 
-// Text that is not UTF-8 would arrive changed: for example a password that
+// Text that isn't UTF-8 would arrive changed, for example as a password that
 // nobody knows.
 func TestTextThatIsNotUTF8IsNotSent(t *testing.T) {
 	t.Parallel()

@@ -243,7 +243,7 @@ func TestObserver(t *testing.T) {
 			t.Errorf("%v was reported as %v", err, reported)
 		}
 
-		// The context from an observer is the one that the call uses.
+		// The call uses the context that an observer returns.
 		stop := errors.New("stopped by an observer")
 		stopping := sdktest.Recorded(t, &network, cloudapi.WithObserver(func(ctx context.Context, _ cloudapi.Operation) (context.Context, func(error)) {
 			ctx, cancel := context.WithCancelCause(ctx)
@@ -277,7 +277,7 @@ func TestObserverOfAPanic(t *testing.T) {
 	_, _ = sdktest.Recorded(t, &network, cloudapi.WithObserver(observer, observer)).VMs.List(t.Context(), nil)
 }
 
-// TestMiddlewareWritesToAHeader: the headers of a request are its own.
+// TestMiddlewareWritesToAHeader: each request has its own headers.
 func TestMiddlewareWritesToAHeader(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
@@ -337,7 +337,7 @@ func TestHeadersShareNothing(t *testing.T) {
 }
 
 // TestResponseBesideAnError: if a middleware returns a response and an error,
-// the body is closed, so that its connection is not lost.
+// the body is closed, so that its connection can be reused.
 func TestResponseBesideAnError(t *testing.T) {
 	t.Parallel()
 	body := &measured{Reader: strings.NewReader(stub.VM)}
@@ -378,7 +378,7 @@ func TestTokenSource(t *testing.T) {
 	failure := errors.New("the vault is closed")
 	for _, tt := range []struct {
 		name   string
-		tokens []any // results of the source
+		tokens []any // what the source returns
 		sent   []string
 		is     error
 		text   string

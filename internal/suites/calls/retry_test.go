@@ -126,8 +126,8 @@ func TestRetryClasses(t *testing.T) {
 	}
 }
 
-// TestCreateBesideTheTransport: a transport that finds no connection and then
-// sends the request in another way has sent it, although no connection was
+// TestCreateBesideTheTransport: a request counts as sent if the transport finds
+// no connection and then sends it in another way, even though no connection was
 // seen.
 func TestCreateBesideTheTransport(t *testing.T) {
 	t.Parallel()
@@ -265,7 +265,8 @@ func TestNoRetryBeyondTheDeadline(t *testing.T) {
 	})
 }
 
-// A retry that is due before the deadline is made. One that is due at it is not.
+// A call is retried if the retry is due before the deadline, but not if it is
+// due exactly then.
 func TestRetryBeforeTheDeadline(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[time.Duration]int{30 * time.Second: 1, 30*time.Second + 1: 2} {
@@ -322,7 +323,8 @@ func TestCancelDuringAnAttempt(t *testing.T) {
 	})
 }
 
-// The error of a cancelled call that would have been retried says so once.
+// The error of a canceled call that would have been retried says only once that
+// it was canceled.
 func TestCancelIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -31,12 +31,12 @@ func (c *brokenConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// TestUnwrittenCreate: if nothing could be written on an idle connection, a
-// create goes to another one, since it was not sent.
+// TestUnwrittenCreate: if nothing of a create could be written to an idle
+// connection, it's sent on another one, since it hasn't been sent yet.
 func TestUnwrittenCreate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := sdktest.StartPeer(t, sdktest.ResetsAtOnce) // only for its counts: the connections are made here
+		p := sdktest.StartPeer(t, sdktest.ResetsAtOnce) // only for its counts: the connections are opened here
 		transport := p.Listener.Transport()
 		defer transport.CloseIdleConnections()
 		dials, keep := 0, make(chan struct{})

@@ -1,5 +1,6 @@
-// Package changes_test loses the responses to operations that change a resource
-// which exists, and finds out from the resource whether they were carried out.
+// Package changes_test loses the responses to operations that change an
+// existing resource, and finds out from the resource whether the server
+// executed them.
 package changes_test
 
 import (
@@ -18,7 +19,7 @@ import (
 
 const location = "eu-central-h1"
 
-// world has one resource of each kind, all of them at rest.
+// world has one resource of each kind. None of them is changing.
 type world struct {
 	client                     *cloudapi.Client
 	vm                         *cloudapi.VM
@@ -49,7 +50,7 @@ func newWorld(t *testing.T, srv *cloudapitest.Server) *world {
 	stub.Must(c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.35", WorkerSize: "standard-2", WorkerNodes: 2}))(t)
 	w.cluster = stub.Must(c.Kubernetes.WaitRunning(ctx, location, "apps"))(t)
 	w.pool = w.cluster.NodePools[0]
-	stub.Elapse(time.Hour) // until the cluster rests
+	stub.Elapse(time.Hour) // until the cluster has stopped changing
 	return w
 }
 
@@ -58,13 +59,14 @@ func (w *world) stopped(t *testing.T) {
 	stub.Must(w.client.VMs.WaitStopped(t.Context(), location, "web-1"))(t)
 }
 
-// upgraded upgrades the control plane, which node pools can follow then.
+// upgraded upgrades the control plane, so that node pools can be upgraded as
+// well.
 func (w *world) upgraded(t *testing.T) {
 	stub.Must(w.client.Kubernetes.Upgrade(t.Context(), location, "apps"))(t)
 	stub.Elapse(time.Hour)
 }
 
-// change is an operation, and how its effect is seen.
+// change is an operation, and a check for its effect.
 type change struct {
 	operation string
 	before    func(*world, *testing.T) // or nil
@@ -110,7 +112,8 @@ func getPool(w *world, ctx context.Context) (*cloudapi.KubernetesNodePool, error
 	return &cluster.NodePools[0], nil
 }
 
-// changes are the operations of docs/retries.md, with what shows their effect.
+// changes are the operations of docs/retries.md, each with a check for its
+// effect.
 func changes() []change {
 	return []change{
 		{"VMs.Stop", nil,
@@ -210,9 +213,9 @@ func changes() []change {
 	}
 }
 
-// TestLostChanges loses every response of an operation, or every request. The
-// resource tells which it was, and a change that did not take place succeeds
-// when it is tried again.
+// TestLostChanges loses every response to an operation, or every request. The
+// resource shows which of the two it was, and a change that wasn't executed
+// succeeds when it's tried again.
 func TestLostChanges(t *testing.T) {
 	t.Parallel()
 	for _, c := range changes() {
@@ -252,7 +255,8 @@ func TestLostChanges(t *testing.T) {
 }
 
 // TestRefusedRetries: the response to an idempotent change is lost, and the
-// retry refused because of it. The error says so.
+// server refuses the retry because it has executed the change. The error says
+// so.
 func TestRefusedRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -273,8 +277,8 @@ func TestRefusedRetries(t *testing.T) {
 			t.Errorf("it is confirmed as %v, %v", pool, err)
 		}
 
-		// What was not lost is refused without a doubt, also behind attempts that
-		// the server did not carry out, and reads change nothing.
+		// If no response was lost, a refusal leaves no doubt, even after
+		// attempts that the server didn't execute. Reads change nothing.
 		_, err = w.client.Kubernetes.ResizeNodePool(ctx, location, "apps", w.pool.ID, 4)
 		if errors.Is(err, cloudapi.ErrOutcomeUnknown) || !errors.Is(err, cloudapi.ErrInvalidRequest) {
 			t.Errorf("a resize that is refused ends with %v", err)
@@ -296,8 +300,8 @@ func TestRefusedRetries(t *testing.T) {
 	})
 }
 
-// TestConfirmChangeRefuses: what ConfirmChange cannot look with is named, and
-// keeps the failure.
+// TestConfirmChangeRefuses: the error of ConfirmChange names the argument that
+// it can't use, and wraps the failure.
 func TestConfirmChangeRefuses(t *testing.T) {
 	t.Parallel()
 	changed := func(*cloudapi.VM) bool { return true }

@@ -20,7 +20,7 @@ import (
 // has: at its method, or once at a service, about all its methods.
 type mark struct{ method, service string }
 
-// later marks the operations that are not in the contract.
+// later marks the operations that aren't in the contract.
 var later = mark{"Requires the August 2026 API.", "Its methods require the August 2026 API."}
 
 // unserved marks the operations that only the contract has.
@@ -34,9 +34,8 @@ func (m mark) on(method, service string) bool {
 	return strings.Contains(method, m.method) != strings.Contains(service, m.service)
 }
 
-// TestContract compares three things with each other, row by row: the tables of
-// operations, the Operation variables, and the operations that the bodies of
-// the services' methods name.
+// TestContract compares, row by row, the tables of operations, the Operation
+// variables, and the operations that the bodies of the services' methods name.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	for _, problem := range readSource(t, source.Texts(t)).compare(contract.Rows()) {
@@ -158,7 +157,7 @@ func readSource(t *testing.T, texts map[string]string) *packageSource {
 		}
 		files = append(files, file)
 	}
-	// Each step needs the results of the one before from all files.
+	// Each step needs the results of the preceding step from all files.
 	for _, read := range []func(ast.Decl) error{s.readConstants, s.readVariables, s.readService, s.readMethod} {
 		for _, file := range files {
 			for _, decl := range file.Decls {
@@ -171,7 +170,7 @@ func readSource(t *testing.T, texts map[string]string) *packageSource {
 	return s
 }
 
-// specs returns the names and values that a declaration gives.
+// specs returns the names and values of a declaration.
 func specs(decl ast.Decl, tok token.Token) map[string]ast.Expr {
 	values := map[string]ast.Expr{}
 	if d, ok := decl.(*ast.GenDecl); ok && d.Tok == tok {
@@ -286,7 +285,8 @@ func takesContext(f *ast.FuncDecl) bool {
 	return ok && identifier(first.X) == "context" && first.Sel.Name == "Context"
 }
 
-// identifier returns the name that an expression is, or points to, or "".
+// identifier returns the name in an expression that is a name or a pointer to
+// one, or "".
 func identifier(e ast.Expr) string {
 	if star, ok := e.(*ast.StarExpr); ok {
 		e = star.X

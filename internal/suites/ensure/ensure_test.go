@@ -1,4 +1,4 @@
-// Package ensure_test holds what Ensure promises, for each family.
+// Package ensure_test checks what Ensure promises, for each family.
 package ensure_test
 
 import (
@@ -26,9 +26,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// ensureCase is the Ensure of a family, independent of its types. Of its
-// requests, the family accepts the first, and each other one differs from it in
-// one field.
+// ensureCase is the Ensure of a family, independent of its types. Each variant
+// is a request that differs in one field from the first one, which the server
+// accepts.
 type ensureCase struct {
 	name   string
 	kind   cloudapi.Kind
@@ -36,7 +36,7 @@ type ensureCase struct {
 	count  func(ctx context.Context, c *cloudapi.Client) (int, error)
 	remove func(ctx context.Context, c *cloudapi.Client) error
 
-	fixed     []string // variants that no update can make
+	fixed     []string // variants that no update can reach
 	updatable []string
 }
 
@@ -310,7 +310,7 @@ func TestEnsureDryRun(t *testing.T) {
 		}
 		c.wantOne(t, client)
 		if c.remove == nil {
-			return // its record does not show that it is being deleted
+			return // its record doesn't show the deletion
 		}
 		if err := c.remove(t.Context(), client); err != nil {
 			t.Fatal(err)
@@ -323,8 +323,8 @@ func TestEnsureDryRun(t *testing.T) {
 }
 
 // TestEnsureDryRunRecord: the record of a resource that would be created has
-// only its location and name, and an update that would be made has not changed
-// the record.
+// only its location and name, and the record of a resource that would be
+// updated is unchanged.
 func TestEnsureDryRunRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -414,7 +414,7 @@ func TestEnsure(t *testing.T) {
 			}
 		}
 		if n, want := sdktest.Changes(srv)-before, 2*len(c.updatable); n < want || n > want {
-			if c.name != "PrivateSubnets" || n != 1 { // it attaches a firewall, and does not detach one
+			if c.name != "PrivateSubnets" || n != 1 { // it attaches firewalls, but doesn't detach them
 				t.Errorf("%d requests that change something, want %d", n, want)
 			}
 		}
@@ -452,7 +452,7 @@ func TestEnsureRaces(t *testing.T) {
 						srv.Fail(cloudapitest.Match{Method: "POST", Nth: 1 + n*(1+rand.IntN(2)) + i}, tt.faults[i]().Optional())
 					}
 				}
-				// Requests take time, so that many look before the resource
+				// Requests take time, so many Ensures look before the resource
 				// exists.
 				srv.Fail(cloudapitest.Match{}, cloudapitest.Delay(2*time.Millisecond).Repeating())
 				before, changesBefore := len(srv.Requests()), sdktest.Changes(srv)
@@ -529,8 +529,8 @@ func TestEnsureAfterALostReply(t *testing.T) {
 	}
 }
 
-// TestEnsureAfterALostCreate: the response to a create is lost, and the next one
-// is refused. The lost one may still have been carried out.
+// TestEnsureAfterALostCreate: the response to a create is lost, and the next
+// create is refused. The server may nevertheless have executed the first one.
 func TestEnsureAfterALostCreate(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{400, 403} {
@@ -604,8 +604,8 @@ func TestEnsureGivesUp(t *testing.T) {
 	})
 }
 
-// TestEnsureLosesAnUpdate loses the response to attaching a firewall. For the
-// contract this is not an update, so it is not retried.
+// TestEnsureLosesAnUpdate loses the response to attaching a firewall. The
+// operation isn't idempotent, so it isn't retried.
 func TestEnsureLosesAnUpdate(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -680,8 +680,8 @@ func TestEnsureCannotUpdate(t *testing.T) {
 	}
 }
 
-// TestEnsureCannotCompare: without the subnet nobody knows whether the VM
-// matches the request, so Ensure does not say so, even in a dry run.
+// TestEnsureCannotCompare: without the subnet, Ensure can't know whether the VM
+// matches the request, so it doesn't say that it does, even in a dry run.
 func TestEnsureCannotCompare(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -699,8 +699,9 @@ func TestEnsureCannotCompare(t *testing.T) {
 	})
 }
 
-// TestEnsureAfterAPredecessor: many Ensures wait until a VM is gone. One of them
-// creates the next VM, and all return it, although the name is never free again.
+// TestEnsureAfterAPredecessor: many Ensures wait until a VM is gone. One of
+// them creates the next VM, and all return it, although the name is never free
+// for the others.
 func TestEnsureAfterAPredecessor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -729,7 +730,7 @@ func TestEnsureAfterAPredecessor(t *testing.T) {
 }
 
 // TestEnsureWithNobodysSubnet: the VM exists, but the subnet in the request
-// does not.
+// doesn't.
 func TestEnsureWithNobodysSubnet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -782,7 +783,7 @@ func changed(change func(record map[string]any)) cloudapi.Option {
 	})
 }
 
-// TestEnsurePostgresOfALaterServer: the server shows the size by its later
+// TestEnsurePostgresOfALaterServer: the server shows the size under its later
 // name.
 func TestEnsurePostgresOfALaterServer(t *testing.T) {
 	t.Parallel()
@@ -844,8 +845,8 @@ func TestEnsurePostgresSettings(t *testing.T) {
 	})
 }
 
-// TestEnsureIsNoReplica: the database with the name is a read replica, but does
-// not differ from the request otherwise.
+// TestEnsureIsNoReplica: the database with the name is a read replica, which is
+// its only difference from the request.
 func TestEnsureIsNoReplica(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -888,7 +889,7 @@ func TestEnsureAmongNodePools(t *testing.T) {
 		if n := sdktest.Changes(srv); n != 2 { // the creation and the resize
 			t.Errorf("%d requests that change something", n)
 		}
-		if _, err := client.Kubernetes.Rename(t.Context(), sdktest.Somewhere, "k8s-1", "renamed"); err != nil { // so that either may be the one
+		if _, err := client.Kubernetes.Rename(t.Context(), sdktest.Somewhere, "k8s-1", "renamed"); err != nil { // so that either node pool may be the one that is meant
 			t.Error(err)
 		}
 		if _, err := ensure("renamed", 3); err != nil || sdktest.Changes(srv) != 3 {
@@ -897,8 +898,9 @@ func TestEnsureAmongNodePools(t *testing.T) {
 	})
 }
 
-// TestEnsureOfABusyCluster: after a resize, which no record shows any more, the
-// server refuses the next one for a while. Ensure waits for the end of that.
+// TestEnsureOfABusyCluster: the server refuses a resize for a while after the
+// last one, even though no record shows that any more. Ensure waits until it's
+// accepted.
 func TestEnsureOfABusyCluster(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -983,8 +985,8 @@ func TestEnsureAfterARefusedResend(t *testing.T) {
 }
 
 // TestEnsureAtTheQuota: two concurrent Ensures of the VM that uses up the
-// quota. The server tells the second one that the quota is exceeded, and not
-// that the name is taken.
+// quota. The server tells the second one that the quota is exceeded, not that
+// the name is taken.
 func TestEnsureAtTheQuota(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -1015,7 +1017,7 @@ func TestEnsureAtTheQuota(t *testing.T) {
 }
 
 // TestEnsureWaitsForAPredecessor deletes the resource with the name, and
-// ensures it at once.
+// immediately ensures it.
 func TestEnsureWaitsForAPredecessor(t *testing.T) {
 	t.Parallel()
 	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
@@ -1048,8 +1050,8 @@ func TestEnsureWaitsForAPredecessor(t *testing.T) {
 	})
 }
 
-// TestEnsureOutlastsFailures: reading the predecessor fails for a moment, as
-// while it is destroyed.
+// TestEnsureOutlastsFailures: reading the predecessor fails for a moment, as it
+// may while the predecessor is being destroyed.
 func TestEnsureOutlastsFailures(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]cloudapitest.Fault{
@@ -1115,7 +1117,7 @@ func TestEnsureEndsWithTheContext(t *testing.T) {
 }
 
 // TestEnsureLoadBalancerInItsSubnet: another subnet has a load balancer with
-// the same name and location, and the given location is not that of the subnet.
+// the same name and location, and the given location isn't the subnet's.
 func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -1195,8 +1197,8 @@ func TestEnsureRefuses(t *testing.T) {
 }
 
 // TestEnsureFirewallDescription: Update changes the description if the service
-// can, and the DriftError of an older one says that no update can. The record is
-// the full one.
+// can, and with an older service the DriftError says that no update can change
+// it. The record is complete.
 func TestEnsureFirewallDescription(t *testing.T) {
 	t.Parallel()
 	request := &cloudapi.FirewallCreateRequest{Description: "new"}

@@ -20,8 +20,8 @@ import (
 
 const location = "eu-central-h1"
 
-// TestLastExchange: after each call the last exchange is what the server has
-// sent in the last attempt of the last request.
+// TestLastExchange: after each call the last exchange is the last attempt of
+// the last request.
 func TestLastExchange(t *testing.T) {
 	t.Parallel()
 	const futuristic = `{"id":"fwnfjvzz8eqj2kyq0kk8jd6mhv","name":"edge","location":"` + location + `","firewall_rules":[],"colour":"red"}`
@@ -148,8 +148,8 @@ func TestExchangesShowNoSecrets(t *testing.T) {
 	}
 }
 
-// TestSharedCapture: calls of several goroutines share a context, and each has
-// one of its own inside it.
+// TestSharedCapture: calls of several goroutines share a context, and each also
+// has its own, derived from it.
 func TestSharedCapture(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)

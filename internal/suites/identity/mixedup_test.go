@@ -1,5 +1,5 @@
-// Package identity_test answers requests with other records than those asked
-// for, as caches and gateways do.
+// Package identity_test responds to requests with the wrong records, as faulty
+// caches and gateways do.
 package identity_test
 
 import (
@@ -33,8 +33,8 @@ func mixingUp(paths map[string]string) cloudapi.Option {
 	})
 }
 
-// TestMixedUpResponses: a response that is about another resource is never
-// taken for the one that was asked for, and nothing happens to the other one.
+// TestMixedUpResponses: a response about another resource is never taken for
+// the requested one, and nothing happens to the other resource.
 func TestMixedUpResponses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,12 +91,12 @@ func TestMixedUpResponses(t *testing.T) {
 	})
 }
 
-// TestRecordsOfAPath: what the path and the request say about the record of the
-// response.
+// TestRecordsOfAPath: a record must match what the path and the request say
+// about it.
 func TestRecordsOfAPath(t *testing.T) {
 	t.Parallel()
 	const id, otherID = "vm064pbm96ba3grq6vbsvjb3ax", stub.VMID
-	spelled := strings.NewReplacer("0", "o", "1", "l").Replace // as the server reads it
+	spelled := strings.NewReplacer("0", "o", "1", "l").Replace // the server reads both spellings alike
 	vm := func(id, name, location string) string {
 		return `{"id":"` + id + `","name":"` + name + `","location":"` + location + `"}`
 	}
@@ -140,7 +140,7 @@ func TestRecordsOfAPath(t *testing.T) {
 		name     string
 		call     call
 		response string
-		wrong    string // in the error; "": the record is accepted
+		wrong    string // in the error; "" if the record is accepted
 		unknown  bool
 	}{
 		{"the ID", get("eu", id), vm(id, "a", "eu"), "", false},
@@ -197,7 +197,7 @@ func TestRecordsOfAPath(t *testing.T) {
 }
 
 // TestMixedUpCreates: the response to a create has the name and the location of
-// the request. If it does not, nobody knows whether the resource was created.
+// the request. If it doesn't, nobody knows whether the resource was created.
 func TestMixedUpCreates(t *testing.T) {
 	t.Parallel()
 	key := `{"id":"sk00000000065g000008000000","name":"other","public_key":"k"}`

@@ -1,5 +1,5 @@
-// Package lists_test reads lists that stay and lists that change, on servers
-// with different habits.
+// Package lists_test reads lists, constant and changing ones, from servers that
+// behave in different ways.
 package lists_test
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// TestListModel walks lists on servers with random habits. For each walk, items
+// TestListModel walks lists of servers with random habits. For each walk, items
 // that stay in the list are yielded once, and other items at most once; or the
 // walk ends with ErrPaginationStalled. It always ends.
 func TestListModel(t *testing.T) {
@@ -55,19 +55,19 @@ func TestListModel(t *testing.T) {
 	}
 }
 
-// habits describe how a server answers a request for a page.
+// habits describe how a server responds to a request for a page.
 type habits struct {
 	Asked    int    // the page size of the client
-	Longest  int    // items in a page at most
-	Order    string // of the list, and whether names repeat in it
+	Longest  int    // maximum number of items in a page
+	Order    string // of the list; Repeated says whether names occur more than once
 	Repeated bool
 	Counts   counts
 	Bare     bool // an array in place of an object
 
-	Churn       int // in percent, that something changes before a request
-	Midway      int // the same, between a page and its count
-	Stale       int // in percent, that a page begins before the cursor
-	Empty       int // in percent, that a page is empty without reason
+	Churn       int // probability in percent that something changes before a request
+	Midway      int // the same for a change between a page and its count
+	Stale       int // probability in percent that a page begins before the cursor
+	Empty       int // probability in percent that a page is empty for no reason
 	ForgetsPage bool
 	ForgetsSize bool
 	Prefetch    int
@@ -83,12 +83,12 @@ const (
 	sometimes
 )
 
-// server has a list.
+// server serves a list.
 type server struct {
 	habits
 	rng      *rand.Rand
 	items    []item
-	past     map[string]bool // IDs of what was removed
+	past     map[string]bool // IDs of removed items
 	began    []item
 	requests int
 }
@@ -111,17 +111,17 @@ func newServer(rng *rand.Rand) *server {
 	case 0, 1: // an honest server of a list that changes
 		h.Churn, h.Midway = rng.IntN(60), rng.IntN(60)
 		if often(80) {
-			h.Bare, h.Counts = false, theList // as the real one
+			h.Bare, h.Counts = false, theList // like the real server
 		}
-	case 2: // pages are shorter than what was asked for
+	case 2: // pages are shorter than requested
 		h.Longest = 1 + rng.IntN(h.Asked)
 		h.Churn = rng.IntN(60)
 		if h.Counts == thePage {
-			h.Counts = theList // since a count of the page is believed
+			h.Counts = theList // since the client believes a count of the page
 		}
 	case 3:
 		h.Stale, h.Churn = rng.IntN(60), rng.IntN(20)
-	case 4: // what is lost shows by the count alone
+	case 4: // only the count shows that something was lost
 		h.Bare, h.Counts = false, theList
 		if h.Order == cloudapi.OrderByName && often(50) {
 			h.Repeated = true

@@ -98,8 +98,8 @@ func TestAllYieldsEachItemOnce(t *testing.T) {
 	}
 }
 
-// TestAListOfOnePageIsOneRequest: if the server counts and the page has room
-// for more items.
+// TestAListOfOnePageIsOneRequest: a list takes one request if the server sends
+// a count and the page has room for more items.
 func TestAListOfOnePageIsOneRequest(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -179,7 +179,7 @@ func wholeLists(t *testing.T, c *cloudapi.Client) []wholeList {
 	}
 }
 
-// TestWholeLists: each is one request without parameters.
+// TestWholeLists: each of these lists takes one request without parameters.
 func TestWholeLists(t *testing.T) {
 	t.Parallel()
 	for _, habits := range []stub.List{{NoCount: true}, {}, {Bare: true}} {
@@ -358,8 +358,8 @@ func TestPanicLeavesNothing(t *testing.T) {
 	})
 }
 
-// TestPrefetchEndsAsItsFetcher: a panic or exit of the goroutine that fetches
-// also happens to the consumer, who would otherwise see the end of the list.
+// TestPrefetchEndsAsItsFetcher: if the goroutine that fetches panics or exits,
+// so does the consumer, which would otherwise see the end of the list.
 func TestPrefetchEndsAsItsFetcher(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -401,7 +401,7 @@ func TestPrefetchFetchesAhead(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := stub.List{Items: stub.Numbered(1000)}
 			network := stub.Recorder{Answer: server.Answer}
-			item, n := 0, 0 // that many requests
+			item, n := 0, 0 // n is the number of requests
 			for range sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}) {
 				item++
 				synctest.Wait()
@@ -435,7 +435,7 @@ func TestPrefetchOverlaps(t *testing.T) {
 	}
 }
 
-// TestCancelledListIsNotSilent: a cancelled list ends with an error, and not
+// TestCancelledListIsNotSilent: a canceled list ends with an error, and not
 // like a shorter list.
 func TestCancelledListIsNotSilent(t *testing.T) {
 	t.Parallel()
@@ -470,7 +470,8 @@ func TestCancelledListIsNotSilent(t *testing.T) {
 	}
 }
 
-// TestAllEndsWithTheDeadline: even if the page has items left.
+// TestAllEndsWithTheDeadline: a list ends with the deadline, even if the page
+// has items left.
 func TestAllEndsWithTheDeadline(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 2} {
@@ -505,8 +506,8 @@ func TestAllWithoutAContext(t *testing.T) {
 	}
 }
 
-// TestAllKeepsNoItem: the page is not kept in memory if the consumer keeps
-// nothing.
+// TestAllKeepsNoItem: if the consumer keeps nothing, the page doesn't stay in
+// memory.
 func TestAllKeepsNoItem(t *testing.T) {
 	t.Parallel()
 	server := stub.List{Items: stub.Numbered(100)}

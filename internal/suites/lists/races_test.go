@@ -33,7 +33,7 @@ func newProject(t *testing.T, seed uint64) *project {
 	return p
 }
 
-// client returns a client that waits for what happens before its requests.
+// client returns a client whose requests are preceded by changes.
 func (p *project) client(opts ...cloudapi.Option) *cloudapi.Client {
 	return p.srv.Client(append(opts, cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(req *http.Request) (*http.Response, error) {
@@ -113,7 +113,8 @@ func TestWalksUnderChurn(t *testing.T) {
 	}
 }
 
-// TestFirstItemComesBetweenThePageAndItsCount: the page is empty and counts 1.
+// TestFirstItemComesBetweenThePageAndItsCount: the page is empty, and its count
+// is 1.
 func TestFirstItemComesBetweenThePageAndItsCount(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,7 +128,7 @@ func TestFirstItemComesBetweenThePageAndItsCount(t *testing.T) {
 	})
 }
 
-// TestNoParametersForWholeLists: a server that follows its description strictly
+// TestNoParametersForWholeLists: a server that strictly follows its description
 // refuses parameters.
 func TestNoParametersForWholeLists(t *testing.T) {
 	t.Parallel()

@@ -17,9 +17,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// withPortlessBalancers runs a test in a project with load balancers "a", "b",
-// "web" in two subnets, and "z", and with two clusters without a Service, whose
-// load balancers the server can't show. It has their names.
+// withPortlessBalancers runs a test in a project with load balancers "a", "b"
+// and "web" in one subnet, and "web" and "z" in another. There are also two
+// clusters without a Service, whose load balancers the server can't show; test
+// gets their names.
 func withPortlessBalancers(t *testing.T, test func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, portless []string)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -61,7 +62,7 @@ func unlisted(err error) (names []string) {
 
 // TestAllYieldsWhatTheServerCanShow: a list with load balancers that the server
 // can't show has every other item once, in order, and ends with an error that
-// names them. It takes no pause of a retry.
+// names them. It doesn't pause for a retry.
 func TestAllYieldsWhatTheServerCanShow(t *testing.T) {
 	withPortlessBalancers(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, portless []string) {
 		ctx := t.Context()
@@ -160,8 +161,8 @@ func TestAServerErrorOfTheListIsRetried(t *testing.T) {
 	})
 }
 
-// TestOneBalancerBesidesThoseThatCannotBeShown: what needs one load balancer
-// works if the list does not.
+// TestOneBalancerBesidesThoseThatCannotBeShown: what needs a single load
+// balancer works even if the list doesn't.
 func TestOneBalancerBesidesThoseThatCannotBeShown(t *testing.T) {
 	withPortlessBalancers(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client, _ []string) {
 		ctx, start := t.Context(), time.Now()
@@ -196,7 +197,8 @@ func TestOneBalancerBesidesThoseThatCannotBeShown(t *testing.T) {
 	})
 }
 
-// TestListsOfAllKindsBesidesWhatCannotBeShown: Resources has everything else.
+// TestListsOfAllKindsBesidesWhatCannotBeShown: Resources yields everything
+// else.
 func TestListsOfAllKindsBesidesWhatCannotBeShown(t *testing.T) {
 	withPortlessBalancers(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client, portless []string) {
 		count := map[cloudapi.Kind]int{}

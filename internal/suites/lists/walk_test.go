@@ -75,8 +75,8 @@ func TestAllWithACountThatIsTooSmall(t *testing.T) {
 	}
 }
 
-// TestAllStalls: a list that cannot be completed is an error, and no item is
-// yielded twice.
+// TestAllStalls: a list that can't be completed ends with an error, and no item
+// is yielded twice.
 func TestAllStalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testAllStalls)
@@ -169,8 +169,8 @@ func testAllByName(t *testing.T) {
 	}
 }
 
-// TestWholeListsAreChecked: a list that counts more items than it has is
-// requested again, and is an error if it does not change.
+// TestWholeListsAreChecked: a list whose count is larger than its number of
+// items is requested again, and ends with an error if that doesn't help.
 func TestWholeListsAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, short := range []int{1, 3, 100} { // number of responses with 10 of 25 items
@@ -195,8 +195,8 @@ func TestWholeListsAreChecked(t *testing.T) {
 	}
 }
 
-// TestAllGoesToTheEnd: a page that is shorter than requested, or the counted
-// number of items, does not end a list.
+// TestAllGoesToTheEnd: neither a page that is shorter than requested nor the
+// counted number of items ends a list.
 func TestAllGoesToTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, longest := range []int{1, 10, 100} {
@@ -211,9 +211,9 @@ func TestAllGoesToTheEnd(t *testing.T) {
 	}
 }
 
-// changing answers the requests for a list that changes. on is called with the
-// number of requests begun, and midway with the number of pages read, before
-// they are counted.
+// changing responds to the requests for a list that changes. It calls on with
+// the number of requests begun, and midway with the number of pages read,
+// before it counts the items.
 type changing struct {
 	stub.List
 	begun, read int
@@ -325,7 +325,7 @@ func TestAllLosesNothingThatStays(t *testing.T) {
 }
 
 // TestAllAsksForMoreThanThereIs: the real server sends at most 1000 items in a
-// page, and such a page may have been cut off.
+// page, so a page of 1000 may not be the last one.
 func TestAllAsksForMoreThanThereIs(t *testing.T) {
 	t.Parallel()
 	items := stub.Numbered(1001)
@@ -419,7 +419,7 @@ func TestAllYieldsNothingTwice(t *testing.T) {
 	}
 }
 
-// TestAllWithAPageFromBefore: one page begins before the cursor.
+// TestAllWithAPageFromBefore: one page begins before its cursor.
 func TestAllWithAPageFromBefore(t *testing.T) {
 	t.Parallel()
 	for _, order := range []string{"", cloudapi.OrderByName} {
@@ -440,8 +440,8 @@ func TestAllWithAPageFromBefore(t *testing.T) {
 	}
 }
 
-// TestAllInAnyOrder: no items are lost if the order of the server is not that
-// of the IDs, for example the order of names.
+// TestAllInAnyOrder: no items are lost if the server's order isn't the order of
+// IDs but, for example, the order of names.
 func TestAllInAnyOrder(t *testing.T) {
 	t.Parallel()
 	shuffled := stub.Numbered(5000)
@@ -493,8 +493,8 @@ func TestAllWithACountThatComesLate(t *testing.T) {
 	}
 }
 
-// TestLongListIsWalkedAgain: items that were added before the cursor of a list
-// that is too long to be remembered do not make it incomplete.
+// TestLongListIsWalkedAgain: a list too long to be remembered isn't incomplete
+// because items were added before the cursor.
 func TestLongListIsWalkedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -513,8 +513,8 @@ func TestLongListIsWalkedAgain(t *testing.T) {
 	})
 }
 
-// TestLongListWithOneThatWasHidden: only an item that the first walk did not
-// show is new in the second.
+// TestLongListWithOneThatWasHidden: the second walk yields only the item that
+// the first one didn't show.
 func TestLongListWithOneThatWasHidden(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// newRecords are the methods whose record has an ID that the path does not say.
+// newRecords are the methods whose record has an ID that isn't in the path.
 var newRecords = []string{
 	"Firewalls.CreateInProject", "Firewalls.CreateRule", "InferenceAPIKeys.Create", "Kubernetes.CreateNodePool", "Kubernetes.RetireNode",
 	"MachineImages.CreateVersion", "Postgres.CreateFirewallRule", "Postgres.CreateLogDestination", "Postgres.CreateReadReplica", "Postgres.Restore",
@@ -23,7 +23,7 @@ var newRecords = []string{
 }
 
 // TestRecordsOfOtherResources: a method that is given an ID refuses a record
-// with another ID, and takes the outcome of what is not idempotent for unknown.
+// with another ID. If the operation isn't idempotent, the outcome is unknown.
 func TestRecordsOfOtherResources(t *testing.T) {
 	t.Parallel()
 	var unchecked []string
@@ -65,7 +65,7 @@ func TestRecordsOfOtherResources(t *testing.T) {
 		checked++
 		own := len(ids) - 1
 		if m.Name == "PrivateSubnets.Disconnect" {
-			own-- // the last is the other subnet
+			own-- // the last argument is the other subnet
 		}
 		for i, id := range ids {
 			if got := accepts(id); got != (i == own) {
@@ -91,8 +91,8 @@ func hasID(result reflect.Type) bool {
 	return ok && field.Tag.Get("json") == "id"
 }
 
-// idArgs returns the arguments of a method with IDs in the path wherever it
-// takes them, and these IDs.
+// idArgs returns the arguments of a method, with an ID for each path parameter
+// that may be one, and these IDs.
 func idArgs(t *testing.T, m *sdktest.Method) (args []reflect.Value, ids []string) {
 	t.Helper()
 	args = slices.Clone(m.Args)

@@ -8,8 +8,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
-// TestOperationNames: the name of an operation is that of its method, and each
-// name is unique.
+// TestOperationNames: an operation has the name of its method, and each name is
+// unique.
 func TestOperationNames(t *testing.T) {
 	t.Parallel()
 	routes := map[string]string{}

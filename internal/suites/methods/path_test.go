@@ -19,8 +19,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
-// badSegments must never get into a path: they would lead to another resource,
-// or to none.
+// badSegments must never get into a path, since they would lead to another
+// resource, or to none.
 var badSegments = []struct{ name, value string }{
 	{"empty", ""},
 	{"dot", "."},
@@ -37,13 +37,13 @@ var badSegments = []struct{ name, value string }{
 	{"256 characters", strings.Repeat("a", 256)},
 }
 
-// deletes reports whether a method succeeds if the resource does not exist.
+// deletes reports whether a method succeeds if the resource doesn't exist.
 func deletes(m *sdktest.Method) bool {
 	return m.Operation.Method == http.MethodDelete || strings.HasSuffix(m.Name, ".WaitDeleted")
 }
 
-// deletions returns how many methods the test below must find: those of the
-// DELETE operations, and the waits for their end.
+// deletions returns how many methods the test below must find: the DELETE
+// operations, and the waits for their end.
 func deletions(methods []sdktest.Method) (n int) {
 	for _, row := range contract.Rows() {
 		if row.Method == http.MethodDelete {
@@ -91,7 +91,7 @@ func lastKind(t *testing.T, m *sdktest.Method) cloudapi.Kind {
 }
 
 // TestDeletionsOfWhatCannotBe: a reference that no resource of the kind can
-// have is refused if a 404 would be success, and only then.
+// have is refused if, and only if, a 404 would be a success.
 func TestDeletionsOfWhatCannotBe(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
@@ -187,7 +187,7 @@ func TestPathParameters(t *testing.T) {
 			if len(sent) != 1 || !strings.Contains(m.InLocation.Route, "/location/{location}/") || sdktest.CountSegments(sent[0].Target, "location-1") != 1 {
 				t.Errorf("the list of a location is %+v", sent)
 			}
-			for _, bad := range badSegments[1:] { // no location is that of the project
+			for _, bad := range badSegments[1:] { // without a location, the list is the project's
 				_, err := m.Call(t.Context(), client, m.WithLocation(bad.value))
 				checkRefused(t, &network, &m, bad.name, bad.value, err)
 			}
@@ -199,7 +199,7 @@ func TestPathParameters(t *testing.T) {
 	t.Logf("%d parameters of %d methods were checked", parameters, methods)
 }
 
-// checkRefused checks that a bad value was not sent and is named in the error.
+// checkRefused checks that a bad value wasn't sent and is named in the error.
 func checkRefused(t *testing.T, network *stub.Recorder, m *sdktest.Method, name, value string, err error) {
 	t.Helper()
 	for _, s := range network.Take() {
@@ -215,7 +215,7 @@ func checkRefused(t *testing.T, network *stub.Recorder, m *sdktest.Method, name,
 	}
 }
 
-// checkSent checks that one request was sent, for the target to the letter.
+// checkSent checks that one request was sent, for exactly the target.
 func checkSent(t *testing.T, network *stub.Recorder, value, want string) {
 	t.Helper()
 	sent := network.Take()
@@ -228,8 +228,8 @@ func checkSent(t *testing.T, network *stub.Recorder, value, want string) {
 	}
 }
 
-// TestPathParametersAreFound checks the search on which the test above relies:
-// it distinguishes arguments in the path from those in the body.
+// TestPathParametersAreFound checks the search on which the test above relies,
+// which distinguishes arguments in the path from arguments in the body.
 func TestPathParametersAreFound(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{ // the places of the arguments, and the first kind of ID that they take
@@ -286,7 +286,7 @@ func TestIDsInBodies(t *testing.T) {
 					t.Errorf("%s with a bad %s: %#v", m.Name, key, err)
 				}
 			}
-			// The server checks that it is not a name.
+			// The server checks that it isn't a name.
 			for _, good := range []string{cloudapitest.NewID(cloudapi.KindVM).String(), "web-1"} {
 				_, err := m.Call(t.Context(), client, with(good))
 				if sent := network.Take(); len(sent) != 1 || !strings.Contains(sent[0].Body, `"`+good+`"`) {

@@ -1,4 +1,4 @@
-// Package mocks_test uses the SDK with mocks of HTTP, as tests of programs do.
+// Package mocks_test uses the SDK with HTTP mocks, as tests of programs do.
 package mocks_test
 
 import (
@@ -32,7 +32,7 @@ const (
 	mocked = `{"id":"` + stub.VMID + `","name":"web-1","state":"mocked","location":"eu-central-h1"}`
 )
 
-// cloud is what the tests must not reach: a server that counts its requests.
+// cloud is a server that the tests must not reach. It counts its requests.
 func cloud(t *testing.T) (address string, requests *atomic.Int32) {
 	t.Helper()
 	requests = new(atomic.Int32)
@@ -65,9 +65,9 @@ func state(ctx context.Context, client *cloudapi.Client) string {
 	return vm.State
 }
 
-// TestActivate: clients that use net/http's transport, or none that the program
-// has given, use what replaces http.DefaultTransport, also if they were made
-// before. It is not parallel, and the tests that are begin after it.
+// TestActivate: clients with net/http's transport, or without one from the
+// program, use what replaces http.DefaultTransport, even if they were created
+// before. The test isn't parallel, and the parallel ones begin after it.
 func TestActivate(t *testing.T) {
 	address, reached := cloud(t)
 	usual := newClient(t, cloudapi.WithBaseURL(address))
@@ -122,8 +122,8 @@ func TestActivate(t *testing.T) {
 }
 
 // TestActivateNonDefault: a mock that replaces the transport of the program's
-// HTTP client applies, although the client was made before. The SDK changes
-// nothing of the HTTP client.
+// HTTP client applies even to a client that was created before. The SDK doesn't
+// change the HTTP client.
 func TestActivateNonDefault(t *testing.T) {
 	t.Parallel()
 	address, reached := cloud(t)
@@ -151,7 +151,7 @@ func TestMissingResponder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for name, tt := range map[string]struct {
-			err      error // of the responder; nil: there is none
+			err      error // of the responder; nil if there is none
 			attempts int
 		}{
 			"no responder":                 {nil, 1},
@@ -190,8 +190,8 @@ func TestMissingResponder(t *testing.T) {
 
 const secret = "postgres://postgres:s3cret@db-1.example.com:5432/postgres?sslmode=require&x=<1>"
 
-// TestEncodedRecords: Encode returns JSON that has every field of a record, for
-// all records that methods return, with the content of their secrets.
+// TestEncodedRecords: Encode returns JSON with every field of a record,
+// including the content of its secrets, for all records that methods return.
 func TestEncodedRecords(t *testing.T) {
 	t.Parallel()
 	records, revealed := map[reflect.Type]bool{}, 0
@@ -270,8 +270,9 @@ func TestEncodedPages(t *testing.T) {
 	}
 }
 
-// TestMaskedRecord: a response from a record whose secrets are masked is refused,
-// and says what to do. One from Encode is a record with its secrets.
+// TestMaskedRecord: a response with masked secrets is refused with an error
+// that says what to do. A response from Encode becomes a record with its
+// secrets.
 func TestMaskedRecord(t *testing.T) {
 	t.Parallel()
 	db := &cloudapi.Postgres{ID: "pg00000000021g000000000001", Name: "[redacted]", State: "running", Location: "eu-central-h1", ConnectionString: cloudapi.NewSecret(secret)}

@@ -45,8 +45,8 @@ func TestRecordedErrors(t *testing.T) {
 	})
 }
 
-// checkError compares an error with its response, and reports whether that has
-// the API's envelope.
+// checkError compares an error with its response, and reports whether the
+// response has the API's envelope.
 func (r *recording) checkError(t *testing.T, err error) (envelope bool) {
 	t.Helper()
 	e, ok := errors.AsType[*cloudapi.Error](err)

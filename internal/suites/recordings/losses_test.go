@@ -43,7 +43,7 @@ func (r *recording) losses(t *testing.T, result any) []string {
 		rename(object, "pagination_key", "nextstartafter")
 	}
 	if rule, ok := result.(*cloudapi.FirewallRule); ok && rule.IPv6Rule != nil {
-		v = reflect.ValueOf([]cloudapi.FirewallRule{*rule, *rule.IPv6Rule}) // as it was sent
+		v = reflect.ValueOf([]cloudapi.FirewallRule{*rule, *rule.IPv6Rule}) // as the server sent it
 	}
 	return compare("", recorded, tree(t, v))
 }

@@ -23,7 +23,7 @@ func (r *recording) String() string {
 // key names the request without the query.
 func (r *recording) key() string { return r.Request.Method + " " + r.Request.Path }
 
-// transport answers every request as the server did.
+// transport responds to every request as the server did.
 func (r *recording) transport() *stub.Recorder {
 	return &stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 		resp := stub.Respond(r.Response.Status, r.Response.Body)
@@ -43,13 +43,13 @@ type version struct {
 	// beyondQuota are the operations that a quota refused.
 	beyondQuota []string
 
-	// operations are those that came with this version, and unrecorded those of
-	// them without a success: they failed, or the server does not have them.
+	// operations came with this version. The recordings have no success of the
+	// unrecorded ones: they failed, or the server doesn't have them.
 	operations []contract.Row
 	unrecorded []string
 }
 
-// versions returns those that were recorded.
+// versions returns the versions that were recorded.
 func versions() []version {
 	return []version{
 		{
@@ -89,7 +89,7 @@ func eachVersion(t *testing.T, test func(*testing.T, version, []recording)) {
 					t.Fatal(err)
 				}
 				for _, x := range exchanges {
-					// What stands for a private key should look like one.
+					// The replacement of a private key should look like one.
 					x.Response.Body = strings.ReplaceAll(x.Response.Body, "KEY-----\n<placeholder>\n", "KEY-----\nAAAA\n")
 					all = append(all, recording{x})
 				}

@@ -26,7 +26,7 @@ func TestRecordedReplies(t *testing.T) {
 			}
 			row := r.row(calls)
 			if row == "" {
-				if !strings.HasPrefix(r.Operation, "_") { // which is of no operation
+				if !strings.HasPrefix(r.Operation, "_") { // which belongs to no operation
 					t.Errorf("there is no method for %s", &r)
 				}
 				continue
@@ -63,7 +63,7 @@ func TestRecordedReplies(t *testing.T) {
 func (r *recording) args(row string, c call) []reflect.Value {
 	var body struct{ Name string }
 	if r.Request.Body != nil {
-		_ = json.Unmarshal([]byte(*r.Request.Body), &body) // some are not JSON
+		_ = json.Unmarshal([]byte(*r.Request.Body), &body) // some aren't JSON
 	}
 	var values []string
 	path := strings.Split(strings.TrimSuffix(r.key(), "?"), "/")
@@ -122,8 +122,8 @@ func calls(t *testing.T) map[string]call {
 	return calls
 }
 
-// row returns the method and route that the request is of, or "". Where it could
-// be of two, it is of the one with fewer placeholders.
+// row returns the method and route of a request, or "". If two routes match, it
+// returns the one with fewer placeholders.
 func (r *recording) row(calls map[string]call) (found string) {
 	for row := range calls {
 		if matches(row, r.key()) && (found == "" || strings.Count(row, "{") < strings.Count(found, "{")) {
@@ -133,7 +133,7 @@ func (r *recording) row(calls map[string]call) (found string) {
 	return found
 }
 
-// matches reports whether a request is of a row "METHOD route".
+// matches reports whether a request matches a row "METHOD route".
 func matches(row, request string) bool {
 	route, path := strings.Split(row, "/"), strings.Split(request, "/")
 	if len(route) != len(path) {

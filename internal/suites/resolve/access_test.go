@@ -13,8 +13,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestCheckAccess: lists are empty without a permission. The check tells that
-// from resources that are gone.
+// TestCheckAccess: lists are empty without a permission. The check
+// distinguishes that from resources that are gone.
 func TestCheckAccess(t *testing.T) {
 	t.Parallel()
 	const location, other = "eu-central-h1", "pjahbwgme82j3qbwnsn4b3w1e9"
@@ -22,7 +22,7 @@ func TestCheckAccess(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		permissions []string
-		project     string // "": that of the server
+		project     string // "" for the server's
 		known       []string
 		want        error
 		requests    int

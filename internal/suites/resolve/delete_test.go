@@ -135,8 +135,8 @@ func TestResolveInProjectsAProject(t *testing.T) {
 	})
 }
 
-// TestDeleteExistingDuringAnotherDeletion: the service forbids a deletion that
-// falls into another one of the same resource, so one refusal proves nothing.
+// TestDeleteExistingDuringAnotherDeletion: the service forbids a deletion
+// during another one of the same resource, so one refusal proves nothing.
 func TestDeleteExistingDuringAnotherDeletion(t *testing.T) {
 	t.Parallel()
 	for refusals, want := range []error{nil, nil, cloudapi.ErrForbidden} {

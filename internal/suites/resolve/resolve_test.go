@@ -25,7 +25,7 @@ func TestResolve(t *testing.T) {
 		cases := []struct {
 			record any
 			want   cloudapi.Resource
-			name   string // "": it has none
+			name   string // "" if it has none
 		}{
 			{p.VM, cloudapi.Resource{Kind: cloudapi.KindVM, ID: p.VM.ID, Location: sdktest.Somewhere, Name: "web-1"}, "eu-central-h1/web-1"},
 			{p.Subnet, cloudapi.Resource{Kind: cloudapi.KindPrivateSubnet, ID: p.Subnet.ID, Location: sdktest.Somewhere, Name: "net-1"}, "eu-central-h1/net-1"},
@@ -235,7 +235,7 @@ func TestResolveFailures(t *testing.T) {
 		}
 
 		// A visible resource is found although others are forbidden. After a
-		// failure it is not known whether the name is ambiguous.
+		// failure, it's unknown whether the name is ambiguous.
 		forbidden := cloudapitest.Reply(403, http.Header{"Content-Type": {"application/json"}},
 			`{"error":{"code":403,"type":"Forbidden","message":"x"}}`)
 		p.Server.Fail(cloudapitest.Match{Func: func(r cloudapitest.Request) bool { return !strings.Contains(r.Path, "/vm/") }}, forbidden.Repeating())
@@ -248,8 +248,8 @@ func TestResolveFailures(t *testing.T) {
 	})
 }
 
-// TestResolveForbidden: the token may see nothing, so that existing resources
-// are forbidden.
+// TestResolveForbidden: the token may see nothing, so existing resources are
+// forbidden.
 func TestResolveForbidden(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -266,9 +266,8 @@ func TestResolveForbidden(t *testing.T) {
 	})
 }
 
-// TestResolveDuringDestruction: a cluster is forbidden, as while it is
-// destroyed, and the node pool that is looked for belongs to a later one in the
-// list.
+// TestResolveDuringDestruction: a cluster is forbidden, as it may be while it's
+// being destroyed, and the node pool belongs to a later cluster of the list.
 func TestResolveDuringDestruction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -49,8 +49,8 @@ func TestResources(t *testing.T) {
 	})
 }
 
-// TestResourcesFailures: a list that the server does not have is empty, any
-// other failure is the last value, and bad kinds send nothing.
+// TestResourcesFailures: a list that the server doesn't have is empty, any
+// other failure is yielded last, and nothing is sent for invalid kinds.
 func TestResourcesFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

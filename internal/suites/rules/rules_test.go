@@ -1,4 +1,4 @@
-// Package rules_test holds what SetRules promises.
+// Package rules_test checks what SetRules promises.
 package rules_test
 
 import (
@@ -140,8 +140,8 @@ func TestSetRulesByProtocol(t *testing.T) {
 	})
 }
 
-// A rule of the server is the wanted one in any spelling. One that cannot be
-// parsed, such as the name of a subnet, is not wanted.
+// A rule of the server matches a wanted rule in any spelling. A rule that can't
+// be parsed, such as the name of a subnet, matches none.
 func TestSetRulesInOtherSpellings(t *testing.T) {
 	t.Parallel()
 	const firewall = `{"id":"fwm9n10s8q164j473ra7pj9nqz","name":"edge","location":"eu-central-h1","firewall_rules":[` +
@@ -156,8 +156,8 @@ func TestSetRulesInOtherSpellings(t *testing.T) {
 	}
 }
 
-// After a lost response a create is not sent twice. If somebody else created
-// the rule at that moment it is not an error.
+// A create whose response is lost isn't sent again. It's not an error if
+// somebody else creates the rule at that moment.
 func TestSetRulesLooksLostRepliesUp(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]cloudapitest.Fault{
@@ -191,8 +191,8 @@ func TestSetRulesLooksLostRepliesUp(t *testing.T) {
 	}
 }
 
-// TestSetRulesAtOnce: another caller sets rules between the first reading of a
-// call and its first change.
+// TestSetRulesAtOnce: another caller sets rules after a call has read them and
+// before it changes one.
 func TestSetRulesAtOnce(t *testing.T) {
 	t.Parallel()
 	request := func(port string) cloudapi.FirewallRuleCreateRequest {
@@ -248,8 +248,8 @@ func TestSetRulesAtOnce(t *testing.T) {
 	}
 }
 
-// TestSetFirewallRulesRepairsPairs: the service of August 2026 makes a rule for
-// each of two ports, of which one can be deleted.
+// TestSetFirewallRulesRepairsPairs: the August 2026 API has a rule for each of
+// two ports, and one of the two can be deleted.
 func TestSetFirewallRulesRepairsPairs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -327,7 +327,7 @@ func TestSetRulesErrors(t *testing.T) {
 			t.Errorf("a deletion that fails: %v", err)
 		}
 
-		// A lost create is not repeated without a look at the rules.
+		// A lost create is retried only after a look at the rules.
 		srv.Fail(cloudapitest.Match{Operation: "Firewalls.CreateRule"}, cloudapitest.DropAfter())
 		srv.Fail(cloudapitest.Match{Operation: "Firewalls.Get", Nth: 2}, forbidden)
 		before = len(srv.Requests())
@@ -385,8 +385,7 @@ func TestSetFirewallRulesOfDatabase(t *testing.T) {
 	})
 }
 
-// The spellings are from the recordings and the measurements of the real
-// server.
+// The spellings come from recordings and measurements of the real server.
 func TestParseCIDR(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

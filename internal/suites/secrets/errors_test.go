@@ -15,7 +15,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// failures returns an error of every kind; all secrets were available to it.
+// failures returns an error of every kind, each of which could have shown every
+// secret.
 func failures(t *testing.T, logger *slog.Logger) map[string]error {
 	t.Helper()
 	echo := string(stub.JSON("Bearer " + stub.Token + " " + secretHeader + " " + secretPassword + " " + secretRotating))

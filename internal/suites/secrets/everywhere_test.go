@@ -53,8 +53,8 @@ func exported(t *testing.T) (types, options []string) {
 	return types, options
 }
 
-// reach notes a type and those within it, by their names, those of other packages
-// after the package.
+// reach records a type and the types within it by name, with the package for
+// types of other packages.
 func reach(t reflect.Type, found map[string]reflect.Type) {
 	name, _, _ := strings.Cut(t.Name(), "[")
 	if t.PkgPath() != reflect.TypeFor[cloudapi.Client]().PkgPath() {
@@ -79,10 +79,10 @@ func reach(t reflect.Type, found map[string]reflect.Type) {
 	}
 }
 
-// beyondReach are the cases in which a File cannot hide its content: fmt does
-// not call its methods for the verbs p and w, nor in an unexported field of
-// another struct, where a *File is an address only for the verb v. A Secret has
-// none of these gaps.
+// beyondReach returns the cases in which a File can't hide its content: fmt
+// doesn't call its methods for the verbs p and w, nor in an unexported field of
+// another struct, where only the verb v prints a *File as an address. A Secret
+// has none of these gaps.
 func beyondReach(name, way string) (butVerbs string, altogether bool) {
 	inField := slices.Contains([]string{"struct", "to struct", "deep"}, way)
 	switch {
@@ -94,7 +94,7 @@ func beyondReach(name, way string) (butVerbs string, altogether bool) {
 	return "pw", false
 }
 
-// verbs are those of fmt, and all others that it might take for one.
+// verbs are the verbs of fmt, and all other letters.
 const verbs = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // nested are the ways in which a program may come to print a value.
@@ -112,8 +112,8 @@ func nested(v any) map[string]any {
 	}
 }
 
-// printed returns a value as every verb of fmt but some, both handlers of slog,
-// JSON and a recovered panic show it.
+// printed returns a value as shown by all verbs of fmt except some, both
+// handlers of slog, JSON, and a recovered panic.
 func printed(v any, butVerbs string) string {
 	var out bytes.Buffer
 	for _, verb := range verbs {
@@ -138,8 +138,8 @@ func printed(v any, butVerbs string) string {
 	return out.String()
 }
 
-// TestSecretsInEveryType fills every exported type, those of the methods'
-// arguments and results among them, and prints it in every way.
+// TestSecretsInEveryType fills every exported type, including the types of the
+// methods' arguments and results, and prints it in every way.
 func TestSecretsInEveryType(t *testing.T) {
 	t.Parallel()
 	found := map[string]reflect.Type{}
@@ -199,16 +199,16 @@ func TestSecretsInEveryType(t *testing.T) {
 
 func jsonOf(v any) (b []byte, err error) {
 	defer func() {
-		if r := recover(); r != nil { // a cycle, or a type that JSON has not
+		if r := recover(); r != nil { // a cycle, or a type without JSON
 			err = fmt.Errorf("%v", r)
 		}
 	}()
 	return stub.JSON(v), nil
 }
 
-// TestSecretsInEveryOption makes a client with secrets in each option. The
-// texts of the client, its log, and what a middleware or an observer sees
-// besides the request contain none of them.
+// TestSecretsInEveryOption creates a client with secrets in each option. They
+// don't occur in the client's texts, in its log, or in anything other than the
+// request that a middleware or an observer sees.
 func TestSecretsInEveryOption(t *testing.T) {
 	t.Setenv(cloudapi.EnvToken, stub.Token)
 	t.Setenv(cloudapi.EnvBaseURL, "https://api.example.com")
@@ -253,7 +253,7 @@ func TestSecretsInEveryOption(t *testing.T) {
 			t.Errorf("the option %s is not tried", name)
 		}
 	}
-	in := slices.Sorted(maps.Keys(options)) // WithTokenSource comes behind WithToken
+	in := slices.Sorted(maps.Keys(options)) // WithTokenSource comes after WithToken
 	var all []cloudapi.Option
 	for _, name := range in {
 		all = append(all, options[name])
@@ -285,7 +285,8 @@ type noLimit struct{}
 
 func (noLimit) Wait(context.Context) error { return nil }
 
-// identifier returns the name that an expression is, or points to, or "".
+// identifier returns the name in an expression that is a name or a pointer to
+// one, or "".
 func identifier(e ast.Expr) string {
 	if star, ok := e.(*ast.StarExpr); ok {
 		e = star.X

@@ -16,7 +16,7 @@ import (
 func TestPanicsReachTheCaller(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		requests []int32 // the middleware panics at these
+		requests []int32 // the middleware panics at these requests
 		call     func(context.Context, *cloudapi.Client) error
 	}{
 		"Get": {[]int32{1}, func(ctx context.Context, c *cloudapi.Client) error {

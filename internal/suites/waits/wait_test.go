@@ -32,7 +32,7 @@ func TestWaitPollsAtOnceAndThenSlower(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		opts []cloudapi.WaitOption
-		want []time.Duration // without the random part; the last one forever
+		want []time.Duration // without the random part; the last one is repeated
 	}{
 		{"default", nil, s(1, 1.5, 2.25, 3.375, 5)},
 		{"slow", []cloudapi.WaitOption{cloudapi.WaitInterval(5*time.Second, 15*time.Second)}, s(5, 7.5, 11.25, 15)},
@@ -81,7 +81,7 @@ func TestWaitTolerates(t *testing.T) {
 		replies []any
 		opts    []cloudapi.WaitOption
 		polls   int
-		err     error // nil: in the end the VM is running
+		err     error // nil if the VM ends up running
 	}{
 		{"nothing", []any{vmIn("running")}, nil, 1, nil},
 		{"500", []any{500, vmIn("running")}, nil, 2, nil},
@@ -138,8 +138,8 @@ func TestWaitTolerates(t *testing.T) {
 	}
 }
 
-// TestWaitEndsWithoutPolls: if a poll could not be sent, the next one could not
-// be sent either.
+// TestWaitEndsWithoutPolls: a wait ends if a poll can't be sent, since the next
+// one couldn't be sent either.
 func TestWaitEndsWithoutPolls(t *testing.T) {
 	t.Parallel()
 	closed := errors.New("closed")
@@ -403,8 +403,8 @@ func TestWaitForAConditionOfOnesOwn(t *testing.T) {
 	}
 }
 
-// TestWaitOutlastsTheTokenSource: a token source may fail now and then, and the
-// wait goes on.
+// TestWaitOutlastsTheTokenSource: a wait continues if the token source fails
+// now and then.
 func TestWaitOutlastsTheTokenSource(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the token service is away")

@@ -1,4 +1,4 @@
-// Package waits_test holds what waits promise, one by one and together.
+// Package waits_test checks what waits promise, one by one and together.
 package waits_test
 
 import (
@@ -45,8 +45,8 @@ func waitRunning(client *cloudapi.Client) func(context.Context, *cloudapi.VM) (*
 	}
 }
 
-// TestWaitsSharePolls: many waits take a few lists instead of a Get each, end
-// with the full record, and no later than a single wait.
+// TestWaitsSharePolls: many waits read a few lists instead of sending a Get
+// each. They end with the full record, and no later than a single wait.
 func TestWaitsSharePolls(t *testing.T) {
 	t.Parallel()
 	const n = 25
@@ -79,8 +79,8 @@ func TestWaitsSharePolls(t *testing.T) {
 			}
 		})
 		together = time.Since(start)
-		// The shortest pause is 4 s. At the beginning, a wait that comes while
-		// others read the list needs another one.
+		// The shortest pause is 4 s. At the beginning, a wait that begins while
+		// others read the list needs another list.
 		rounds := int(delays.Create/(4*time.Second)) + 10
 		if lists, gets := counts["VMs.ListInLocation"], counts["VMs.Get"]; lists > rounds || gets > n+n/5 {
 			t.Errorf("%d waits sent %d lists and %d gets, want at most %d and about one each", n, lists, gets, rounds)
@@ -91,7 +91,7 @@ func TestWaitsSharePolls(t *testing.T) {
 	}
 }
 
-// A single wait gets its resource and reads no list.
+// A single wait gets its resource, and reads no list.
 func TestWaitAloneReadsNoList(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,8 +105,8 @@ func TestWaitAloneReadsNoList(t *testing.T) {
 	})
 }
 
-// A few waits among many resources get theirs, since the list would be many
-// times larger. A wait that follows others is alone again.
+// A few waits among many resources get their own resource, since the list would
+// be many times larger. A wait that follows others is alone again.
 func TestFewWaitsReadNoList(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestFewWaitsReadNoList(t *testing.T) {
 		counts := sentBy(srv, func() {
 			stub.Must(cloudapi.WaitAll(t.Context(), created[:4], waitRunning(client)))(t)
 		})
-		if counts["VMs.ListInLocation"] > 4 || counts["VMs.Get"] < 4*10 { // the first lists tell the size
+		if counts["VMs.ListInLocation"] > 4 || counts["VMs.Get"] < 4*10 { // the first lists show the size
 			t.Errorf("4 waits among 50 VMs sent %v", counts)
 		}
 		later := stub.Must(client.VMs.Create(t.Context(), sdktest.Somewhere, "later", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
@@ -190,8 +190,8 @@ func TestSharedPollsWithEqualNames(t *testing.T) {
 	})
 }
 
-// TestSharedPollsEndWithTheFullRecord: the record of a wait that fails is in its
-// full form, too.
+// TestSharedPollsEndWithTheFullRecord: the record of a wait that fails is in
+// its full form as well.
 func TestSharedPollsEndWithTheFullRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -217,8 +217,8 @@ func TestSharedPollsEndWithTheFullRecord(t *testing.T) {
 	})
 }
 
-// Each wait has its own end: by name or ID, for another state, by its context,
-// or because the VM does not exist.
+// Each wait has its own end: it waits by name or by ID, for another state,
+// until its context ends, or for a VM that doesn't exist.
 func TestSharedPollsKeepWaitsApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -282,7 +282,7 @@ func TestSharedPollsKeepWaitsApart(t *testing.T) {
 	})
 }
 
-// A list that cannot be read does not end a wait, and an outage is tolerated as
+// A list that can't be read doesn't end a wait, and an outage is tolerated as
 // with a single wait.
 func TestSharedPollsWithFailingLists(t *testing.T) {
 	t.Parallel()
@@ -311,7 +311,8 @@ func TestSharedPollsWithFailingLists(t *testing.T) {
 	}
 }
 
-// fleet is a server of n VMs, web-1 to web-n, which run after some time.
+// fleet is a server with n VMs, web-1 to web-n, which are running after some
+// time.
 type fleet struct {
 	n            int
 	runs         time.Time
@@ -372,7 +373,7 @@ func (f *fleet) waitFor(t *testing.T, client *cloudapi.Client, vms int, opts ...
 	return time.Since(start)
 }
 
-// TestWaitsFor500VMs holds the requests of many waits, with a slow and a fast
+// TestWaitsFor500VMs limits the requests of many waits, with a slow and a fast
 // server.
 func TestWaitsFor500VMs(t *testing.T) {
 	t.Parallel()
@@ -391,8 +392,8 @@ func TestWaitsFor500VMs(t *testing.T) {
 	}
 }
 
-// TestFewWaitsAmongMany: a list that is much larger than the number of waits is
-// given up after its first page, and not read again.
+// TestFewWaitsAmongMany: reading a list that is much larger than the number of
+// waits ends after its first page, and isn't tried again.
 func TestFewWaitsAmongMany(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -423,7 +424,7 @@ func TestWaitsWithListsThatHang(t *testing.T) {
 	})
 }
 
-// TestWaitsWithStaleLists: a wait looks for itself now and then.
+// TestWaitsWithStaleLists: a wait now and then gets its own resource.
 func TestWaitsWithStaleLists(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -436,8 +437,8 @@ func TestWaitsWithStaleLists(t *testing.T) {
 
 type ownerKey struct{}
 
-// TestWaitsOfOwners: a wait never gets a record from the list of another tenant,
-// whom a token source knows by the context, or of another project.
+// TestWaitsOfOwners: a wait never gets a record from the list of another
+// project, or of another tenant, whom the token source knows by the context.
 func TestWaitsOfOwners(t *testing.T) {
 	t.Parallel()
 	projects := []string{stub.Project, "pj00000000021g000000000001"}
@@ -519,8 +520,8 @@ func TestWaitAllPanics(t *testing.T) {
 	})
 }
 
-// TestWaitConcurrency: waits begin in the order of the items, when others have
-// ended.
+// TestWaitConcurrency: waits begin in the order of the items, each as soon as
+// another one has ended.
 func TestWaitConcurrency(t *testing.T) {
 	t.Parallel()
 	items := []int{0, 1, 2, 3, 4, 5, 6}
@@ -551,7 +552,7 @@ func TestWaitConcurrency(t *testing.T) {
 }
 
 // TestWaitFailFast: the first failure ends the waits in progress, no other
-// begins, and the error is that of the first alone.
+// begins, and the error is only the first one's.
 func TestWaitFailFast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -592,7 +593,7 @@ func TestWaitFailFast(t *testing.T) {
 
 const outage = `{"error":{"code":500,"type":"UnexceptedError","message":"no"}}`
 
-// A list that always fails, while a GET works, does not end a wait.
+// A list that always fails doesn't end a wait as long as a GET works.
 func TestSharedPollsWithoutAList(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -613,7 +614,7 @@ func TestSharedPollsWithoutAList(t *testing.T) {
 	})
 }
 
-// The polls of a fast wait do not make the pauses of a slow one longer.
+// The polls of a fast wait don't make the pauses of a slow one longer.
 func TestSharedPollsKeepThePace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -631,14 +632,15 @@ func TestSharedPollsKeepThePace(t *testing.T) {
 			}
 			return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, cloudapi.WaitInterval(time.Second, longest))
 		})
-		// Alone it would take less than 2 minutes, as each pause is half of the time before it.
+		// Alone it would take less than 2 minutes, since each pause is about
+		// half of the time waited so far.
 		if took := time.Since(start); err != nil || took > 2*time.Minute {
 			t.Errorf("it took %v, %v", took, err)
 		}
 	})
 }
 
-// The failed polls of a fast wait do not use up the tolerance of a slow one.
+// The failed polls of a fast wait don't use up the tolerance of a slow one.
 func TestSharedPollsKeepTheTolerance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestWatchOfKnownRecords: a watch begins with what the program has stored, and
-// yields what has changed since then.
+// TestWatchOfKnownRecords: a watch begins with the records that the program has
+// stored, and yields the changes since then.
 func TestWatchOfKnownRecords(t *testing.T) {
 	t.Parallel()
 	const location = "eu-central-h1"
@@ -95,7 +95,7 @@ func TestWatchOfKnownRecords(t *testing.T) {
 				for _, r := range srv.Requests() {
 					requests = append(requests, strings.TrimSuffix(strings.TrimPrefix(r.Name, "Firewalls."), "InLocation"))
 				}
-				slices.Sort(events) // a list has the order of random IDs
+				slices.Sort(events) // a list is in the order of random IDs
 				if got := strings.Join(events, ", "); got != tt.events || !errors.Is(end, tt.end) {
 					t.Errorf("got the events %q, then %v\nwant %q, then %v", got, end, tt.events, tt.end)
 				}
@@ -130,8 +130,8 @@ func TestWatchAgainWithKnownRecords(t *testing.T) {
 	})
 }
 
-// TestWatchRefusesKnownRecords: of a record without these, a watch couldn't find
-// out whether it exists.
+// TestWatchRefusesKnownRecords: without these fields of a record, a watch
+// couldn't find out whether the resource exists.
 func TestWatchRefusesKnownRecords(t *testing.T) {
 	t.Parallel()
 	good := cloudapi.VM{ID: cloudapitest.NewID(cloudapi.KindVM).String(), Location: "here"}
@@ -169,8 +169,8 @@ func TestWatchRefusesKnownRecords(t *testing.T) {
 	}
 }
 
-// TestKnownRecordsAsJSON: a record that was stored as JSON is the same for a
-// watch, unless it has secrets.
+// TestKnownRecordsAsJSON: to a watch, a record that was stored as JSON is
+// unchanged, unless it has secrets.
 func TestKnownRecordsAsJSON(t *testing.T) {
 	t.Parallel()
 	digest := diff.NewDigester().Sum

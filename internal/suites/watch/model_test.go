@@ -1,5 +1,5 @@
-// Package watch_test holds the events of a watch, also of servers with random
-// changes.
+// Package watch_test checks the events of a watch, also with servers that
+// change at random.
 package watch_test
 
 import (
@@ -25,7 +25,7 @@ import (
 // TestWatchModel watches servers whose resources are created, renamed, changed
 // and deleted between the rounds and during walks, and whose responses fail. If
 // nothing has changed during a round, the sum of the events must be the state
-// of the server. No event may be wrong or come twice. Now and then the program
+// of the server. No event may be wrong or repeated. Now and then the program
 // restarts, with the records that it has stored as JSON.
 func TestWatchModel(t *testing.T) {
 	t.Parallel()
@@ -55,7 +55,7 @@ func TestWatchModel(t *testing.T) {
 	}
 }
 
-// totals are what happened to all watches together.
+// totals are the totals of all watches.
 type totals struct{ rounds, broken, quiet, changes, faults, events atomic.Int64 }
 
 // lister is a service whose list can be watched.
@@ -68,7 +68,7 @@ type lister[T any] interface {
 type world struct {
 	t      *testing.T
 	srv    *cloudapitest.Server
-	client *cloudapi.Client // of those who change things
+	client *cloudapi.Client // of the callers who change things
 	rng    *rand.Rand
 
 	change  func(*world, context.Context) error
@@ -105,8 +105,8 @@ func (w *world) act(ctx context.Context) {
 	}
 }
 
-// disturb is the transport of the watch. Before a page is asked for, things
-// may happen, and the request may go wrong.
+// disturb is the transport of the watch. Before it requests a page, things may
+// change. The request may fail.
 func (w *world) disturb(next http.RoundTripper) http.RoundTripper {
 	return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		if w.began.IsZero() { // a walk may begin again in the same round
@@ -132,7 +132,7 @@ func (w *world) fault() cloudapitest.Fault {
 		cloudapitest.DropAfter(),
 		cloudapitest.Truncate(w.rng.IntN(20)),
 		cloudapitest.Delay(time.Duration(1+w.rng.IntN(20)) * time.Second),
-		cloudapitest.Delay(5 * time.Minute), // longer than an attempt may take
+		cloudapitest.Delay(5 * time.Minute), // longer than the timeout of an attempt
 	}[w.rng.IntN(8)]
 }
 
@@ -166,8 +166,8 @@ func runWatchModel[T any](t *testing.T, total *totals, name string, seed uint64,
 	})
 }
 
-// run applies the events of three watches of 20 rounds. Between two of them the
-// program restarts, and things happen.
+// run applies the events of three watches of 20 rounds each. Between two
+// watches the program restarts, and things change.
 func (m *model[T]) run(ctx context.Context, watched lister[T]) {
 	for range 3 {
 		m.watch(ctx, watched)
@@ -240,7 +240,7 @@ func (m *model[T]) truth(ctx context.Context) map[string]*T {
 	return records
 }
 
-// apply takes over an event, if it can be true. IDs do not come back.
+// apply applies an event to the model if it can be true. IDs never come back.
 func (m *model[T]) apply(ctx context.Context, e cloudapi.Event[T]) {
 	m.total.events.Add(1)
 	id := m.id(e.Record)

@@ -14,8 +14,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestWatchOfWhatTheTokenMayNotSee: what is missing in a list is deleted only if
-// it does not exist any more.
+// TestWatchOfWhatTheTokenMayNotSee: what is missing in a list is deleted only
+// if it doesn't exist any more.
 func TestWatchOfWhatTheTokenMayNotSee(t *testing.T) {
 	t.Parallel()
 	const location = "eu-central-h1"
@@ -98,8 +98,8 @@ func TestWatchOfWhatTheTokenMayNotSee(t *testing.T) {
 	}
 }
 
-// TestWatchAsksForNothingThatWasBeingDeleted: the list has shown the end of
-// those, so it takes no request to know it.
+// TestWatchAsksForNothingThatWasBeingDeleted: the list has shown that these
+// were being deleted, so it takes no request to know that they're gone.
 func TestWatchAsksForNothingThatWasBeingDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -76,7 +76,7 @@ func TestWatchYieldsWhatChanges(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
-		rounds []any // as for polled
+		rounds []any // as in polled
 		want   []string
 	}{
 		{"nothing", []any{listOf()}, nil},
@@ -169,7 +169,7 @@ func TestWatchEndsWith(t *testing.T) {
 	}
 }
 
-// TestWatchOutlastsStalls: a watch does not end if a list stalls now and then.
+// TestWatchOutlastsStalls: a watch doesn't end if a list stalls now and then.
 func TestWatchOutlastsStalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -237,8 +237,8 @@ func TestWatchPauses(t *testing.T) {
 	})
 }
 
-// TestWatchPausesLongerBehindAFailure: even if the round saw a change before it
-// failed.
+// TestWatchPausesLongerBehindAFailure: the pause is longer even if the round
+// saw a change before it failed.
 func TestWatchPausesLongerBehindAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -271,8 +271,8 @@ func TestWatchPausesLongerBehindAFailure(t *testing.T) {
 	})
 }
 
-// TestWatchEndsOnACertificate: another round would fail on the untrusted
-// certificate, too.
+// TestWatchEndsOnACertificate: another round would also fail on the untrusted
+// certificate.
 func TestWatchEndsOnACertificate(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -466,8 +466,8 @@ func TestWatchOfSmallPages(t *testing.T) {
 	}
 }
 
-// TestWatchAfterABrokenRound: the changes of a round that fails are neither
-// lost nor repeated.
+// TestWatchAfterABrokenRound: changes in a round that fails are neither lost
+// nor repeated.
 func TestWatchAfterABrokenRound(t *testing.T) {
 	t.Parallel()
 	items := stub.Numbered(41)[1:]
@@ -478,7 +478,7 @@ func TestWatchAfterABrokenRound(t *testing.T) {
 			switch requests++; requests {
 			case 3: // of the first round
 				return stub.Respond(503, stub.Envelope(503)), nil
-			case 9: // of the third; the second has taken five
+			case 9: // of the third round; the second one took five requests
 				server.Items = slices.Concat(items[:5], items[6:30])
 			case 10:
 				return nil, io.ErrUnexpectedEOF
@@ -494,7 +494,7 @@ func TestWatchAfterABrokenRound(t *testing.T) {
 }
 
 // TestWatchRequests: a list that is smaller than a page takes one request per
-// round, and another list at most one more than it has pages.
+// round, and any other list at most one more request than it has pages.
 func TestWatchRequests(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ items, size, want int }{{0, 10, 1}, {1, 10, 1}, {9, 10, 1}, {10, 10, 2}, {11, 10, 3}, {20, 10, 3}, {1000, 0, 2}, {2500, 0, 4}} {
@@ -511,7 +511,8 @@ func TestWatchRequests(t *testing.T) {
 	}
 }
 
-// TestWatchOfAWholeList: families whose lists have no count are watched, too.
+// TestWatchOfAWholeList: families whose lists have no count can be watched as
+// well.
 func TestWatchOfAWholeList(t *testing.T) {
 	t.Parallel()
 	for _, server := range []stub.List{{Whole: true, NoCount: true}, {Whole: true}, {Whole: true, Bare: true}} {
@@ -744,7 +745,7 @@ func TestWatchComparesEverything(t *testing.T) {
 // type and return its name.
 func changes(t reflect.Type, within ...reflect.Type) (all []func(reflect.Value) string) {
 	if slices.Contains(within, t) {
-		return nil // fill.Value stops here, too
+		return nil // fill.Value stops here as well
 	}
 	here := func(name string, change func(reflect.Value)) {
 		all = append(all, func(v reflect.Value) string { change(v); return name })

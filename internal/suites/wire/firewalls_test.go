@@ -199,7 +199,7 @@ func TestFirewallsWire(t *testing.T) {
 	})
 }
 
-// TestRulesThatAreNotTwo: any other array does not say which rules were made.
+// TestRulesThatAreNotTwo: any other array doesn't say which rules were created.
 func TestRulesThatAreNotTwo(t *testing.T) {
 	t.Parallel()
 	for _, reply := range []string{`[]`, `[{"id":"frhgen1ff6864nrqg8etdv647m"}]`, `[{"id":"frhgen1ff6864nrqg8etdv647m"},{}]`, `[{},{"id":"frhgen1ff6864nrqg8etdv647m"}]`, `[1,2]`} {

@@ -112,8 +112,8 @@ func TestGitHubWire(t *testing.T) {
 	})
 }
 
-// TestRepositoriesByName: the server sorts and continues by the name with that of
-// the installation, of which records contain only the second part.
+// TestRepositoriesByName: the server sorts and continues by the full name,
+// "installation/repository", of which records contain only the second part.
 func TestRepositoriesByName(t *testing.T) {
 	t.Parallel()
 	for _, installation := range []string{"acme", "zoo"} {

@@ -13,7 +13,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// kubernetesLaterCases are those of the operations of August 2026.
+// kubernetesLaterCases are the cases of operations that require the August 2026
+// API.
 func kubernetesLaterCases() []wireCase {
 	const (
 		item     = locationPath + "/kubernetes-cluster/apps"
@@ -133,7 +134,7 @@ func TestNodePoolWaits(t *testing.T) {
 	}
 	runWaitCases(t, locationPath+"/kubernetes-cluster/apps", []waitCase{
 		{name: "upgraded", wait: upgraded, slow: true, want: after, polls: []string{
-			cluster("running", 2, "a", "b"), // it has not begun
+			cluster("running", 2, "a", "b"), // the upgrade hasn't begun
 			cluster("upgrading", 2, "a", "b", "c?"),
 			cluster("upgrading", 2, "b", "c"),
 			cluster("running", 2, "b", "c"),
@@ -156,7 +157,7 @@ func TestNodePoolWaits(t *testing.T) {
 	if _, err := sdktest.SendingNothing(t).Kubernetes.WaitNodePoolUpgraded(t.Context(), location, "apps", nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without the node pool as it was: %v", err)
 	}
-	for _, ref := range []string{"", "kn" + strings.Repeat("z", 24), stub.VMID} { // they look deleted
+	for _, ref := range []string{"", "kn" + strings.Repeat("z", 24), stub.VMID} { // they would look deleted
 		if err := sdktest.SendingNothing(t).Kubernetes.WaitNodePoolDeleted(t.Context(), location, "apps", ref); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("the wait for %q: %v", ref, err)
 		}

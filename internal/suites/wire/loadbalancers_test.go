@@ -207,7 +207,7 @@ func TestLoadBalancerRequestsAreNotChanged(t *testing.T) {
 }
 
 // TestLoadBalancerUpdateWithoutVMs: records from a list have no VMs, so an
-// update made from one would remove all VMs.
+// update based on one would remove all VMs.
 func TestLoadBalancerUpdateWithoutVMs(t *testing.T) {
 	t.Parallel()
 	client := sdktest.SendingNothing(t)
@@ -241,7 +241,8 @@ func TestLoadBalancerWaits(t *testing.T) {
 	})
 }
 
-// A wait until something is gone would succeed at once for what cannot be there.
+// A wait for a deletion would immediately succeed for something that can't
+// exist.
 func TestWaitsRefuseNames(t *testing.T) {
 	t.Parallel()
 	for _, vm := range []string{"", "web-1", testLBID} {

@@ -198,8 +198,8 @@ func TestEnsureMachineImage(t *testing.T) {
 	for _, tt := range []struct {
 		version string
 		update  bool
-		outcome cloudapi.EnsureOutcome // "" for a drift
-		changes string                 // what is sent that is no GET
+		outcome cloudapi.EnsureOutcome // "" for a DriftError
+		changes string                 // the requests other than GET
 	}{
 		{"v1", false, cloudapi.EnsureCreated, item + ` {"vm":"` + stub.VMID + `","version":"v1"}`},
 		{"v1", true, cloudapi.EnsureUnchanged, ""},

@@ -37,7 +37,7 @@ func postgresCapabilityCases() []wireCase {
 }
 
 // TestCapabilitiesOfManyLocations: the options of a project with many features
-// are mostly empty objects, and must not exceed the limit for these.
+// are mostly empty objects, and must not exceed the limit for empty objects.
 func TestCapabilitiesOfManyLocations(t *testing.T) {
 	t.Parallel()
 	var locations strings.Builder

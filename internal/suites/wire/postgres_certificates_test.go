@@ -79,7 +79,7 @@ func TestClientKeyPairIsWholeAndSecret(t *testing.T) {
 	}
 }
 
-// TestCertificateUsersWithoutNames: a user without a name is not a user.
+// TestCertificateUsersWithoutNames: a user without a name isn't a user.
 func TestCertificateUsersWithoutNames(t *testing.T) {
 	t.Parallel()
 	for _, response := range []string{`{"items":[null]}`, `{"items":["app",null]}`, `{"items":[""]}`, `{"items":null}`, `{}`} {

@@ -106,12 +106,12 @@ func postgresFirewallCases() []wireCase {
 func TestPostgresFirewallRuleArguments(t *testing.T) {
 	t.Parallel()
 	client := sdktest.SendingNothing(t)
-	// The ID of something else.
+	// An ID of another kind.
 	err := client.Postgres.DeleteFirewallRule(t.Context(), "eu-central-h1", "orders-db", testSinkID)
 	if !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("deleting it: %v", err)
 	}
-	// The location is an argument already.
+	// The location is already an argument.
 	_, err = client.Postgres.ListFirewallRules(t.Context(), "eu-central-h1", "orders-db", &cloudapi.ListOptions{Location: "us-east-a2"})
 	if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "Location" || e.Operation != "Postgres.ListFirewallRules" {
 		t.Errorf("listing in another location: %v", err)

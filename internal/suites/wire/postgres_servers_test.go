@@ -45,8 +45,8 @@ func postgresServerCases() []wireCase {
 }
 
 // pollingTwo runs a wait whose polls request a database and a second object,
-// and returns its error. A second response of "" is a server error, and one
-// with an error in it a 400. All polls must be needed.
+// and returns its error. If the second response is "", it's a server error; if
+// it contains an error, it's a 400. All polls must be needed.
 func pollingTwo(t *testing.T, second string, polls [][2]string, wait func(context.Context, *cloudapi.PostgresService) (*cloudapi.Postgres, error)) (db *cloudapi.Postgres, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -79,7 +79,7 @@ func pollingTwo(t *testing.T, second string, polls [][2]string, wait func(contex
 }
 
 // TestPostgresServerWaits follows the recorded replacement of a primary, during
-// which the server cannot list servers, and a change of the ha_type.
+// which the server can't list servers, and a change of the ha_type.
 func TestPostgresServerWaits(t *testing.T) {
 	t.Parallel()
 	const (
@@ -136,8 +136,9 @@ func TestPostgresServerWaits(t *testing.T) {
 	}
 }
 
-// TestResolvePostgresServer finds the database of a server, as of one that a
-// line of a log names. Other databases may not be visible, or may just be gone.
+// TestResolvePostgresServer finds the database of a server, such as one that a
+// log line names. Other databases may be invisible, or may just have been
+// deleted.
 func TestResolvePostgresServer(t *testing.T) {
 	t.Parallel()
 	const serverID = "pvdcnv0pp6wj4jnx1dytre5yj4"

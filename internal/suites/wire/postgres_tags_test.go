@@ -12,7 +12,7 @@ import (
 )
 
 // TestPostgresByTags: the result is the same from a server that filters by tags
-// and one that does not.
+// and one that doesn't.
 func TestPostgresByTags(t *testing.T) {
 	t.Parallel()
 	const (

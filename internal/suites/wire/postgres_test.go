@@ -43,7 +43,8 @@ const (
 		`"read_replicas":[{` + testReplicaShort + `}],` +
 		`"earliest_restore_time":"2025-10-01T02:15:09Z","latest_restore_time":"2025-10-03T17:40:00.25Z"}`
 
-	// Replicas have no restore times, and null for what is not known yet.
+	// Replicas have no restore times, and null for values that aren't known
+	// yet.
 	testReplicaFull = `{` + testReplicaShort + `,"connection_string":null,"primary":null,"firewall_rules":[],` +
 		`"metric_destinations":[],"read_replicas":[]}`
 )
@@ -97,7 +98,7 @@ func TestPostgresWire(t *testing.T) {
 	)
 	full, short := testPostgresFull(), testPostgresShort()
 	items := []*cloudapi.Postgres{short, testReplica()}
-	// on makes a call of a method that takes a database and returns one.
+	// on returns a call of a method that takes a database and returns one.
 	on := func(method func(context.Context, *cloudapi.PostgresService) (*cloudapi.Postgres, error)) func(context.Context, *cloudapi.Client) (any, error) {
 		return func(ctx context.Context, c *cloudapi.Client) (any, error) { return method(ctx, c.Postgres) }
 	}

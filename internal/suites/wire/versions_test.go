@@ -18,13 +18,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// A bothCase is a difference between the services of August 2026 and October
-// 2025 that programs need not know about.
+// A bothCase is a difference between the August 2026 and October 2025 APIs that
+// programs need not know about.
 type bothCase struct {
 	name    string
 	call    func(context.Context, *cloudapi.Client) (any, error)
-	answers map[string][]answer // by version: the requests that it gets, and its answers
-	err     error               // that the call ends in with both, or nil
+	answers map[string][]answer // by version: the requests that the service gets, and its responses
+	err     error               // of the call, with both versions, or nil
 }
 
 // An answer is the response of a version of the service to a request.
@@ -40,8 +40,7 @@ const (
 	august2026  = "August 2026"
 )
 
-// recorded returns the response of the service of August 2026 in a case of a
-// story.
+// recorded returns the response of the August 2026 API in a case of a story.
 func recorded(t *testing.T, story, name string) answer {
 	t.Helper()
 	exchanges, err := recordings.Read(recordings.August2026)
@@ -56,7 +55,7 @@ func recorded(t *testing.T, story, name string) answer {
 	return answer{method: x.Request.Method, status: x.Response.Status, contentType: x.Response.Headers["content-type"], reply: x.Response.Body}
 }
 
-// to returns the answer to a request with another body.
+// to returns the response to a request with another body.
 func (a answer) to(body string) answer {
 	a.body = body
 	return a
@@ -354,8 +353,8 @@ func TestLoadBalancerUpdateThatCannotLook(t *testing.T) {
 	}
 }
 
-// TestRecordsOfAnOlderService: records of October 2025, encoded again, have no
-// fields that the service did not send and that August 2026 has added.
+// TestRecordsOfAnOlderService: records of the October 2025 API, encoded again,
+// don't have fields that only the August 2026 API sends.
 func TestRecordsOfAnOlderService(t *testing.T) {
 	t.Parallel()
 	for record, added := range map[any][]string{
@@ -384,8 +383,9 @@ func TestRecordsOfAnOlderService(t *testing.T) {
 	}
 }
 
-// TestMissingOperations: a 404 of an operation that the service may not have says
-// so, with every version, since the response doesn't tell what is missing.
+// TestMissingOperations: the error for a 404 says so if the service may not
+// have the operation, whatever the version, since the response doesn't show
+// what is missing.
 func TestMissingOperations(t *testing.T) {
 	t.Parallel()
 	const (
@@ -397,7 +397,7 @@ func TestMissingOperations(t *testing.T) {
 		client := cloudapitest.New(t, cloudapitest.WithAPI(version), cloudapitest.Lenient()).Client()
 		for _, tt := range []struct {
 			call func(context.Context) error
-			end  string // "": the operation exists in every version
+			end  string // "" if the operation exists in every version
 		}{
 			{func(ctx context.Context) error {
 				_, err := client.MachineImages.Get(ctx, sdktest.Somewhere, "golden")
@@ -468,8 +468,8 @@ func TestLaterErrorTypes(t *testing.T) {
 	}
 }
 
-// TestSetRulesByProtocol: rules that differ only in their protocol are two, and
-// a rule without a protocol is for TCP.
+// TestSetRulesByProtocol: rules that differ only in their protocol are
+// different rules, and a rule without a protocol is for TCP.
 func TestSetRulesByProtocol(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{`,"protocol":"tcp","description":"ssh"`, ""} {
@@ -496,8 +496,8 @@ func TestSetRulesByProtocol(t *testing.T) {
 	}
 }
 
-// TestEnsureComparesLaterFields: fields of August 2026 are compared if the
-// record has them.
+// TestEnsureComparesLaterFields: fields that require the August 2026 API are
+// compared if the record has them.
 func TestEnsureComparesLaterFields(t *testing.T) {
 	t.Parallel()
 	const location = "eu-central-h1"

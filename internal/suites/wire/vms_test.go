@@ -144,7 +144,7 @@ func TestVMsWire(t *testing.T) {
 }
 
 // TestInitScriptsAreNotMixedUp: init_script is the name of a registered script
-// in the contract, and the script itself in August 2026.
+// in the contract, and the script itself in the August 2026 API.
 func TestInitScriptsAreNotMixedUp(t *testing.T) {
 	t.Parallel()
 	client := sdktest.SendingNothing(t)

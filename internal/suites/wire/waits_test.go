@@ -22,9 +22,9 @@ type waitCase struct {
 	name  string
 	wait  func(context.Context, *cloudapi.Client) (any, error)
 	polls []string // records, or error envelopes
-	slow  bool     // whether it is a matter of minutes
+	slow  bool     // whether the wait takes minutes
 	want  any
-	err   error // what the error must be, or nil
+	err   error // what the error must match, or nil
 }
 
 // runWaitCases runs the cases, all of which poll the same path.

@@ -22,16 +22,16 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// Paths that the wire cases begin with.
+// Paths with which the targets of the cases begin.
 const (
 	projectPath  = "/project/" + stub.Project
 	locationPath = projectPath + "/location/eu-central-h1"
 )
 
-// wireCase is one call of a method: the bytes that it must send, and the result
-// for the bytes of the response.
+// wireCase is one call of a method: the bytes that it must send, the bytes of
+// the response, and the result.
 type wireCase struct {
-	name   string // the operation's name by default
+	name   string // defaults to the operation's name
 	call   func(context.Context, *cloudapi.Client) (any, error)
 	method string
 	target string // the path with its query
@@ -175,8 +175,8 @@ func (c *wireCase) check(t *testing.T, req *http.Request) {
 	}
 }
 
-// collect returns a case of a sequence.
+// collect returns the results of a method that returns a sequence.
 func collect[T any](seq iter.Seq2[*T, error]) (any, error) { return cloudapi.Collect(seq) }
 
-// nothing returns a case of a method that only returns an error.
+// nothing returns the results of a method that only returns an error.
 func nothing(err error) (any, error) { return nil, err }
