@@ -19,7 +19,7 @@ import (
 type workload struct {
 	name   string
 	target string // for the SDK
-	rounds int    // one in this many of all rounds
+	rounds int    // measured in one of this many rounds
 	duel   func(*peer) (call, call, error)
 }
 
@@ -117,7 +117,8 @@ func workloads(server *httptest.Server) []workload {
 	}
 }
 
-// newServer serves each peer's VM below the peer's name.
+// newServer serves each peer's VM under a path that begins with the peer's
+// name.
 func newServer() *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, p := range peers {

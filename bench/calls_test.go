@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Every contestant and its floor can do every piece of work, and replies are
-// of the same size for all.
+// Every contestant and its floor can run every workload, and responses have the
+// same size for all.
 func TestWorkloads(t *testing.T) {
 	server := newServer()
 	defer server.Close()

@@ -24,8 +24,8 @@ type crowd struct {
 	total, p99  time.Duration
 }
 
-// measureConcurrency runs many callers with one client of each contestant and
-// the client's own transport, over loopback.
+// measureConcurrency runs many callers over loopback, for each contestant with
+// one client and its own transport.
 func measureConcurrency(ctx context.Context, r *report, rounds int) error {
 	type series struct{ connections, total, p99 []float64 }
 	all := make([]series, len(peers))

@@ -2,18 +2,19 @@
 // careful program that uses net/http and encoding/json with a pooled body
 // buffer, and decodes into the same struct.
 //
-//	go -C bench run .                    # prints tables, in some minutes
-//	go -C bench run . -quick             # in one
-//	go -C bench run . -docs -builds 3    # writes ../docs; builds programs from nothing too
+//	go -C bench run .                    # prints tables; takes some minutes
+//	go -C bench run . -quick             # takes one minute
+//	go -C bench run . -docs -builds 3    # writes ../docs; also builds programs from scratch
 //
 // Every contestant has its own floor, which decodes the same bytes into the
-// contestant's type: a peer's responses are those of its API, in the size of
-// ours. All are served from memory unless it says loopback, and use default
-// options.
+// contestant's type: a peer gets the responses of its own API, padded to the
+// size of ours. All responses come from memory, except where a table says
+// loopback, and all clients use default options.
 //
 // In each round every contestant runs for a millisecond, or for one call that
 // takes longer, immediately before or after its floor. The figures are medians
-// of the ratios of all rounds, which other work of the machine hardly changes.
+// of the ratios of all rounds, on which other load on the machine has hardly
+// any influence.
 package main
 
 import (

@@ -13,7 +13,7 @@ type call func(context.Context) error
 
 // sample compares a contestant with its floor.
 type sample struct {
-	Ratio             float64 // of times: the median of all rounds
+	Ratio             float64 // of the times: the median of all rounds
 	Low, High         float64 // its quartiles
 	Time              time.Duration
 	Allocs, Of        float64 // allocations of a call, and of the floor
@@ -32,8 +32,8 @@ type duel struct {
 	times       []float64 // of a call, in nanoseconds
 }
 
-// slice is how long each side runs at a time: long enough for the clock, and
-// short enough for equal conditions for both sides.
+// slice is how long each side runs at a time: long enough to be measured, and
+// short enough that both sides run under the same conditions.
 const slice = time.Millisecond
 
 func newDuel(ctx context.Context, call, floor call) (*duel, error) {

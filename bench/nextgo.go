@@ -10,8 +10,8 @@ import (
 	"os/exec"
 )
 
-// nextGo is the newest release of the Go version after that of go.mod, with
-// which .ci/run also tests.
+// nextGo is the newest release of the Go version after the one in go.mod. Tests
+// in .ci/run also use it.
 const nextGo = "go1.27.4"
 
 // nextSample compares the SDK and its floor, built with this Go, with both
@@ -19,7 +19,7 @@ const nextGo = "go1.27.4"
 type nextSample struct {
 	what       string
 	this, next sample
-	time       float64 // the time of a call of the SDK with the next Go, beside that with this one
+	time       float64 // the time of a call of the SDK with the next Go, relative to this one
 }
 
 // measureNextGo builds this program with the next Go, and alternates the rounds
@@ -87,7 +87,7 @@ func ask(questions io.Writer, answers *json.Decoder, question string, answer any
 	return answers.Decode(answer)
 }
 
-// eachDuel makes the duel of the SDK in each workload.
+// eachDuel calls a function with the SDK's duel in each workload.
 func eachDuel(ctx context.Context, do func(workload, *duel) error) error {
 	server := newServer()
 	defer server.Close()

@@ -42,7 +42,8 @@ var digitalOcean = replies{
 	first: byPageNumber,
 }
 
-// byPageNumber returns the first item of a page whose number begins at 1.
+// byPageNumber returns the index of the first item of a page. Page numbers
+// begin at 1.
 func byPageNumber(query map[string][]string) int {
 	if page := query["page"]; len(page) > 0 {
 		n, _ := strconv.Atoi(page[0])
@@ -61,7 +62,7 @@ func openGodo(base string, transport http.RoundTripper) (*calls, error) {
 	client := godo.NewFromToken(token)
 	client.BaseURL = address
 	if transport != nil {
-		// Under its retries and its token.
+		// Below its retries and its token.
 		client.HTTPClient.Transport.(*oauth2.Transport).Base.(*retryablehttp.RoundTripper).Client.HTTPClient.Transport = transport
 	}
 	return &calls{

@@ -49,7 +49,7 @@ func openHcloud(base string, transport http.RoundTripper) (*calls, error) {
 	return &calls{
 		vm: func(ctx context.Context) error {
 			server, _, err := client.Server.GetByID(ctx, 42)
-			if err == nil && server == nil { // its form of not found
+			if err == nil && server == nil { // how it says "not found"
 				return errHcloud
 			}
 			return keep(server, err)

@@ -55,6 +55,6 @@ func openRetryable(base string, transport http.RoundTripper) (*calls, error) {
 		client.HTTPClient.Transport = transport
 	}
 	c := floorCalls(floor.Client{Base: base, Token: token, HTTP: client.StandardClient()})
-	c.metrics = nil // which would tell nothing more
+	c.metrics = nil // it would show nothing more
 	return c, nil
 }

@@ -104,9 +104,10 @@ func floorList(ctx context.Context, f floor.Client, size int) error {
 	}
 }
 
-// handMetrics is the metrics response with the best that encoding/json allows:
-// an UnmarshalJSON for a series. One for each pair takes longer, and so do
-// values of any type that are then converted to samples.
+// handMetrics decodes a metrics response as fast as encoding/json allows, with
+// an UnmarshalJSON for each series. An UnmarshalJSON for each pair takes
+// longer, and so does decoding values of type any and converting them to
+// samples.
 type handMetrics struct {
 	Metrics []struct {
 		Key, Name, Description, Unit string

@@ -20,7 +20,8 @@ type calls struct {
 	metrics  call // gets metrics as times and floats
 }
 
-// opener makes a client for an address. The transport is nil for its own.
+// opener creates a client for an address. If the transport is nil, the client
+// uses its own.
 type opener func(base string, transport http.RoundTripper) (*calls, error)
 
 // sdk is the name of the contestant that is measured.
@@ -47,7 +48,7 @@ var peers = []peer{
 	{"hcloud-go", &hetzner, openHcloud, openHcloudFloor, isNotFoundHcloud},
 }
 
-// selectPeers removes those whose names don't match.
+// selectPeers removes the peers whose names don't match.
 func selectPeers(pattern string) error {
 	selected, err := regexp.Compile(pattern)
 	peers = slices.DeleteFunc(peers, func(p peer) bool { return err == nil && !selected.MatchString(p.name) })
@@ -62,7 +63,7 @@ func isFloorError[E any](err error) bool {
 	return ok
 }
 
-// missing makes a get of a VM that doesn't exist.
+// missing gets a VM that doesn't exist, and checks the error.
 func (p *peer) missing(get call) call {
 	return func(ctx context.Context) error {
 		if err := get(ctx); !p.notFound(err) {

@@ -22,7 +22,7 @@ var looks = map[string]look{
 	"hcloud-go":     {"#c22f3d", `<rect x="-6" y="-6" width="12" height="12" fill="#fff" stroke="%s" stroke-width="2"/>`},
 }
 
-// Where things are in the picture, in pixels.
+// Positions in the picture, in pixels.
 const (
 	pictureWidth   = 1300
 	left, right    = 250.0, pictureWidth - 40.0 // of the area with the marks

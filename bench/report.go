@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Files of the results, and of those of an earlier version.
+// Files with the results, and with the results of an earlier version.
 const (
 	document   = "../docs/performance.md"
 	picture    = "../docs/performance.svg"

@@ -129,7 +129,7 @@ func measureMemory(ctx context.Context, r *report, _ int) error {
 }
 
 // rendered renders each page of a list when it is requested, so that only the
-// last is in memory.
+// last page is in memory.
 type rendered struct{ total int }
 
 func (r *rendered) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -143,7 +143,7 @@ func listMemory(ctx context.Context, prefetch int) (h heap, err error) {
 	if err != nil {
 		return h, err
 	}
-	// Once with collections, for live memory, and once without.
+	// Once with garbage collections, for live memory, and once without.
 	for _, collect := range []bool{true, false} {
 		runtime.GC()
 		before, n := heapObjects(), 0

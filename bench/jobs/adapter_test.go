@@ -11,13 +11,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// adapter has what the adapters of the other clients share, each of which makes
-// one request at a time. They number what the server has IDs for.
+// adapter is the common part of the adapters for the other clients, which send
+// one request at a time. It has numbers for what the server identifies by IDs.
 type adapter struct {
 	client  *cloudapi.Client
 	ids     []string // by number, from 1
 	numbers map[string]int
-	lists   map[string][]int // each as it was when its first page was read
+	lists   map[string][]int // each list as it was when its first page was read
 }
 
 func newAdapter(w *world) *adapter {
@@ -32,8 +32,8 @@ func (a *adapter) number(id string) int {
 	return a.numbers[id]
 }
 
-// page returns which page of a list a request asks for, the numbers in it, and
-// how many there are in all pages.
+// page returns the number of the page that a request asks for, the numbers of
+// its items, and the number of items on all pages.
 func (a *adapter) page(r *http.Request, size int) (page int, numbers []int, total int) {
 	page = 1
 	if text := r.URL.Query().Get("page"); text != "" {
@@ -72,7 +72,7 @@ func (a *adapter) createVM(ctx context.Context, name string) int {
 	return a.number(must(a.client.VMs.Create(ctx, location, name, vmRequest)).ID)
 }
 
-// deleteNumber deletes what a request names by its number.
+// deleteNumber deletes the resource whose number is in a request.
 func (a *adapter) deleteNumber(r *http.Request) int {
 	number := must(strconv.Atoi(r.PathValue("number")))
 	id := a.ids[number-1]
@@ -85,7 +85,7 @@ func (a *adapter) deleteNumber(r *http.Request) int {
 	return number
 }
 
-// The actions of a VM have the numbers creation and deletion of its own.
+// A VM's number determines the numbers of its actions.
 func creation(number int) int { return 2 * number }
 func deletion(number int) int { return 2*number + 1 }
 
@@ -105,8 +105,8 @@ func answer(w http.ResponseWriter, status int, body any) {
 	must(0, json.NewEncoder(w).Encode(body))
 }
 
-// must returns a value for which there must be no error: an adapter that is
-// used as it should be has none.
+// must returns the value, and panics if there is an error. An adapter that is
+// used correctly gets none.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -1,6 +1,6 @@
 // Package jobs counts the requests, bytes and time of whole jobs with the SDK,
 // with a loop over its single calls, and with the helpers of other clients. The
-// clock only moves while everybody waits.
+// clock moves only while everything waits.
 //
 //	go -C bench test ./jobs            # compares the figures with docs/performance.md
 //	go -C bench test ./jobs -update    # writes them there

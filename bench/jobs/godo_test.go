@@ -17,7 +17,7 @@ import (
 
 const droplets = "http://digitalocean.localhost/"
 
-// largestPage is the most that DigitalOcean gives.
+// largestPage is the largest page that DigitalOcean serves.
 var largestPage = &godo.ListOptions{PerPage: 200}
 
 // godo returns godo's client.
@@ -33,8 +33,8 @@ func (w *world) godo() *godo.Client {
 	return client
 }
 
-// provisionGodo creates ten droplets with a request, which is the most that
-// DigitalOcean takes, and waits for one action after the other.
+// provisionGodo creates ten droplets per request, the maximum of DigitalOcean,
+// and waits for one action after another.
 func provisionGodo(ctx context.Context, w *world) error {
 	client := w.godo()
 	var actions []string
@@ -118,7 +118,7 @@ func listGodo(ctx context.Context, w *world) error {
 	return errors.Join(err, expect(listed, len(all)))
 }
 
-// everyPage follows the pages of a list, as godo's README shows it.
+// everyPage follows the pages of a list, as shown in godo's README.
 func everyPage[T any](ctx context.Context, list func(context.Context, *godo.ListOptions) ([]T, *godo.Response, error)) (all []T, err error) {
 	opts := *largestPage
 	for {

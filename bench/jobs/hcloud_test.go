@@ -26,8 +26,8 @@ func (w *world) hcloud() *hcloud.Client {
 		hcloud.WithHTTPClient(w.counted(answeredBy(mux))))
 }
 
-// provisionHcloud creates servers and waits for their actions, as the comment of
-// WaitFor has it.
+// provisionHcloud creates servers and waits for their actions, as described in
+// the comment of WaitFor.
 func provisionHcloud(ctx context.Context, w *world) error {
 	client := w.hcloud()
 	var actions []*hcloud.Action
@@ -64,7 +64,8 @@ func watchHcloud(ctx context.Context, w *world) error {
 	})
 }
 
-// tearDownHcloud deletes what it lists, in its order, and waits for the actions.
+// tearDownHcloud deletes what it lists, in the order of the list, and waits for
+// the actions.
 func tearDownHcloud(ctx context.Context, w *world) error {
 	client := w.hcloud()
 	servers, err := client.Server.All(ctx)
@@ -108,8 +109,8 @@ func listHcloud(ctx context.Context, w *world) error {
 	return errors.Join(err, expect(listed, len(servers)))
 }
 
-// hetzner is an adapter for hcloud-go. Pages are of 50, for which it asks and
-// which is the most that Hetzner gives.
+// hetzner is an adapter for hcloud-go. Its pages have 50 items, which is what
+// the client asks for, and the maximum of Hetzner.
 type hetzner struct{ *adapter }
 
 func (a hetzner) create(w http.ResponseWriter, r *http.Request) {
@@ -165,7 +166,7 @@ func (a hetzner) list(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, reply)
 }
 
-// server returns the record of a VM that runs, or will.
+// server returns the record of a VM that is running, or will be.
 func (a hetzner) server(number int) schema.Server {
 	return schema.Server{
 		ID: int64(number), Name: fmt.Sprintf("web-%d", number), Status: "running", Created: time.Now(),

@@ -17,10 +17,10 @@ var update = flag.Bool("update", false, "write the table into "+document)
 
 const document = "../../docs/performance.md"
 
-// job is what is to be done, in several ways.
+// job is something to do, and several ways to do it.
 type job struct {
 	what string
-	vms  int // that there are before
+	vms  int // the number of VMs that exist before
 	ways []way
 }
 
@@ -57,7 +57,7 @@ var jobs = []job{
 	}},
 }
 
-// figures are what a job took.
+// figures are the requests, bytes and time that a job took.
 type figures struct {
 	requests, megabytes, seconds float64
 }
@@ -66,7 +66,8 @@ func (f figures) String() string {
 	return fmt.Sprintf("%s | %s MB | %s s", number(f.requests, 0), number(f.megabytes, 2), number(f.seconds, 1))
 }
 
-// TestJobs compares the table in the document with what it finds, or writes it.
+// TestJobs compares the table in the document with what it measures, or writes
+// the table.
 func TestJobs(t *testing.T) {
 	documented := readTable(t)
 	var table strings.Builder
@@ -95,17 +96,17 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// resembles reports whether figures are within a fifth of others, which is by how
-// much pauses vary at random.
+// resembles reports whether figures differ by at most 20%, by which pauses are
+// randomized.
 func (f figures) resembles(other figures) bool {
 	near := func(a, b float64) bool { return math.Abs(a-b) <= max(a, b)/5 }
 	return near(f.requests, other.requests) && near(f.megabytes, other.megabytes) && near(f.seconds, other.seconds)
 }
 
-// Where the table is in the document.
+// Marks around the table in the document.
 const begin, end = "<!-- jobs: go -C bench test ./jobs -update -->\n", "<!-- /jobs -->\n"
 
-// readTable returns the figures in the document by the way that they are of.
+// readTable returns the figures in the document by way of doing the job.
 func readTable(t *testing.T) map[string]figures {
 	_, rest, _ := strings.Cut(readDocument(t), begin)
 	table, _, _ := strings.Cut(rest, end)
@@ -117,7 +118,7 @@ func readTable(t *testing.T) map[string]figures {
 		}
 		value := func(cell string) float64 {
 			digits, _, _ := strings.Cut(strings.ReplaceAll(cell, ",", ""), " ")
-			v, _ := strconv.ParseFloat(digits, 64) // 0 in the head of the table
+			v, _ := strconv.ParseFloat(digits, 64) // 0 in the table's header
 			return v
 		}
 		all[cells[1]] = figures{value(cells[2]), value(cells[3]), value(cells[4])}

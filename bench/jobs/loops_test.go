@@ -9,8 +9,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// provisionAsking creates the VMs, and asks every 5 seconds for each that
-// doesn't run.
+// provisionAsking creates the VMs, and every 5 seconds gets each one that isn't
+// running yet.
 func provisionAsking(ctx context.Context, w *world) error {
 	client := w.sdk()
 	for _, name := range names() {
@@ -38,7 +38,7 @@ func provisionAsking(ctx context.Context, w *world) error {
 	return nil
 }
 
-// provisionInTurn creates the VMs, and waits for one after the other.
+// provisionInTurn creates the VMs, and waits for one after another.
 func provisionInTurn(ctx context.Context, w *world) error {
 	client := w.sdk()
 	for _, name := range names() {
@@ -63,8 +63,9 @@ func provisionInTurn(ctx context.Context, w *world) error {
 	return nil
 }
 
-// eachInterval is a loop that watches by looking at all there is. All its rounds
-// are alike, so that one is enough.
+// eachInterval stands for a loop that watches by reading everything at
+// intervals. All its rounds are alike, so it runs one and multiplies the
+// figures.
 func (w *world) eachInterval(ctx context.Context, look func() error) error {
 	start := time.Now()
 	err := look()
@@ -82,8 +83,8 @@ func watchAsking(ctx context.Context, w *world) error {
 	})
 }
 
-// tearDownAsking deletes what it lists family by family, and asks for each
-// until it is gone.
+// tearDownAsking deletes what it lists, family by family, and gets each
+// resource until it's gone.
 func tearDownAsking(ctx context.Context, w *world) error {
 	client := w.sdk()
 	vms, err := cloudapi.Collect(client.VMs.All(ctx, nil))
@@ -141,7 +142,7 @@ func untilGone[T any](ctx context.Context, location, id string, get func(context
 	}
 }
 
-// listAsking lists the VMs, and asks for each.
+// listAsking lists the VMs, and gets each one.
 func listAsking(ctx context.Context, w *world) error {
 	client := w.sdk()
 	n := 0

@@ -12,7 +12,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
-// What the jobs are about.
+// The sizes of the jobs.
 const (
 	provisioned = 50
 	watched     = 10_000
@@ -22,7 +22,7 @@ const (
 
 var vmRequest = &cloudapi.VMCreateRequest{PublicKey: publicKey}
 
-// names are those of the VMs to provision.
+// names returns the names of the VMs to provision.
 func names() (names []string) {
 	for i := range provisioned {
 		names = append(names, fmt.Sprintf("web-%d", i+1))
@@ -30,7 +30,8 @@ func names() (names []string) {
 	return names
 }
 
-// expect is an error unless a job has dealt with what it is about.
+// expect returns an error unless a job has handled as many resources as it
+// should.
 func expect(want, got int) error {
 	if got != want {
 		return fmt.Errorf("%d instead of %d", got, want)
@@ -51,7 +52,7 @@ func provision(ctx context.Context, w *world) error {
 
 const (
 	watching = time.Hour
-	interval = 30 * time.Second // of the loops, which is the longest of Watch
+	interval = 30 * time.Second // of the loops; also the longest interval of Watch
 	renames  = 9                // spread over the time
 )
 

@@ -22,14 +22,14 @@ const (
 	ends    = 10 * time.Second      // from the deletion of a VM until it is gone
 )
 
-// world is a server, and the way to it on which requests and bytes are counted.
+// world is a server, with counters of the requests to it and of the bytes.
 type world struct {
 	server          *cloudapitest.Server
 	uncounted       *cloudapi.Client
 	requests, bytes atomic.Int64
 }
 
-// newWorld makes a server with some VMs, 59 in a subnet, each of which has a
+// newWorld creates a server with some VMs in subnets of 59, each subnet with a
 // firewall. It must be called in a bubble.
 func newWorld(t *testing.T, vms int) *world {
 	s := cloudapitest.New(t, cloudapitest.WithRequestLog(0),
@@ -77,7 +77,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answeredBy returns a transport to a handler, without a network.
+// answeredBy returns a transport whose requests go to a handler, without a
+// network.
 func answeredBy(h http.Handler) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		if req.Body == nil {

@@ -104,8 +104,8 @@ func (f fault) reply() cloudapitest.Fault {
 	return cloudapitest.Reply(f.Status, header, body)
 }
 
-// delays replaces the delays of everything, of a kind, or of an object. The
-// default of a field is the value of all, or of the flag -delay.
+// delays replaces the delays of everything, of a kind, or of an object. A field
+// defaults to the value of all, or to the flag -delay.
 type delays struct {
 	Kind    cloudapi.Kind `json:"kind"`
 	Ref     string        `json:"ref"`

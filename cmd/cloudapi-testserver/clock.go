@@ -9,8 +9,8 @@ import (
 // A clock begins with the present time, and can run faster or be moved forward.
 type clock struct {
 	mu    sync.Mutex
-	read  time.Time // the real time when it was last read
-	shown time.Time // what it showed then
+	read  time.Time // the real time when the clock was last read
+	shown time.Time // the time that the clock showed then
 	speed float64
 }
 

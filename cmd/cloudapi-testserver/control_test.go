@@ -437,8 +437,8 @@ func TestRefusedChanges(t *testing.T) {
 	}
 }
 
-// TestControlIsGuarded: programs without the token see only the health, and web
-// pages see nothing.
+// TestControlIsGuarded: programs without the token can only check the health,
+// and web pages can do nothing.
 func TestControlIsGuarded(t *testing.T) {
 	t.Parallel()
 	c := startControlled(t)
@@ -477,7 +477,7 @@ func TestControlIsGuarded(t *testing.T) {
 			t.Errorf("%s %s: %d %s, want %d with %q", tt.method, tt.path, status, answer, tt.status, tt.want)
 		}
 	}
-	// The address of the API has none of this.
+	// The address of the API serves none of this.
 	response, err := http.Get(c.env[cloudapi.EnvBaseURL] + "/health")
 	if err != nil {
 		t.Fatal(err)

@@ -75,8 +75,8 @@ func TestDocumentedScenariosWork(t *testing.T) {
 	startControlled(t, "-scenario", filepath.Join(documents, "scenario.json"))
 }
 
-// TestImage: the image and the container start the server with arguments that it
-// accepts, and clients get the token and the project that it has.
+// TestImage: the image and the container start the server with arguments that
+// it accepts, and clients get its token and its project.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	image, compose := read(t, "Dockerfile"), read(t, filepath.Join(documents, "compose.yaml"))

@@ -177,7 +177,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// usable returns a URL that programs on this machine can use for an address.
+// usable returns the URL by which programs on this machine can reach an
+// address.
 func usable(addr net.Addr) string {
 	at := addr.(*net.TCPAddr).AddrPort()
 	ip := at.Addr().Unmap()

@@ -232,7 +232,7 @@ func TestRunRefuses(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, args, want string
-		failure          bool // of the machine, not the arguments
+		failure          bool // an error of the machine, not the arguments
 	}{
 		{"an unknown flag", "-port 1", "not defined: -port", false},
 		{"an argument", "start", `"start"`, false},

@@ -4,16 +4,17 @@
 //	ansible --list
 //	ansible --host web-1
 //
-// The hosts are the VMs that have an address, in groups by location, size, state
-// and subnet, such as location_eu_central_h1 and state_running. A host has the
-// name of its VM, or name.location if VMs in several locations have the name.
+// The hosts are the VMs that have an address, in groups by location, size,
+// state and subnet, such as location_eu_central_h1 and state_running. A host
+// has the name of its VM, or name.location if several locations have a VM with
+// that name.
 //
 // The variable ansible_host is the public address. To use the private one:
 //
 //	ansible-playbook -e 'ansible_host={{ ubicloud_private_ipv4 }}' …
 //
-// A playbook must not get hosts that don't exist, so the program prints those of
-// the server inside it only with --demo, which Ansible doesn't pass.
+// A playbook must not get hosts that don't exist, so the program uses the
+// server inside it only with --demo, which Ansible never passes.
 package main
 
 import (
@@ -106,7 +107,7 @@ func read(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 		}
 	}
 	type network struct{ subnet, ip4, ip6 string }
-	networks := map[string]network{} // by location and name of the VM, whose list doesn't show them
+	networks := map[string]network{} // by location and name of the VM, since the list of VMs doesn't have them
 	for subnet, err := range client.PrivateSubnets.All(ctx, nil) {
 		if err != nil {
 			return nil, err
@@ -117,7 +118,7 @@ func read(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 			networks[subnet.Location+"/"+nic.VMName] = network{subnet.Name, ip4, ip6}
 		}
 	}
-	count := map[string]int{} // of VMs with a name
+	count := map[string]int{} // number of VMs with a name
 	for _, vm := range vms {
 		count[vm.Name]++
 	}
@@ -160,5 +161,5 @@ func read(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 	return i, nil
 }
 
-// unfit matches what the name of a group can't contain.
+// unfit matches characters that the name of a group can't contain.
 var unfit = regexp.MustCompile("[^a-zA-Z0-9]")

@@ -57,7 +57,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// newServer has two VMs of one name, and a third that has no address yet.
+// newServer returns a server with two VMs of the same name, and a third one
+// that has no address yet.
 func newServer(t *testing.T) *cloudapitest.Server {
 	server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{}))
 	create := func(location, name string) {
@@ -104,8 +105,8 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// TestEmpty: the inventory of a project without VMs has no hosts, and there is
-// none if the token can't see the project.
+// TestEmpty: the inventory of a project without VMs has no hosts. If the token
+// can't see the project, there's an error and no inventory.
 func TestEmpty(t *testing.T) {
 	server := cloudapitest.New(t)
 	setProject(t, server)

@@ -30,7 +30,7 @@ var (
 // collector requests data from the API when it's scraped, but at most once per
 // maxAge: several Prometheus servers may scrape it.
 type collector struct {
-	ctx             context.Context // the program's, since a scrape has none
+	ctx             context.Context // the program's context, since a scrape has none
 	client          *cloudapi.Client
 	maxAge, timeout time.Duration
 	errors          *prometheus.CounterVec
@@ -49,8 +49,8 @@ func newCollector(ctx context.Context, client *cloudapi.Client, maxAge, timeout 
 		}, []string{"about"})}
 }
 
-// Describe describes nothing, since the API determines the metrics of a
-// database.
+// Describe describes nothing, since the API decides which metrics a database
+// has.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the metrics of the last refresh, and refreshes them first if
@@ -206,8 +206,8 @@ func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.PostgresMetric, seri
 	r.add(desc, series.Values[len(series.Values)-1].Value, values...)
 }
 
-// metricName returns cloudapi_postgres_<key>_<unit>, without endings that
-// gauges can't have.
+// metricName returns cloudapi_postgres_<key>_<unit>, without endings that a
+// gauge must not have.
 func metricName(m cloudapi.PostgresMetric) string {
 	name := "cloudapi_postgres_" + strings.ToLower(identifier(m.Key))
 	if things, found := strings.CutSuffix(name, "_count"); found {

@@ -5,8 +5,8 @@
 //	curl http://127.0.0.1:9790/metrics
 //	exporter --once
 //
-// The last form prints the result of one scrape and exits: for the textfile
-// collector of the node exporter, run by cron, or to try it out.
+// The last form prints the result of one scrape and exits. Run it from cron for
+// the textfile collector of the node exporter, or to try it out.
 package main
 
 import (

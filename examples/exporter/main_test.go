@@ -100,8 +100,8 @@ func TestServesUntilInterrupted(t *testing.T) {
 	}
 }
 
-// gather scrapes a collector, and returns values by name and the labels about
-// and state.
+// gather scrapes a collector, and returns its values by metric name and by the
+// labels "about" and "state".
 func gather(t *testing.T, c *collector) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -125,7 +125,7 @@ func gather(t *testing.T, c *collector) map[string]float64 {
 	return values
 }
 
-// newServer has two VMs and a database.
+// newServer returns a server with two VMs and a database.
 func newServer(t *testing.T) (*cloudapitest.Server, *cloudapi.Client) {
 	t.Helper()
 	server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{}))

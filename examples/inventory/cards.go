@@ -145,7 +145,7 @@ func balancerGroup(lb *cloudapi.LoadBalancer, vms []*cloudapi.VM, columns int) c
 	}}
 }
 
-// columnsFor returns a good number of columns for n tiles.
+// columnsFor returns the number of columns for n tiles.
 func columnsFor(n int) int {
 	return min(max(int(math.Ceil(math.Sqrt(float64(n)*1.2))), 2), maxColumns)
 }

@@ -101,7 +101,7 @@ func listFull[T any](ctx context.Context, tasks *errgroup.Group, to *[]*T, items
 	})
 }
 
-// orNone treats "not found" as an empty list: not every server has init
+// orNone treats "not found" as an empty list, since not every server has init
 // scripts.
 func orNone[T any](items iter.Seq2[*T, error]) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {

@@ -26,7 +26,7 @@ const (
 	minPanelW  = 620.0
 )
 
-// Colours of shapes and texts.
+// Colors of shapes and texts.
 var (
 	page     = style{"#f5f7fb", "none"}
 	panel    = style{"#ffffff", "#d9dfea"}
@@ -50,8 +50,8 @@ var (
 	onBalance         = font{12, true, white}
 )
 
-// dark has the colors where the viewer's are dark. Those that it lacks suit
-// both.
+// dark has the colors for viewers with a dark theme. Colors that it lacks suit
+// both themes.
 var dark = map[string]string{
 	page.fill:       "#0d1117",
 	panel.fill:      "#161b22",

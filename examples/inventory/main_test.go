@@ -200,8 +200,8 @@ func (a rectangle) overlaps(b rectangle) bool {
 	return a.x < b.x+b.w && b.x < a.x+a.w && a.y < b.y+b.h && b.y < a.y+a.h
 }
 
-// checkPicture checks that a picture is XML with a number of tiles that don't
-// overlap and are within the picture.
+// checkPicture checks that a picture is XML, and has the given number of tiles,
+// which don't overlap and are within the picture.
 func checkPicture(t *testing.T, picture []byte, want int) {
 	t.Helper()
 	var whole rectangle

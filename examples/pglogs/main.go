@@ -4,9 +4,9 @@
 //	pglogs --since 24h --level warn eu-central-h1/orders
 //	pglogs --follow --state orders.json --json eu-central-h1/orders >> orders.jsonl
 //
-// With a state file it continues where it ended, even after days, and prints no
-// line twice, unless somebody killed it between printing lines and saving its
-// state. Without a name it takes the project's only database.
+// With a state file it continues where the last run ended, even days later. It
+// prints no line twice, unless it was killed between printing lines and saving
+// its state. Without a name it takes the project's only database.
 //
 // Requires the August 2026 API.
 package main
@@ -106,8 +106,8 @@ func (o options) run(ctx context.Context, client *cloudapi.Client, stdout, stder
 	return err
 }
 
-// print prints lines, and notes in the state which ones it has printed. The end
-// of the context isn't an error while it follows.
+// print prints lines, and records in the state which ones it has printed. The
+// end of the context isn't an error while it follows.
 func (o options) print(ctx context.Context, client *cloudapi.Client, db *cloudapi.Postgres, print func(*cloudapi.PostgresLogEntry) error,
 	state *state, progress func(cloudapi.Progress)) error {
 	for line, err := range client.Postgres.FollowLogs(ctx, db.Location, db.ID, &cloudapi.PostgresFollowLogsOptions{

@@ -55,8 +55,8 @@ func TestPrintsLinesOfSeveralLines(t *testing.T) {
 	}
 }
 
-// TestPrintsNothingThatATerminalExecutes: a client of the database chooses
-// parts of its lines.
+// TestPrintsNothingThatATerminalExecutes: parts of a line come from clients of
+// the database.
 func TestPrintsNothingThatATerminalExecutes(t *testing.T) {
 	t.Parallel()
 	var stdout bytes.Buffer
@@ -164,8 +164,8 @@ func newClient(t *testing.T, transport http.RoundTripper) *cloudapi.Client {
 	return client
 }
 
-// TestFollowsTheClockOfTheService: it prints each line whatever this machine's
-// clock says, and ends with an interrupt without an error.
+// TestFollowsTheClockOfTheService: the program prints each line whatever this
+// machine's clock says, and an interrupt ends it without an error.
 func TestFollowsTheClockOfTheService(t *testing.T) {
 	for _, ahead := range []time.Duration{5 * time.Minute, 0, -5 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -214,8 +214,8 @@ func (f onLine) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestContinues: with a state file each line is printed once, also if the
-// program fails before it prints a line, or a run fails. A gap is reported.
+// TestContinues: with a state file each line is printed once, even if printing
+// a line or a whole run fails. A gap is reported.
 func TestContinues(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestContinues(t *testing.T) {
 		}))
 		file := filepath.Join(t.TempDir(), "state.json")
 		var stdout, stderr bytes.Buffer
-		catchUp := func(stdout io.Writer) error { // as a program that starts again does
+		catchUp := func(stdout io.Writer) error { // as after a restart of the program
 			o := options{args: []string{"eu-central-h1/orders"}, since: time.Hour, every: 5 * time.Second, file: file}
 			return o.run(t.Context(), client, stdout, &stderr)
 		}

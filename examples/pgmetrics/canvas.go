@@ -88,7 +88,7 @@ func (c canvas) line(col color.Color, width float64, points ...point) {
 	c.fill(col, polygons...)
 }
 
-// Alignments of a text to its point.
+// Alignments of a text relative to its point.
 const (
 	before = -1
 	around = -0.5
@@ -109,7 +109,7 @@ func (c canvas) text(face font.Face, col color.Color, at point, align float64, t
 // fonts are the faces for the texts of a picture.
 type fonts struct{ bold, large, small font.Face }
 
-// newFonts returns fonts, of which the small one has the given height.
+// newFonts returns fonts. The small one has the given height.
 func newFonts(height float64) (f fonts, err error) {
 	for _, face := range []struct {
 		to   *font.Face

@@ -42,9 +42,9 @@ func TestShowsMetrics(t *testing.T) {
 	}
 }
 
-// checkPicture checks that a file is a picture wide enough to read, with plots
-// beside each other that are twice as wide as high, and that it has the colors
-// of two lines.
+// checkPicture checks that a file is a picture wide enough to read, that its
+// plots are beside each other and twice as wide as high, and that it has the
+// colors of two lines.
 func checkPicture(t *testing.T, file string, plots int) {
 	t.Helper()
 	from, err := os.Open(file)

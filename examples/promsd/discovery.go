@@ -40,7 +40,7 @@ type discovery struct {
 	published []byte
 }
 
-// known is what the program knows of a project, by ID.
+// known is what the program knows about a project, by ID.
 type known struct {
 	Project   string                             `json:"project"`
 	VMs       map[string]*cloudapi.VM            `json:"vms"`
@@ -48,7 +48,7 @@ type known struct {
 	Databases map[string]*cloudapi.Postgres      `json:"databases"`
 }
 
-// load begins with what an earlier run has kept in a file.
+// load reads what an earlier run has kept in a file.
 func (d *discovery) load(file string) error {
 	d.knownFile = file
 	text, err := os.ReadFile(file)
@@ -92,7 +92,7 @@ func (d *discovery) run(ctx context.Context) error {
 
 // follow applies the changes of a list to the records, and publishes the
 // targets after each round. A watch that has ended, for example because the
-// token has lost a permission, begins again with what is known.
+// token has lost a permission, is started again with what is known.
 func follow[T any](ctx context.Context, d *discovery, watch func(context.Context, *cloudapi.WatchOptions, ...*T) iter.Seq2[cloudapi.Event[T], error],
 	records map[string]*T, id func(*T) string) error {
 	isRead := false
@@ -121,7 +121,7 @@ func follow[T any](ctx context.Context, d *discovery, watch func(context.Context
 				return err
 			}
 			if err != nil {
-				break // Progress has got it
+				break // Progress has already reported it
 			}
 			d.mu.Lock()
 			if key := id(event.Record); event.Type == cloudapi.EventDeleted {
@@ -200,7 +200,7 @@ type target struct {
 	Labels  map[string]string `json:"labels"`
 }
 
-// unfit matches what the name of a label can't contain.
+// unfit matches characters that the name of a label can't contain.
 var unfit = regexp.MustCompile("[^a-zA-Z0-9]")
 
 // targets returns all targets, in the order of their IDs.

@@ -1,15 +1,15 @@
-// Promsd tells Prometheus what a project has to scrape: its VMs and its
+// Promsd tells Prometheus which targets a project has: its VMs and its
 // databases. It keeps the targets in a file, for file_sd_configs:
 //
 //	promsd --file /etc/prometheus/targets/ubicloud.json
 //
 // Without --file, it prints the targets and exits. The addresses are public;
-// relabeling can replace them by the label __meta_ubicloud_private_ipv4.
+// relabeling can replace them with the label __meta_ubicloud_private_ipv4.
 //
 // A target disappears only if the API says that the resource doesn't exist. It
-// stays during an outage, and if the token loses a permission, also while the
-// program doesn't run: it keeps what it knows in a second file, whose name ends
-// in ".known".
+// stays during an outage, and if the token loses a permission, even while the
+// program isn't running: the program keeps what it knows in a second file,
+// whose name ends in ".known".
 package main
 
 import (
@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	d := &discovery{client: client, port: *port, every: *every, stderr: stderr}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	isDone := *file != "" // whether an interrupt is the normal end
+	isDone := *file != "" // whether the program normally ends by an interrupt
 	d.publish = func(targets []byte) error {
 		if *file != "" {
 			return replace(*file, targets)
@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // replace writes a file that others can read, atomically.
 func replace(path string, content []byte) error {
-	temporary := path + ".new" // which no pattern of Prometheus matches
+	temporary := path + ".new" // a name that no pattern of Prometheus matches
 	err := cloudapi.File{Content: content}.Replace(temporary)
 	if err == nil {
 		err = os.Chmod(temporary, 0o644)

@@ -159,7 +159,8 @@ func TestKeepsTargets(t *testing.T) {
 	}
 }
 
-// TestKeepsTargetsAcrossRestarts: the same for what happens between two runs.
+// TestKeepsTargetsAcrossRestarts: the same holds for what happens between two
+// runs.
 func TestKeepsTargetsAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -193,8 +194,8 @@ func TestKeepsTargetsAcrossRestarts(t *testing.T) {
 	})
 }
 
-// TestHostNames: a renamed database has another host name, which the program
-// gets in a later round if it has to.
+// TestHostNames: a renamed database has another host name. If getting it fails,
+// a later round tries again.
 func TestHostNames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,15 +1,15 @@
 // Provision creates the resources in a file: SSH keys, firewalls with their
-// rules, subnets, VMs and databases. It doesn't change existing resources and
+// rules, subnets, VMs and databases. It doesn't change existing resources or
 // their rules unless --update is given, and reports all differences from the
-// file. It can be run again after a failure or a change of the file. After an
-// interrupt it lists what it has created.
+// file. It can be run again after a failure or a change of the file. If it's
+// interrupted, it lists what it has created.
 //
 //	provision
 //	provision --file environment.yaml --plan
 //	provision --file environment.yaml --update
 //
-// Without a file, the server inside the program gets a sample; --sample prints
-// it.
+// Without a file, it creates a sample in the server inside the program;
+// --sample prints the sample.
 package main
 
 import (

@@ -324,7 +324,7 @@ func TestReportsAllDrift(t *testing.T) {
 }
 
 // TestAdvice: after a timeout or a transient failure the same command can be
-// run again; after a refusal that doesn't help.
+// run again; after a refusal, that doesn't help.
 func TestAdvice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -403,8 +403,8 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// TestSampleIsNotForRealProjects: without a file nothing is created in a project
-// that the environment names, where it would cost money.
+// TestSampleIsNotForRealProjects: without a file, nothing is created in a
+// project that the environment names, where it would cost money.
 func TestSampleIsNotForRealProjects(t *testing.T) {
 	server := cloudapitest.New(t)
 	t.Setenv(cloudapi.EnvBaseURL, server.Start())

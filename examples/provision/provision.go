@@ -89,7 +89,7 @@ func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service
 	return record, outcome, err
 }
 
-// keys gives SSH keys, which are in no location, the methods of a service.
+// keys makes a service of SSH keys, which have no location.
 type keys struct{ *cloudapi.SSHPublicKeysService }
 
 func (k keys) Ensure(ctx context.Context, _, _ string, request *cloudapi.SSHPublicKeyCreateRequest, opts *cloudapi.EnsureOptions) (*cloudapi.SSHPublicKey, cloudapi.EnsureOutcome, error) {
@@ -111,8 +111,8 @@ func (p *provisioner) keys(ctx context.Context) error {
 	return nil
 }
 
-// firewalls returns the IDs of the firewalls by name; that of a firewall that a
-// plan would create is plannedID.
+// firewalls returns the IDs of the firewalls by name. A firewall that a plan
+// would create has plannedID.
 func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) {
 	ids := map[string]string{}
 	for _, firewall := range p.env.Firewalls {

@@ -37,7 +37,7 @@ type row struct {
 const (
 	resultDiffers = "differs"
 	resultHeld    = "held back"
-	resultUnknown = "unknown" // there was no response: look before you create it again
+	resultUnknown = "unknown" // there was no response: look whether it exists before you create it again
 )
 
 // done and planned describe outcomes.
@@ -62,7 +62,7 @@ func (r *report) show(of subject, state, details string) {
 	})
 }
 
-// changes records what a plan would change in a resource.
+// changes records what a plan would change about a resource.
 func (r *report) changes(of subject, text string) {
 	r.result(of, planned[cloudapi.EnsureUpdated])
 	r.change(of, func(row *row) { row.changes = append(row.changes, text) })

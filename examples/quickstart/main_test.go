@@ -36,7 +36,7 @@ func TestQuickstart(t *testing.T) {
 	})
 }
 
-// TestTellsWhatIsLeft: by name and ID.
+// TestTellsWhatIsLeft: the program lists what is left by name and ID.
 func TestTellsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,5 +1,5 @@
-// Restoredrill checks whether a database can be restored: it restores the
-// latest possible time into a copy, checks the copy, and deletes it.
+// Restoredrill checks whether a database can be restored: it restores a copy as
+// of the latest possible time, checks the copy, and deletes it.
 //
 //	restoredrill eu-central-h1/orders
 //	restoredrill -o json eu-central-h1/orders > report.json
@@ -98,8 +98,8 @@ func (d *drill) run(ctx context.Context) (err error) {
 		}
 	}()
 
-	// Ctrl-C doesn't cancel this: the server could carry out a canceled restore
-	// after its cleanup.
+	// Ctrl-C doesn't cancel this: the server could execute a canceled restore
+	// after the cleanup.
 	copied, err := d.client.Postgres.Restore(context.WithoutCancel(ctx), source.Location, source.ID, &cloudapi.PostgresRestoreRequest{
 		Name: name, RestoreTarget: source.LatestRestoreTime,
 	})

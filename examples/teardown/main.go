@@ -1,5 +1,5 @@
 // Teardown deletes the resources of a project: it lists what it would delete,
-// asks for confirmation, deletes in a valid order, and reports.
+// asks for confirmation, deletes it in a valid order, and reports the result.
 //
 //	teardown --plan
 //	teardown --plan -o csv > plan.csv
@@ -162,7 +162,7 @@ func checkPattern(pattern string) error {
 }
 
 // matches reports whether a pattern matches the resource's ID, its name, or its
-// location and name. A resource may lack a name or a location.
+// location and name, as far as it has them.
 func matches(pattern string, r cloudapi.Resource) bool {
 	match := func(text string) bool {
 		ok, _ := path.Match(pattern, text)
@@ -189,7 +189,7 @@ func (c *command) confirm(ctx context.Context, client *cloudapi.Client, total in
 		return fmt.Errorf("nothing was deleted: %w", ctx.Err())
 	case line := <-answer:
 		if !strings.HasSuffix(line, "\n") || !demo.IsTyped(c.stdin) {
-			fmt.Fprintln(c.stderr) // no Enter key has ended the question's line
+			fmt.Fprintln(c.stderr) // the user hasn't ended the question's line with Enter
 		}
 		if strings.TrimSpace(line) != project.Name {
 			return errors.New("nothing was deleted: that isn't the name; use --yes if nobody can type it")

@@ -48,7 +48,7 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		args []string
-		want []string // the beginnings of some lines
+		want []string // how some of the lines begin
 	}{
 		{nil, []string{"STAGE  KIND                LOCATION       NAME", "1      Kubernetes cluster  us-east-a2     staging"}},
 		{[]string{"--columns", "name,stage", "--no-header"}, []string{"staging "}},

@@ -32,16 +32,17 @@ func Build(t *testing.T) (program string) {
 type Program struct {
 	*exec.Cmd
 	Stdout, Stderr *bufio.Scanner
-	// StdoutFile and StderrFile are what the scanners read. Closing one acts like
-	// a reader that has gone away.
+	// StdoutFile and StderrFile are the files that the scanners read. Closing
+	// one has the effect of a reader that goes away.
 	StdoutFile, StderrFile io.Closer
 }
 
 // Start starts a program.
 func Start(t *testing.T, server *cloudapitest.Server, program string, args ...string) *Program {
 	t.Helper()
-	// A program inherits the signals that nohup, or a script in the background,
-	// ignores; a signal that is handled here has its default effect there.
+	// A program also ignores the signals that this process ignores, for example
+	// under nohup or in a background script. A signal that this process handles
+	// has its default effect in the program.
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
 		if signal.Ignored(s) {
 			signal.Notify(make(chan os.Signal, 1), s)

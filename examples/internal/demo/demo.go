@@ -83,7 +83,7 @@ type Server struct {
 	Empty  bool // whether its project is empty; otherwise it's the project of a small company
 }
 
-// Connect returns a client of the API that the environment variables name. If
+// Connect returns a client for the API that the environment variables name. If
 // [IsEmbedded], it starts a server inside the program instead, and says so. The
 // returned function closes the server.
 func Connect(ctx context.Context, stderr io.Writer, application string, s Server) (*cloudapi.Client, func(), error) {

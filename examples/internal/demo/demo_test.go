@@ -161,7 +161,7 @@ func TestReport(t *testing.T) {
 		said       string
 	}{
 		{nil, nil, 0, ""},
-		{nil, interrupt, 0, ""}, // done nevertheless
+		{nil, interrupt, 0, ""}, // it succeeds nevertheless
 		{failed, interrupt, 130, "show: failed\n"},
 		{failed, nil, 1, "show: failed\n"},
 		{Usagef("none"), nil, 2, "show: none; see show --help\n"},

@@ -15,8 +15,8 @@ import (
 // terminates the program, or if it loses its terminal or the reader of its
 // output, so that it can clean up. A second Ctrl-C kills it.
 //
-// The exit status is 0 if the program has done its work, 1 if it failed, and 2
-// for wrong arguments. If a signal ended it early, the status is 128 plus the
+// The exit status is 0 if the program succeeded, 1 if it failed, and 2 for
+// wrong arguments. If a signal ended it early, the status is 128 plus the
 // number of the signal, such as 130 after Ctrl-C.
 func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
 	ctx, end := context.WithCancelCause(context.Background())
@@ -87,8 +87,8 @@ func (e *ending) Error() string  { return e.err.Error() }
 func (e *ending) Unwrap() error  { return e.err }
 func (e *ending) bySignal() bool { return e.status > 128 && !errors.Is(e.err, syscall.EPIPE) }
 
-// output is a standard stream. A failed write ends the program: nobody would
-// learn what it does.
+// output is a standard stream. A failed write ends the program, since nobody
+// would see what it does.
 type output struct {
 	file *os.File
 	end  context.CancelCauseFunc

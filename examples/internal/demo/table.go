@@ -60,8 +60,8 @@ func (o *Output) setFormat(format string) error {
 	return nil
 }
 
-// Write writes the table. In a terminal it cuts lines to the width; -o wide and
-// other outputs get them in full.
+// Write writes the table. In a terminal it cuts lines to the width. It writes
+// whole lines with -o wide, or if the output isn't a terminal.
 func (o *Output) Write(w io.Writer, t *Table) error {
 	header, rows := o.choose(t)
 	switch o.format {

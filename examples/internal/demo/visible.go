@@ -6,8 +6,9 @@ import (
 	"unicode"
 )
 
-// Visible returns a text that a terminal shows and doesn't execute: it replaces
-// each unprintable character with its Go escape sequence.
+// Visible returns a text that a terminal can only show. It replaces each
+// unprintable character, which the terminal could execute, with its Go escape
+// sequence.
 func Visible(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -6,7 +6,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// Soon polls after a second, and then less and less often.
+// Soon polls after a second, and then at growing intervals.
 var Soon = cloudapi.WaitInterval(time.Second, 15*time.Second)
 
 // States calls show for each new state of the resource that a wait is for.
