@@ -54,9 +54,9 @@ func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Pag
 	return listByKey[AuditLogEntry](ctx, s.conn, &opAuditLogList, o, o.PageSize)
 }
 
-// All iterates over the entries of List. The default End is the day on which
-// the iteration begins. It yields [ErrPaginationStalled] if the server repeats
-// entries in place of the next page.
+// All iterates over the entries of List. The default End is the day on which it
+// begins, by this machine's clock. It yields [ErrPaginationStalled] if the
+// server repeats entries instead of going on.
 func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.Seq2[*AuditLogEntry, error] {
 	start := opts.inUTC()
 	hasNewer := func(page, previous []*AuditLogEntry) bool {

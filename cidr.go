@@ -11,8 +11,8 @@ import (
 // a firewall rule, and clears its host bits. The prefix length is optional: the
 // default is 32 for an IPv4 address, 64 for an IPv6 address, and 128 for "::".
 // An IPv4 range can have a mask instead, such as "10.0.0.0 255.0.0.0". Spaces
-// around the range and leading zeros in an IPv4 address are ignored; those of a
-// prefix length, which the server reads as octal, are invalid.
+// around the range and leading zeros in an IPv4 address are ignored; a leading
+// zero in a prefix length, which means octal there, is invalid.
 func ParseCIDR(s string) (netip.Prefix, error) {
 	prefix, reason := cidr.Parse(s)
 	if reason != "" {
@@ -21,8 +21,7 @@ func ParseCIDR(s string) (netip.Prefix, error) {
 	return prefix, nil
 }
 
-// FormatCIDR returns a range in the server's form: no host bits, no dots in
-// IPv6.
+// FormatCIDR returns a range in the server's form: no host bits or IPv6 dots.
 func FormatCIDR(prefix netip.Prefix) string { return cidr.Format(prefix) }
 
 // PortRange is an inclusive range of ports.

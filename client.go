@@ -53,7 +53,7 @@ func (c *Client) With(opts ...Option) (*Client, error) {
 }
 
 // InProject returns a copy of the client that is bound to the project with the
-// ID. With "", operations that need a project return [ErrNoProject].
+// ID. Without one, operations that need a project return [ErrNoProject].
 func (c *Client) InProject(id string) *Client {
 	clone := *c
 	clone.config.project = id

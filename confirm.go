@@ -7,7 +7,7 @@ import (
 )
 
 // Confirm looks for the resource of a create that returned [ErrOutcomeUnknown].
-// If only a list shows it, find must return [ErrNotFound] when it isn't there.
+// If find searches a list, it must return [ErrNotFound] for a missing resource.
 //
 //	vm, err := client.VMs.Create(ctx, location, "web-1", request)
 //	if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
@@ -46,8 +46,8 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 	})
 }
 
-// ConfirmChange looks whether an operation that failed took effect
-// nevertheless, such as stopping, resizing, renaming or attaching something.
+// ConfirmChange finds out whether a failed operation, such as stopping,
+// resizing, renaming or attaching something, took effect nevertheless.
 //
 //	vm, err := client.VMs.Stop(ctx, location, "web-1")
 //	if err != nil {
@@ -65,7 +65,7 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 // returns [ErrInvalidRequest]. If find fails, the error also wraps its error.
 //
 // ConfirmChange returns the error unchanged if the server certainly didn't act
-// on the request, such as after its refusal of the only attempt.
+// on the request, for example because it refused the only attempt.
 func ConfirmChange[T any](ctx context.Context, failure error, find func(context.Context) (*T, error), changed func(*T) bool) (*T, error) {
 	if failure == nil {
 		return nil, &ArgumentError{Operation: "ConfirmChange", Name: "failure", Reason: "must be the error of a change"}

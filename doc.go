@@ -49,17 +49,19 @@
 // In every family,
 //
 //   - List returns one page of the resources in the project, or in
-//     [ListOptions.Location], and All iterates over all pages. Items have the
-//     short form of their record: the type says which fields only Get returns.
+//     [ListOptions.Location], and All iterates over the items of all pages.
+//     Items have the short form of their record: the type says which fields
+//     only Get returns.
 //   - Watch yields these resources, and then their changes, until the context
 //     ends; see [WatchOptions].
-//   - Ensure creates a resource unless the name exists; see [EnsureOptions].
+//   - Ensure creates a resource unless one with the name exists; see
+//     [EnsureOptions].
 //   - Delete succeeds if the resource doesn't exist. So a mistyped name or a
 //     wrong location looks like success; [Client.DeleteExisting] returns an error
 //     instead. Delete by ID where you can: a delete is retried after a lost
 //     response, and by then another resource may have the name.
-//   - Rename returns [ErrAlreadyExists] if the name is taken. It is idempotent
-//     only if the reference is an ID.
+//   - Create and Rename return [ErrAlreadyExists] if the name is taken. Rename
+//     is idempotent only if the reference is an ID.
 //   - Wait methods return once the resource has the state, or a [*WaitError]; a
 //     wait for a state fails if the resource is being deleted or is gone.
 //     WaitDeleted waits until the resource is gone and its name is free. It
@@ -74,9 +76,9 @@
 //	defer cancel()
 //	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
 //
-// All fetches a page when the loop reaches it. It yields each item that stays
-// in the list exactly once, even while other items come and go, or ends with an
-// error. [Collect] returns the items as a slice.
+// All fetches a page when the loop reaches it. It yields exactly once each item
+// that stays in the list, even while others come and go, or ends with an error.
+// [Collect] returns all items as a slice.
 //
 //	for vm, err := range client.VMs.All(ctx, nil) {
 //		if err != nil {
@@ -99,10 +101,10 @@
 //
 // A [*TransportError] means that there was no complete response, a
 // [*DecodeError] that a successful response can't be used, and an
-// [*ArgumentError] that an argument is invalid and nothing was sent. The error
-// wraps the context's error if the context ended. Errors and log lines contain
-// no tokens, passwords or keys: these are [Secret] values, which print and encode
-// as "[redacted]".
+// [*ArgumentError] that an argument is invalid and nothing was sent. If the
+// context ended, the error also wraps the context's error. Errors and log lines
+// contain no tokens, passwords or keys: these are [Secret] values, which print
+// and encode as "[redacted]".
 //
 // # Retries
 //

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// DriftError says that the existing resource differs from the request of an
-// Ensure, even after an update if Ensure has sent one. It matches
-// [ErrAlreadyExists].
+// DriftError says that a resource differs from the request of an Ensure, even
+// after the update if it sent one. It matches [ErrAlreadyExists].
 type DriftError struct {
 	Operation string   // such as "VMs.Ensure"
 	Resource  Resource // the existing resource

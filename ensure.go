@@ -15,9 +15,8 @@ import (
 //
 // An Ensure method looks for a resource with the name, which must not be an ID,
 // and creates it if there is none; it may not be ready yet. It returns an
-// existing one if it matches the request, as far as its record shows, and a
-// [*DriftError] otherwise. It doesn't compare fields that the request doesn't
-// set.
+// existing one if that matches the request, as far as its record shows, and a
+// [*DriftError] otherwise. It compares only fields that the request sets.
 //
 // Ensure waits while a resource with the name is being deleted, and while the
 // server refuses an update because of another change. It returns a [*WaitError]

@@ -32,9 +32,8 @@ var (
 	// gateway's page, doesn't match: it's an [*Error] with no Type.
 	ErrNotFound = errors.New("not found")
 
-	// ErrLocationNotFound reports a location that doesn't exist or that the project
-	// may not use; Error.FieldErrors lists the valid ones. It also matches
-	// ErrNotFound.
+	// ErrLocationNotFound reports a location that doesn't exist, or not for the
+	// project; Error.FieldErrors lists the valid ones. It also matches ErrNotFound.
 	ErrLocationNotFound = errors.New("location not found")
 
 	// ErrMaybeUnsupported reports a 404 of an operation that requires the August
@@ -47,7 +46,7 @@ var (
 
 	// ErrAlreadyExists reports that a name, or another value that must be unique,
 	// is taken. The server's error, usually a 400, also matches ErrInvalidRequest;
-	// a [*DriftError] doesn't. The resource may not exist: creating a VM can
+	// a [*DriftError] doesn't. The resource may still not exist: creating a VM can
 	// conflict with a default subnet or firewall of a concurrent call.
 	ErrAlreadyExists = errors.New("already exists")
 
@@ -75,8 +74,8 @@ var (
 	ErrInvalidResponse  = errors.New("invalid response") // a DecodeError
 	ErrResponseTooLarge = call.ErrTooLarge               // larger than WithResponseLimit
 
-	// ErrLogsExpired reports that the server no longer keeps all lines that
-	// [PostgresService.FollowLogs] should continue with.
+	// ErrLogsExpired reports that the server no longer keeps all lines with which
+	// [PostgresService.FollowLogs] should continue.
 	ErrLogsExpired = errors.New("log lines are no longer kept")
 
 	// ErrPaginationStalled reports a list that can't be read to its end: the
@@ -229,8 +228,7 @@ func (e *Error) Unwrap() error { return e.whyNoRetry }
 // TransportError says that a request got no complete response: connecting
 // failed, the connection broke, an attempt took longer than [WithTimeout], or
 // the context ended. It matches [ErrOutcomeUnknown] if the server may have
-// acted on the request. errors.As doesn't find a cause whose text shows a
-// credential.
+// acted on the request. errors.As finds no cause whose text shows a credential.
 type TransportError struct {
 	Operation string // the operation's name, such as "VMs.Create"
 	Method    string // the HTTP method
@@ -259,9 +257,9 @@ func (e *TransportError) Is(target error) bool {
 // Unwrap returns the cause and, if the SDK didn't retry, the reason.
 func (e *TransportError) Unwrap() []error { return causes(e.Err, e.whyNoRetry) }
 
-// DecodeError says that the server reported success, but sent what the contract
-// doesn't promise: not JSON, truncated, empty, of another type, without its ID,
-// or about another resource. It matches [ErrInvalidResponse].
+// DecodeError says that the server reported success, but its response isn't
+// what the contract promises: not JSON, truncated, empty, of another type,
+// without its ID, or about another resource. It matches [ErrInvalidResponse].
 type DecodeError struct {
 	Operation   string // the operation's name, such as "VMs.Get"
 	Method      string // the HTTP method

@@ -14,8 +14,8 @@ import (
 )
 
 // File is a file that the server sent. It's printed, logged and encoded without
-// its content, which may be secret; but fmt shows that in an unexported field
-// of another struct, and for the verbs %p and %w.
+// its content, which may be secret; but fmt prints the content of a File in an
+// unexported field of another struct, and for the verbs %p and %w.
 type File struct {
 	Name        string // the server's: up to 128 ASCII letters, digits, hyphens, underscores and dots
 	ContentType string // the media type that the server declared

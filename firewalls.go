@@ -105,7 +105,7 @@ type FirewallUpdateRequest struct {
 }
 
 // FirewallRuleModifyRequest is the body of [FirewallsService.ModifyRule], which
-// keeps the fields that aren't set. At least one must be.
+// keeps the fields that aren't set, and returns an [*ArgumentError] if none is.
 type FirewallRuleModifyRequest struct {
 	CIDR        string  `json:"cidr,omitzero"`        // a range; can't be a subnet
 	PortRange   string  `json:"port_range,omitzero"`  // "port" or "first..last"
@@ -194,9 +194,8 @@ func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (
 	return fetch[Firewall](ctx, s.conn, &opFirewallsGet, location, firewall)
 }
 
-// Create creates a firewall. It has no rules, so no traffic gets in. The
-// request may be nil. It returns [ErrAlreadyExists] if the name is taken, and
-// [ErrNotFound] if the name has the form of a firewall's ID.
+// Create creates a firewall without rules: no traffic gets in. The request may
+// be nil. A name in the form of a firewall's ID leads to [ErrNotFound].
 func (s *FirewallsService) Create(ctx context.Context, location, name string, request *FirewallCreateRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsCreate, request, location, name)
 }
@@ -208,9 +207,9 @@ func (s *FirewallsService) Update(ctx context.Context, location, firewall string
 	return send[Firewall](ctx, s.conn, &opFirewallsUpdate, request, location, firewall)
 }
 
-// Ensure creates a firewall unless it exists; see [EnsureOptions]. It compares
-// the description, but no rules, and can update it with the August 2026 API.
-// With an older API, it returns a [*DriftError], which a dry run can't foresee.
+// Ensure creates a firewall unless one with the name exists. It compares the
+// description, not the rules, and can update it with the August 2026 API. With
+// an older one, it returns a [*DriftError], which a dry run can't foresee.
 func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Firewalls.Ensure", opts)
 }
@@ -258,7 +257,7 @@ func (s *FirewallsService) AttachSubnet(ctx context.Context, location, firewall,
 	return send[Firewall](ctx, s.conn, &opFirewallsAttachSubnet, subnetRequest{subnetID}, location, firewall)
 }
 
-// DetachSubnet detaches a firewall from a private subnet, if it's attached, and
+// DetachSubnet detaches a firewall from a private subnet, if it's attached. It
 // returns before the change takes effect. It returns [ErrInvalidRequest] if the
 // subnet doesn't exist.
 func (s *FirewallsService) DetachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
@@ -272,7 +271,7 @@ func (s *FirewallsService) Rename(ctx context.Context, location, firewall, newNa
 
 // CreateRule adds a rule, or two for a subnet; see [FirewallRule.IPv6Rule]. It
 // returns before the rule takes effect. It returns [ErrAlreadyExists] if the
-// firewall has the rule. After [ErrOutcomeUnknown], Get shows whether it has.
+// firewall has the rule; after [ErrOutcomeUnknown], Get shows whether it does.
 func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall string, request *FirewallRuleCreateRequest) (*FirewallRule, error) {
 	created, err := send[createdRule](ctx, s.conn, &opFirewallsCreateRule, request, location, firewall)
 	if err != nil {
@@ -294,8 +293,7 @@ func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, r
 }
 
 // ModifyRule changes the fields of a rule that the request sets, and returns
-// before the change takes effect. It returns [ErrAlreadyExists] if the firewall
-// has such a rule.
+// before that takes effect. It returns [ErrAlreadyExists] if the rule exists.
 //
 // Requires the August 2026 API.
 func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleModifyRequest) (*FirewallRule, error) {
@@ -305,7 +303,7 @@ func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, r
 	return send[FirewallRule](ctx, s.conn, &opFirewallsModifyRule, request, location, firewall, ruleID)
 }
 
-// DeleteRule deletes a rule. It succeeds if the rule doesn't exist, and returns
+// DeleteRule deletes a rule. It succeeds if the rule doesn't exist, but returns
 // [ErrNotFound] if the firewall doesn't exist.
 func (s *FirewallsService) DeleteRule(ctx context.Context, location, firewall, ruleID string) error {
 	return remove(ctx, s.conn, &opFirewallsDeleteRule, location, firewall, ruleID)

@@ -110,7 +110,7 @@ func (s *GitHubService) AllRepositories(ctx context.Context, installation string
 	return all[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }
 
-// GetRepository returns a repository. Its name lacks the installation's.
+// GetRepository returns a repository; its name has no installation in front.
 func (s *GitHubService) GetRepository(ctx context.Context, installation, repository string) (*GitHubRepository, error) {
 	return fetch[GitHubRepository](ctx, s.conn, &opGitHubGetRepository, installation, repository)
 }

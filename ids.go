@@ -12,8 +12,7 @@ import (
 // Kind is the type of a resource: the first 2 characters of its ID.
 type Kind string
 
-// The kinds of resources that have IDs. A "1" replaces a letter that the ID
-// alphabet lacks.
+// Kinds of resources. A "1" replaces a letter that the ID alphabet lacks.
 const (
 	KindProject                   Kind = "pj"
 	KindFirewall                  Kind = "fw"
@@ -43,7 +42,7 @@ const (
 	KindPostgresServer         Kind = "pv"
 	KindRoutedModel            Kind = "rm" // in lists of inference endpoints
 
-	KindOther Kind = "et" // objects without their own kind, such as old metric destinations, as which IsID accepts it
+	KindOther Kind = "et" // objects without their own kind; for KindPostgresMetricDestination, IsID accepts it
 )
 
 // Prefix returns the first 2 characters of IDs of the kind.
@@ -136,7 +135,7 @@ type ID string
 
 // IsID reports whether s has the form of an ID of one of the kinds, or of any
 // known kind if none is given. It doesn't check the parity bits, which
-// [ParseID] checks. The server takes a reference that isn't an ID for a name.
+// [ParseID] checks. The server treats any other reference as a name.
 func IsID(s string, kinds ...Kind) bool {
 	if !ubid.WellFormed(s) {
 		return false
@@ -159,9 +158,8 @@ func ParseID(s string) (ID, error) {
 	return ID(value.String()), nil
 }
 
-// IDFromUUID returns the ID that is equivalent to a UUID (8-4-4-4-12). If uuid
-// isn't one, or not of the kind, unless that is "", it returns an
-// [*ArgumentError].
+// IDFromUUID returns the ID that is equivalent to a UUID (8-4-4-4-12 digits).
+// It returns an [*ArgumentError] for another form or kind; "" means any kind.
 func IDFromUUID(uuid string, kind Kind) (ID, error) {
 	value, ok := ubid.ParseUUID(uuid)
 	if !ok {

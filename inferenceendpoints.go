@@ -37,9 +37,8 @@ var (
 	listInferenceEndpoints = listRoutes{project: &opInferenceEndpointsList, unpaged: true}
 )
 
-// List returns the models that the project can use, in one page: endpoints,
-// then routed models, each sorted by name. The token needs only to see the
-// project.
+// List returns the models that the project can use, in one page: endpoints and
+// then routed models, by name. The token needs only to see the project.
 func (s *InferenceEndpointsService) List(ctx context.Context) (*Page[InferenceEndpoint], error) {
 	return list[InferenceEndpoint](ctx, s.conn, &listInferenceEndpoints, nil)
 }

@@ -31,8 +31,7 @@ var (
 	inferenceAPIKeyFamily = family[InferenceAPIKey, *InferenceAPIKey]{lists: &listInferenceAPIKeys, get: &opInferenceAPIKeysGet, del: &opInferenceAPIKeysDelete}
 )
 
-// List returns the valid keys that the token can see, in one page, oldest
-// first.
+// List returns the valid keys that the token can see: one page, oldest first.
 func (s *InferenceAPIKeysService) List(ctx context.Context, opts *ListOptions) (*Page[InferenceAPIKey], error) {
 	return list[InferenceAPIKey](ctx, s.conn, &listInferenceAPIKeys, opts)
 }
@@ -47,8 +46,8 @@ func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions,
 	return inferenceAPIKeyFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Create creates a key. The inference endpoints may take minutes to accept it.
-// After [ErrOutcomeUnknown], compare the lists before and after.
+// Create creates another key with each call. The endpoints may take minutes to
+// accept it. After [ErrOutcomeUnknown], compare the lists before and after.
 func (s *InferenceAPIKeysService) Create(ctx context.Context) (*InferenceAPIKey, error) {
 	return send[InferenceAPIKey](ctx, s.conn, &opInferenceAPIKeysCreate, struct{}{})
 }

@@ -36,8 +36,8 @@ type VMInitScriptCreateRequest struct {
 
 func (r VMInitScriptCreateRequest) newName() string { return r.Name }
 
-// VMInitScriptUpdateRequest is the body of [VMInitScriptsService.Update]. Empty
-// fields keep their value; at least one must be set.
+// VMInitScriptUpdateRequest is the body of [VMInitScriptsService.Update], which
+// keeps the fields that aren't set. It returns an [*ArgumentError] if none is.
 type VMInitScriptUpdateRequest struct {
 	Name   string `json:"name,omitzero"`
 	Script string `json:"script,omitzero"`
@@ -85,8 +85,7 @@ func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitS
 }
 
 // Update changes the name of an init script, its text, or both. VMs created
-// with the script don't run it again. A change of the name is idempotent only
-// if script is an ID.
+// with it don't run it again. A change of the name isn't idempotent by name.
 func (s *VMInitScriptsService) Update(ctx context.Context, script string, request *VMInitScriptUpdateRequest) (*VMInitScript, error) {
 	if request == nil || *request == (VMInitScriptUpdateRequest{}) {
 		return nil, &ArgumentError{Operation: opVMInitScriptsUpdate.Name, Name: "request", Reason: "must set the name or the script"}
@@ -94,9 +93,9 @@ func (s *VMInitScriptsService) Update(ctx context.Context, script string, reques
 	return send[VMInitScript](ctx, s.conn, &opVMInitScriptsUpdate, request, script)
 }
 
-// Ensure registers an init script unless one with the name exists; see
-// [EnsureOptions]. It compares the script, and can update it. A [*DriftError]
-// has the sizes in place of the texts, which may contain secrets.
+// Ensure registers an init script unless one with the name exists. It compares
+// the script, and can update it. A [*DriftError] has the sizes in place of the
+// texts, which may contain secrets.
 func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScriptCreateRequest, opts *EnsureOptions) (script *VMInitScript, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "VMInitScripts.Ensure", opts)
 }

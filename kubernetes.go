@@ -12,8 +12,7 @@ import (
 // Methods that add nodes return [ErrQuotaExceeded] if the project lacks vCPUs.
 // With the August 2026 API, methods that upgrade, add or resize return
 // [ErrInvalidRequest] (422) during another change of the cluster. After
-// [ErrOutcomeUnknown], Get shows whether the method had its effect; a retry
-// could have it again.
+// [ErrOutcomeUnknown], look with Get: a retry could have the effect again.
 type KubernetesService service
 
 // KubernetesCluster is a Kubernetes cluster.
@@ -104,11 +103,11 @@ func (s *KubernetesService) Create(ctx context.Context, location, name string, r
 	return send[KubernetesCluster](ctx, s.conn, &opKubernetesCreate, request, location, name)
 }
 
-// Ensure creates a cluster unless one with the name exists; see
-// [EnsureOptions]. It compares version, cp_nodes, and the worker_size and
-// worker_nodes of the node pool that Create created: the only one, or the one
-// called "<cluster>-np". It can update worker_nodes, once no other change of
-// the cluster is in progress; [KubernetesService.WaitNodePool] waits.
+// Ensure creates a cluster unless one with the name exists. It compares
+// version, cp_nodes, and the worker_size and worker_nodes of the node pool that
+// Create created: the only one, or the one called "<cluster>-np". It can update
+// worker_nodes, once no other change of the cluster is in progress;
+// [KubernetesService.WaitNodePool] waits.
 func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Kubernetes.Ensure", opts)
 }

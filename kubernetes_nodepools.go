@@ -76,9 +76,9 @@ func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluste
 
 // ResizeNodePool resizes a node pool to a number of nodes, at least 1. The
 // returned record has the new NodeCount but the old VMs;
-// [KubernetesService.WaitNodePool] waits. The error during another change also
-// matches [ErrOutcomeUnknown] if that may be this change, since the response to
-// an earlier attempt is lost; [ConfirmChange] finds out.
+// [KubernetesService.WaitNodePool] waits. After a lost response, the retry may
+// fail because of the resize itself: its error then also matches
+// [ErrOutcomeUnknown], and [ConfirmChange] finds out.
 func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluster, nodePool string, nodeCount int) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesResizeNodePool, resizeRequest{nodeCount}, location, cluster, nodePool)
 }
@@ -102,9 +102,10 @@ func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, clust
 }
 
 // RetireNode drains and removes a worker node, given by the name of its VM. The
-// returned node pool has a NodeCount of one less, but still has the VM;
-// [KubernetesService.WaitNodeRetired] waits. It returns [ErrNotFound] if node
-// is an ID, and [ErrInvalidRequest] (422) for the last node of a node pool.
+// returned node pool has a NodeCount that is lower by one, but still has the
+// VM; [KubernetesService.WaitNodeRetired] waits. It returns [ErrNotFound] if
+// node is an ID, and [ErrInvalidRequest] (422) for the last node of a node
+// pool.
 //
 // Requires the August 2026 API.
 func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, node string) (*KubernetesNodePool, error) {
@@ -120,10 +121,9 @@ func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster,
 }
 
 // WaitNodePoolUpgraded waits until the server has replaced all VMs of a node
-// pool and the new ones are running, and returns the node pool. upgraded is the
-// result of [KubernetesService.UpgradeNodePool], or the record from before the
-// upgrade, with whose VMs it compares. It fails like
-// [KubernetesService.WaitNodePool].
+// pool and the new ones are running, and returns the node pool. upgraded has
+// the VMs to replace: it's the result of [KubernetesService.UpgradeNodePool],
+// or a record from before. It fails like [KubernetesService.WaitNodePool].
 func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, upgraded *KubernetesNodePool, opts ...WaitOption) (*KubernetesNodePool, error) {
 	const operation = "Kubernetes.WaitNodePoolUpgraded"
 	if upgraded == nil {

@@ -154,8 +154,7 @@ func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 }
 
-// Watch yields the load balancers and then their changes. Attaching or
-// detaching a VM isn't one.
+// Watch yields the load balancers and then changes, but none of their VMs.
 func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions, known ...*LoadBalancer) iter.Seq2[Event[LoadBalancer], error] {
 	return loadBalancerFamily.watch(ctx, s.conn, opts, known)
 }
@@ -166,10 +165,10 @@ func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer s
 }
 
 // Create creates a load balancer without VMs. Traffic is balanced only seconds
-// later, or, with "https", once the server has obtained a certificate. It
-// returns [ErrAlreadyExists] if the name is taken in the subnet, and
-// [ErrInvalidRequest] if the subnet doesn't exist or is given by its name.
-// After [ErrOutcomeUnknown], look for the name in the location's list.
+// later, or, with "https", once the server has obtained a certificate. Names
+// are unique within a subnet. Create returns [ErrInvalidRequest] if the subnet
+// doesn't exist or is given by its name. After [ErrOutcomeUnknown], look for
+// the name in the location's list.
 func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
 	body := orZero(request)
 	if body.Stack == "" {
@@ -178,7 +177,7 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersCreate, body, location, name)
 }
 
-// Update replaces all settings of a load balancer, including its VMs. Take
+// Update replaces all settings of a load balancer, including its VMs. Copy
 // those that stay from Get, not from a list, whose items lack VMs. It returns
 // [ErrInvalidRequest] if a VM doesn't exist, is given twice, or belongs to
 // another load balancer. If CertEnabled is nil and the server requires it, as
@@ -205,11 +204,11 @@ func missesCertEnabled(err error) bool {
 }
 
 // Ensure creates a load balancer unless one with the name exists in the
-// request's subnet; see [EnsureOptions]. It compares ports, algorithm, stack,
-// health_check_protocol, health_check_endpoint and cert_enabled, and can update
-// all of these but stack and health_check_protocol. An update can detach a VM
-// that another program attaches at that time. Records don't show a deletion in
-// progress: call [LoadBalancersService.WaitDeleted] first.
+// request's subnet. It compares ports, algorithm, stack, health_check_protocol,
+// health_check_endpoint and cert_enabled, and can update all of these but stack
+// and health_check_protocol. An update can detach a VM that another program
+// attaches at that time. Records don't show a deletion in progress: call
+// [LoadBalancersService.WaitDeleted] first.
 func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (loadBalancer *LoadBalancer, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "LoadBalancers.Ensure", opts)
 }
@@ -337,17 +336,16 @@ func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalance
 }
 
 // AttachVM attaches a VM in the load balancer's location. It returns
-// [ErrInvalidRequest] if vmID is a name, if the VM is attached to a load
-// balancer, even this one, or, with the August 2026 API, if it has no IPv4
-// address and the stack isn't "ipv6". After [ErrOutcomeUnknown], see Get.
+// [ErrInvalidRequest] if vmID is a name, if the VM is attached, even to this
+// load balancer, or, with the August 2026 API, if it has no IPv4 address and
+// the stack isn't "ipv6". Get shows whether it's attached.
 func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersAttachVM, vmRequest{vmID}, location, loadBalancer)
 }
 
-// DetachVM detaches a VM, if it's attached. It returns before the VM is
-// detached, and the returned record may still have it;
-// [LoadBalancersService.WaitVMDetached] waits. It returns [ErrInvalidRequest]
-// if the VM doesn't exist.
+// DetachVM detaches a VM, if it's attached. The returned record may still have
+// it; [LoadBalancersService.WaitVMDetached] waits. DetachVM returns
+// [ErrInvalidRequest] if the VM doesn't exist.
 func (s *LoadBalancersService) DetachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersDetachVM, vmRequest{vmID}, location, loadBalancer)
 }

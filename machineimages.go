@@ -97,15 +97,15 @@ func (s *MachineImagesService) Get(ctx context.Context, location, image string) 
 // Create creates a machine image; [MachineImagesService.WaitVersion] waits for
 // its first version, which becomes the latest. Until then, the VM can't be
 // started or deleted. Create returns [ErrInvalidRequest] if the VM isn't
-// stopped or can't be copied for another reason, [ErrQuotaExceeded] if the
-// project has too many versions, and [ErrAlreadyExists] if the name is taken.
+// stopped or can't be copied, and [ErrQuotaExceeded] if the project has too
+// many.
 func (s *MachineImagesService) Create(ctx context.Context, location, name string, request *MachineImageCreateRequest) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.conn, &opMachineImagesCreate, request, location, name)
 }
 
-// Ensure creates a machine image unless one with the name exists; see
-// [EnsureOptions]. It compares only whether the image has the version, in any
-// state, and can create that; [MachineImagesService.WaitVersion] waits.
+// Ensure creates a machine image unless one with the name exists. It checks
+// only that the image has the version, in any state, and can create it;
+// [MachineImagesService.WaitVersion] waits.
 func (s *MachineImagesService) Ensure(ctx context.Context, location, name string, request *MachineImageCreateRequest, opts *EnsureOptions) (image *MachineImage, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "MachineImages.Ensure", opts)
 }

@@ -8,14 +8,11 @@ import (
 	"time"
 )
 
-// MachineImageVersion is a version of a machine image. Methods take its label,
-// Version.
+// MachineImageVersion is a version of a machine image. Methods take Version.
 type MachineImageVersion struct {
 	ID      string `json:"id"`      // prefix mv
 	Version string `json:"version"` // its label, unique in its image
-
-	// a MachineImageVersionState constant, or "" if nothing is stored
-	State string `json:"state"`
+	State   string `json:"state"`   // a MachineImageVersionState constant, or another; "" if nothing is stored
 
 	ActualSizeMiB  int       `json:"actual_size_mib"`  // of the disk; 0 until it's ready
 	ArchiveSizeMiB int       `json:"archive_size_mib"` // of the stored data, which is billed; 0 until it's ready
@@ -79,10 +76,10 @@ func (s *MachineImagesService) CreateVersion(ctx context.Context, location, imag
 }
 
 // DeleteVersion deletes a version; [MachineImagesService.WaitVersionDeleted]
-// waits until it's gone, which it isn't while VMs use it. If it's the latest,
-// the newest of the other ready versions becomes the latest. Unlike most
-// deletions, it returns [ErrNotFound] if the version doesn't exist. If
-// [Error.Attempts] is more than 1, an earlier attempt may have deleted it.
+// waits until it's gone. The server keeps it while VMs use it. If it's the
+// latest, the newest of the other ready versions becomes the latest. Unlike
+// most deletions, it returns [ErrNotFound] if the version doesn't exist. If
+// Error.Attempts is more than 1, an earlier attempt may have deleted it.
 func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, image, version string) error {
 	return remove(ctx, s.conn, &opMachineImagesDeleteVersion, location, image, version)
 }

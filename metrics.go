@@ -38,7 +38,7 @@ type ResourceMetricSeries struct {
 // as [1759512000.5,"0.42"]: a Unix time, and a value in a string.
 type Samples []Sample
 
-// Sample is a value at one time, or the nearest one that fits.
+// Sample is a value at one time. A field holds the nearest value that it can.
 type Sample struct {
 	Time  time.Time // with a precision of one nanosecond
 	Value float64   // may be NaN, or infinite
@@ -111,7 +111,7 @@ var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/m
 // Metrics returns the metrics of a database. The options may be nil. The server
 // chooses the interval between values, so that a series has at most about 480.
 // A metric that it can't read has no series; if Key selects it, Metrics returns
-// [ErrServer]. It returns [ErrNotFound] if the server keeps no metrics.
+// [ErrServer]. A server without metrics leads to [ErrNotFound].
 func (s *PostgresService) Metrics(ctx context.Context, location, postgres string, opts *PostgresMetricsOptions) (*PostgresMetrics, error) {
 	return metrics(ctx, s.conn, &opPostgresMetrics, opts, location, postgres)
 }

@@ -43,8 +43,8 @@ func (o Opt[T]) IsZero() bool { return o.state == optAbsent }
 // String returns the value as fmt.Sprint does, or "<absent>" or "<null>".
 func (o Opt[T]) String() string { return fmt.Sprint(o) }
 
-// Format prints the value with the verb and its flags, Go syntax for %#v, or
-// else the result of [Opt.String].
+// Format prints the value with the verb and its flags; for %#v, in Go syntax.
+// Without a value, it prints the result of [Opt.String].
 func (o Opt[T]) Format(f fmt.State, verb rune) {
 	goSyntax := verb == 'v' && f.Flag('#')
 	switch {

@@ -66,7 +66,7 @@ const (
 	EnvToken   = "CLOUDAPI_TOKEN"
 	EnvProject = "CLOUDAPI_PROJECT"
 
-	EnvInsecureHTTP = "CLOUDAPI_INSECURE_HTTP" // "true" applies WithInsecureHTTP
+	EnvInsecureHTTP = "CLOUDAPI_INSECURE_HTTP" // "true", which applies WithInsecureHTTP, or "false"
 )
 
 const (
@@ -154,7 +154,7 @@ func WithToken(token string) Option {
 
 // WithTokenSource sets a function that returns the token before each attempt.
 // It must be safe for concurrent use, and should cache the token. If it fails,
-// the call's error wraps its error. Waits and watches then try again.
+// the call's error wraps its error, and waits and watches try again.
 func WithTokenSource(source func(context.Context) (string, error)) Option {
 	return func(c *config) error {
 		if source == nil {
@@ -204,8 +204,9 @@ func WithTransport(change func(*http.Transport)) Option {
 // use [WithTransport], which keeps the SDK's defaults.
 //
 // The transport must not retry requests, since it would repeat creates: pass
-// the HTTPClient of a go-retryablehttp client, not its StandardClient. If it
-// isn't an [http.Transport], only network errors are retried.
+// the HTTPClient of a go-retryablehttp client; NewClient refuses the
+// StandardClient. Unless it's an [http.Transport], only network errors lead to
+// retries.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
 		if client == nil {
@@ -227,7 +228,8 @@ func WithHTTPClient(client *http.Client) Option {
 // those that [Client.With] adds are inside the existing ones. Each function is
 // called once, and all copies of the client share its result.
 //
-// A middleware must not send a request more than once.
+// A middleware must not send a request more than once; NewClient refuses that
+// of go-retryablehttp. Idempotency-Key headers are sent in lower case.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
 		for _, wrap := range middleware {
@@ -302,8 +304,8 @@ func WithUserAgent(application string) Option {
 }
 
 // WithTimeout limits one attempt, from connecting to reading the response. The
-// default is 60 seconds; 0 is no limit. The error of a call whose attempts took
-// too long matches context.DeadlineExceeded.
+// default is 60 seconds; 0 is no limit. After too long an attempt, the call's
+// error matches [context.DeadlineExceeded], though the context hasn't ended.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		if d < 0 {
@@ -330,8 +332,8 @@ type Limiter interface {
 	Wait(context.Context) error
 }
 
-// WithLimiter sets a limiter for attempts. If it fails, so does the call, with
-// an error that wraps the limiter's.
+// WithLimiter sets a limiter for attempts. If it fails, the call fails with an
+// error that wraps the limiter's.
 func WithLimiter(limiter Limiter) Option {
 	return func(c *config) error {
 		c.limiter = limiter

@@ -22,24 +22,24 @@ type ListOptions struct {
 	// with OrderColumn "name", after this name. The item need not exist.
 	StartAfter string `url:"start_after,omitempty"`
 
-	// PageSize is the number of items in a page. The default is 1000 in All; List
-	// uses the server's: 10 in the contract, 1000 on the real server, at most.
+	// PageSize is the number of items in a page, up to 1000. The default is 1000 in
+	// All and the server's in List: 10 in the contract, 1000 on the real server.
 	PageSize int `url:"page_size,omitempty"`
 
 	// OrderColumn is "id", the default, or for some lists "name". Names may occur
-	// in several locations, so All by name can miss items of a project: it then
-	// yields ErrPaginationStalled if the server counts the list.
+	// in several locations, so All by name can miss items of a whole project: it
+	// then yields ErrPaginationStalled if the server counts the list.
 	OrderColumn string `url:"order_column,omitempty"`
 
-	// Tags restrict a list of Postgres databases, the only one, to those with all
-	// of the tags. The server filters only with the August 2026 API.
+	// Tags restrict a list of Postgres databases to those with all of the tags;
+	// with the October 2025 API, the SDK filters. Other families refuse them.
 	Tags []PostgresTag `url:"tags,omitempty,comma"`
 }
 
 // Page is one page of a list. Items have the short form of their record.
 type Page[T any] struct {
 	Items []*T
-	Count *int // the size of the whole list; nil without, as for SSH keys, init scripts and inference keys
+	Count *int // the size of the list, or from some servers of the page; nil for SSH keys, init scripts and inference keys
 
 	// NextStartAfter is the cursor of the next page: the last item's ID or name,
 	// or "" if the page is empty or the list isn't paginated. In the audit log and

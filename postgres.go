@@ -19,9 +19,9 @@ import (
 // [ErrQuotaExceeded] if the project lacks vCPUs.
 type PostgresService service
 
-// Postgres is a Postgres database. Any time in it is zero if the server's isn't
-// in RFC 3339 format. The targets are the requested values, and differ from the
-// actual values while a resize or an upgrade is pending.
+// Postgres is a Postgres database. Times that the server doesn't send in RFC
+// 3339 format are zero. The targets are the requested values, and differ from
+// the actual values while a resize or an upgrade is pending.
 type Postgres struct {
 	ID                   string `json:"id"`       // prefix pg
 	Name                 string `json:"name"`     // unique in its project and location
@@ -38,7 +38,7 @@ type Postgres struct {
 	// Servers with the October 2025 API don't send these fields.
 	TargetVersion     string    `json:"target_version,omitzero"`      // also differs from Version after a failed upgrade
 	TargetServerCount int       `json:"target_server_count,omitzero"` // 1 to 3: the primary and its standbys
-	FallbackActive    bool      `json:"fallback_active,omitzero"`     // whether another instance type than requested
+	FallbackActive    bool      `json:"fallback_active,omitzero"`     // whether the primary has another instance type than requested
 	CreatedAt         time.Time `json:"created_at,omitzero"`
 
 	// CACertificates are the root certificates in PEM format, or "" until they
@@ -54,9 +54,8 @@ type Postgres struct {
 
 	ReadReplica bool `json:"read_replica"` // whether it follows another database
 
-	// Parent is the database that CreateReadReplica or Restore copied, as a path:
-	// "/location/<location>/postgres/<name>". It's "" for others, and once the
-	// parent is deleted.
+	// Parent is the database that CreateReadReplica or Restore copied, as a path,
+	// "/location/<location>/postgres/<name>", or "" without one.
 	Parent string `json:"parent"`
 
 	Tags []PostgresTag `json:"tags"`
@@ -82,7 +81,7 @@ type Postgres struct {
 
 	// Restore accepts times from EarliestRestoreTime, which is 5 minutes after the
 	// oldest backup, to LatestRestoreTime. EarliestRestoreTime is zero before that
-	// backup, and later than LatestRestoreTime for 5 minutes after it: Restore
+	// backup. For 5 minutes after it, it's later than LatestRestoreTime: Restore
 	// accepts no time. Both are zero for replicas and restored databases, and if
 	// the server doesn't know them.
 	EarliestRestoreTime time.Time `json:"earliest_restore_time,omitzero"`
@@ -157,8 +156,7 @@ type PostgresCreateRequest struct {
 	// require the August 2026 API; older servers return [ErrInvalidRequest].
 	PrivateSubnetName string `json:"private_subnet_name,omitzero"`
 
-	// PGConfig and PgBouncerConfig are the initial configuration; see
-	// [PostgresConfig].
+	// The initial configuration; see [PostgresConfig].
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
 }

@@ -56,9 +56,8 @@ func (s *PostgresService) AllBackups(ctx context.Context, location, postgres str
 
 // CreateBackupCredentials returns new read-only credentials for the backups of
 // a database. After [ErrOutcomeUnknown], it's safe to call again. It returns
-// [ErrInvalidRequest] for read replicas and databases on GCP, for databases
-// outside AWS unless the project has the feature, and while the object store
-// isn't ready.
+// [ErrInvalidRequest] for read replicas, for databases on GCP or, unless the
+// project has the feature, outside AWS, and until the store is ready.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) CreateBackupCredentials(ctx context.Context, location, postgres string) (*PostgresBackupCredentials, error) {

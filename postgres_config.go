@@ -48,8 +48,8 @@ func (c *PostgresConfig) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// PostgresConfigUpdateRequest is the body of [PostgresService.UpdateConfig]. At
-// least one map must be set. [Value] changes a setting, and [Null] resets it.
+// PostgresConfigUpdateRequest is the body of [PostgresService.UpdateConfig]. It
+// must have a map. Value changes a setting, and Null resets it.
 //
 //	request := &cloudapi.PostgresConfigUpdateRequest{
 //		PGConfig: map[string]cloudapi.Opt[string]{
@@ -74,10 +74,10 @@ func (s *PostgresService) GetConfig(ctx context.Context, location, postgres stri
 }
 
 // ReplaceConfig replaces the configuration of a database, and returns it.
-// Settings that config lacks are reset to their defaults. Settings take effect
-// after the response, and some need a Restart, as [PostgresConfig.Message]
-// says. It returns [ErrInvalidRequest] if a name or value is invalid;
-// [Error.FieldErrors] has names such as "pg_config.work_mem".
+// Settings that config lacks are reset to their defaults; a nil config is
+// invalid. Settings take effect after the response, some after a Restart, as
+// [PostgresConfig.Message] says. It returns [ErrInvalidRequest] for an invalid
+// name or value; [Error.FieldErrors] has names such as "pg_config.work_mem".
 func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres string, config *PostgresConfig) (*PostgresConfig, error) {
 	if config == nil {
 		return nil, &ArgumentError{Operation: opPostgresReplaceConfig.Name, Name: "config", Reason: "must not be nil"}
@@ -89,8 +89,7 @@ func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres 
 }
 
 // UpdateConfig changes some settings of a database, and returns all that are
-// now set. The effect and errors are the same as for
-// [PostgresService.ReplaceConfig].
+// now set. It takes effect, and fails, like [PostgresService.ReplaceConfig].
 func (s *PostgresService) UpdateConfig(ctx context.Context, location, postgres string, request *PostgresConfigUpdateRequest) (*PostgresConfig, error) {
 	if request == nil || request.PGConfig == nil && request.PgBouncerConfig == nil {
 		return nil, &ArgumentError{Operation: opPostgresUpdateConfig.Name, Name: "request", Reason: "must set a map"}

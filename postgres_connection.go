@@ -2,8 +2,7 @@ package cloudapi
 
 import "github.com/cloudapi-sdk/cloudapi/internal/pgurl"
 
-// ConnectionOptions are the changes that [ConnectionURL] applies. Zero fields
-// change nothing.
+// ConnectionOptions are changes to a connection. Zero fields change nothing.
 type ConnectionOptions struct {
 	// User is another role of the database. ConnectionURL then leaves out the
 	// superuser's password: set Password if the role has one.

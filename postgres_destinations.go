@@ -17,8 +17,7 @@ func (d *PostgresMetricDestination) identity() Resource {
 
 // PostgresMetricDestinationCreateRequest is the body of
 // [PostgresService.CreateMetricDestination]. Username and Password, or Options,
-// are required. Options require the August 2026 API; older servers return
-// [ErrInvalidRequest].
+// are required. Older servers than August 2026 refuse Options.
 type PostgresMetricDestinationCreateRequest struct {
 	URL      string                            `json:"url"`      // must begin with https://; required
 	Username string                            `json:"username"` // for basic authentication
@@ -94,7 +93,7 @@ var (
 
 // CreateMetricDestination adds a server to which a database sends its metrics,
 // and returns the database. Look for the new ID in
-// [Postgres.MetricDestinations]. A repeated call creates a duplicate: after
+// [Postgres.MetricDestinations]. Each call adds another destination: after
 // [ErrOutcomeUnknown], look for it with Get.
 func (s *PostgresService) CreateMetricDestination(ctx context.Context, location, postgres string, request *PostgresMetricDestinationCreateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreateMetricDestination, request, location, postgres)
@@ -107,8 +106,8 @@ func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location,
 }
 
 // CreateLogDestination adds a server to which a database sends its logs, and
-// returns the destination before the database uses it. A repeated call creates
-// a duplicate: after [ErrOutcomeUnknown], look for it with Get. It returns
+// returns the destination before the database uses it. Each call adds another
+// destination: after [ErrOutcomeUnknown], look for it with Get. It returns
 // [ErrInvalidRequest] if the URL or the options don't fit the type.
 //
 // Requires the August 2026 API.

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Ensure creates a database unless one with the name exists; see
-// [EnsureOptions]. It compares flavor, ha_type, tags in any order, the settings
-// in pg_config and pgbouncer_config, and the targets of size, storage_size and
-// version. A read replica always differs. It can update size, storage_size,
-// ha_type, tags and settings; [PostgresService.WaitResized] waits for the new
-// size, and [PostgresService.WaitServers] for the new ha_type.
+// Ensure creates a database unless one with the name exists. It compares
+// flavor, ha_type, tags in any order, the settings in pg_config and
+// pgbouncer_config, and the targets of size, storage_size and version. A read
+// replica always differs. It can update size, storage_size, ha_type, tags and
+// settings; [PostgresService.WaitResized] waits for the new size, and
+// [PostgresService.WaitServers] for the new ha_type.
 func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Postgres.Ensure", opts)
 }

@@ -75,8 +75,8 @@ func (s *PostgresService) UpdateFirewallRule(ctx context.Context, location, post
 	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresUpdateFirewallRule, request, location, postgres, ruleID)
 }
 
-// DeleteFirewallRule deletes a rule. It returns [ErrNotFound] if there's no
-// such database.
+// DeleteFirewallRule deletes a rule. It returns [ErrNotFound] if the database
+// doesn't exist.
 func (s *PostgresService) DeleteFirewallRule(ctx context.Context, location, postgres, ruleID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteFirewallRule, location, postgres, ruleID)
 }

@@ -101,9 +101,9 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 }
 
 // AllLogs iterates over the logs of a database, the newest page first. The
-// default End is the time at which the iteration begins, by the clock of this
-// machine. It yields [ErrPaginationStalled] if the server repeats lines in
-// place of the next page.
+// default End is the time at which it begins, by this machine's clock. It
+// yields [ErrPaginationStalled] if the server repeats lines instead of going
+// on.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {

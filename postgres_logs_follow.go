@@ -68,16 +68,16 @@ type PostgresFollowLogsOptions struct {
 	ServerRole    string
 	QueryPattern  string
 
-	UntilNow              bool          // whether to end with the lines up to its beginning, and at any error
+	UntilNow              bool          // ends with the lines up to now, and at any error
 	Overlap               time.Duration // how late a line may appear in the logs; default 1 minute, maximum 12 hours
 	Interval, MaxInterval time.Duration // the pauses, as in WatchOptions
 
-	// Progress, if not nil, is called on the goroutine of the loop when the
-	// program has processed the lines of a round of requests. Done is the number
-	// of lines so far, Polls the number of rounds, and Err the error of the round.
-	// Record is a PostgresLogMarker, the place after all lines up to now. The
-	// first call has [ErrLogsExpired] if the server no longer keeps the lines
-	// after the Marker or Start.
+	// Progress, if not nil, is called on the goroutine of the loop when the program
+	// has processed the lines of a round of requests. Done is the number of lines
+	// so far, Polls the number of rounds, and Err the error of the round. Record is
+	// a PostgresLogMarker, the place after all lines up to now. If the server no
+	// longer keeps the lines after the Marker or Start, Err is [ErrLogsExpired]
+	// first, and the oldest lines that remain follow.
 	Progress func(Progress)
 }
 

@@ -7,8 +7,7 @@ import (
 
 // PostgresRestoreRequest is the body of [PostgresService.Restore]. The last
 // three fields require the August 2026 API; older servers return
-// [ErrInvalidRequest]. They replace the copied tags, and settings in the copied
-// [PostgresConfig].
+// [ErrInvalidRequest]. They replace the copied tags, and single settings.
 type PostgresRestoreRequest struct {
 	Name            string            `json:"name"`           // of the new database; required
 	RestoreTarget   time.Time         `json:"restore_target"` // see Postgres.EarliestRestoreTime; required
@@ -53,9 +52,9 @@ func (s *PostgresService) Promote(ctx context.Context, location, postgres string
 }
 
 // PromoteReadReplica turns a read replica into an independent database. It
-// returns the short form before that is complete;
+// returns the short form before the promotion is complete;
 // [PostgresService.WaitPromoted] waits. It returns [ErrInvalidRequest] if the
-// database isn't a replica, as in a retry after [ErrOutcomeUnknown].
+// database isn't a replica, as does a retry after [ErrOutcomeUnknown].
 //
 // Requires the August 2026 API.
 func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, postgres string) (*Postgres, error) {

@@ -38,10 +38,9 @@ const (
 	PostgresServerRoleStandby = "standby"
 )
 
-// Known values of [PostgresServer.State]. A new server is "updating" before
-// it's "creating".
+// Known values of [PostgresServer.State].
 const (
-	PostgresServerStateUpdating      = "updating"
+	PostgresServerStateUpdating      = "updating" // also at first, before "creating"
 	PostgresServerStateCreating      = "creating"
 	PostgresServerStateSynchronizing = "synchronizing" // is copying data for the first time
 	PostgresServerStateRunning       = "running"
@@ -78,9 +77,9 @@ func (s *PostgresService) AllServers(ctx context.Context, location, postgres str
 	return all[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
 
-// Recycle replaces the primary server of a database by a failover. To wait,
-// pass the old primary's ID to [PostgresService.WaitRecycled]. After
-// [ErrOutcomeUnknown], a retry could replace the new server as well.
+// Recycle replaces the primary server of a database by means of a failover. To
+// wait, pass the primary's ID from before to [PostgresService.WaitRecycled].
+// After [ErrOutcomeUnknown], a retry could replace the new server as well.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {

@@ -85,8 +85,7 @@ func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions,
 	return privateLocationFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Create creates a private location. It returns [ErrAlreadyExists] for a taken
-// name.
+// Create creates a private location.
 func (s *PrivateLocationsService) Create(ctx context.Context, request *PrivateLocationCreateRequest) (*PrivateLocation, error) {
 	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsCreate, request)
 }
@@ -102,8 +101,8 @@ func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName stri
 	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsRename, renameRequest{newName}, name)
 }
 
-// Ensure creates a private location unless one with the name exists; see
-// [EnsureOptions]. It compares only provider_location_name.
+// Ensure creates a private location unless one with the name exists. It
+// compares only provider_location_name.
 func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "PrivateLocations.Ensure", opts)
 }
@@ -129,9 +128,8 @@ func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest)
 // Delete deletes a private location; with the August 2026 API,
 // [PrivateLocationsService.WaitDeleted] waits. It returns [ErrConflict] if the
 // private location has databases, and [ErrServer] if it has other resources, or
-// while the server keeps backups of deleted databases: at least 10 days. Don't
-// reuse the name until Delete has returned: a retry could delete another
-// private location.
+// has backups, which the server keeps for at least 10 days. Don't reuse the
+// name until Delete has returned: a retry could delete the new location.
 func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error {
 	return remove(ctx, s.conn, &opPrivateLocationsDelete, name)
 }

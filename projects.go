@@ -82,7 +82,7 @@ func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known .
 }
 
 // Create creates a project, even if another one has the name. An account can
-// have 10; Create returns [ErrInvalidRequest] if it would have more.
+// have 10 projects; for another, Create returns [ErrInvalidRequest].
 //
 // The token gets no rights in the new project: calls with it return
 // [ErrForbidden] until an administrator grants them.

@@ -18,20 +18,18 @@ import (
 //
 // It must be of one of the kinds, if any are given; the ID of another kind
 // leads to an [*ArgumentError]. Resolve returns [ErrAmbiguous] if several
-// resources have the name, and [ErrInvalidRequest] for an invalid name such as
-// "Web_1".
+// resources have the name, and [ErrInvalidRequest] for a name such as "Web_1".
 //
-// Most IDs take one request. For the ID of a private location or of a part,
-// such as a rule or a NIC, Resolve searches lists, or even resource by
-// resource. A name takes one request for each possible kind, two for load
-// balancers.
+// Most IDs take one request. For a private location or a part, such as a rule
+// or a NIC, Resolve searches lists, or even gets resources one by one. A name
+// takes one request for each possible kind, and two for load balancers.
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	resource, _, err := c.find(ctx, "Resolve", reference, kinds)
 	return resource, err
 }
 
-// ResolveInProjects finds the resource of an ID in all projects that the token
-// may see, one after the other. It also returns a client of that project:
+// ResolveInProjects finds the resource of an ID, not of a name, in any project
+// that the token may see. It also returns a client of that project:
 //
 //	vm, client, err := client.ResolveInProjects(ctx, "vm3g8xpsxjs50pvjj2a7d3ky8h")
 func (c *Client) ResolveInProjects(ctx context.Context, id string, kinds ...Kind) (*Resource, *Client, error) {

@@ -25,9 +25,9 @@ import (
 //	}
 //
 // The options apply to the list of each kind; a Location leaves out the kinds
-// without locations. Lists that the server doesn't have count as empty, unless
-// it has none: then Resources yields [ErrNotFound]. An [*UnlistedError] comes
-// after everything else.
+// without locations. Lists that the server doesn't have count as empty; if it
+// has none, Resources yields [ErrNotFound]. A kind that isn't in a project's
+// lists leads to an [*ArgumentError]. An [*UnlistedError] comes last.
 func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind) iter.Seq2[Resource, error] {
 	return func(yield func(Resource, error) bool) {
 		lists, err := resourceLists(opts, kinds)
@@ -91,8 +91,7 @@ func resourceLists(opts *ListOptions, kinds []Kind) ([]anyFamily, error) {
 
 // Delete deletes a resource of any kind, by ID, or by name for a private
 // location. It may return before the resource is gone; [Client.WaitDeleted]
-// waits. Delete refuses a part of another resource, such as a rule, with an
-// [*ArgumentError].
+// waits. It returns an [*ArgumentError] for a part, such as a rule.
 func (c *Client) Delete(ctx context.Context, resource Resource) error {
 	f, err := wholeFamily("Delete", resource)
 	if err != nil {
@@ -113,9 +112,8 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 
 // CheckAccess returns those of the given resources that exist, and an error if
 // the token can't see the client's project or one of the resources. Lists leave
-// out what the token can't see, and can be stale. So call CheckAccess before
-// you take a resource that isn't in a list for deleted, or an empty list for an
-// empty project.
+// out what the token can't see, and can be stale: call CheckAccess before you
+// treat what isn't in a list as deleted, or a project as empty.
 //
 //	missing := cloudapi.Resource{Kind: cloudapi.KindVM, ID: id, Location: location}
 //	existing, err := client.CheckAccess(ctx, missing)
@@ -124,11 +122,10 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 //	}
 //	isGone := len(existing) == 0
 //
-// If a resource isn't in its Location, CheckAccess looks in the others, and
-// returns it with the one in which it is. It returns [ErrForbidden] if the
-// token has no permission for one of them, twice a second apart, and
-// [ErrNotFound] if the project is gone or the token's account is no longer a
-// member of it.
+// CheckAccess returns a resource that isn't in its Location with the one in
+// which it is. It returns [ErrForbidden] if the token is refused a resource
+// twice, a second apart, [ErrNotFound] if the project is gone or the token's
+// account has left it, and an [*ArgumentError] for a part, such as a rule.
 //
 // An inference API key that the token may not see looks like one that doesn't
 // exist, and lists of kinds that it may not see look empty.

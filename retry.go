@@ -11,7 +11,7 @@ import (
 // An idempotent request is retried after the statuses 408, 429, 500, 502, 503
 // and 504, failed connections, timeouts of an attempt, and truncated responses.
 // A request that creates something is retried only if it wasn't sent, or after
-// a 429 or 503 of the API itself or with a Retry-After header.
+// a 429 or 503 of the API itself or with Retry-After.
 type RetryPolicy struct {
 	MaxAttempts int // including the first; default 4; 1 means no retry
 
@@ -25,7 +25,7 @@ type RetryPolicy struct {
 	// default 100. A retry takes 1 from it, and returns it if it succeeds; a call
 	// that succeeds without a retry returns 0.2. An error that isn't retried, such
 	// as the API's own 404, counts as success. When the budget is used up, errors
-	// also match ErrRetryBudget. Copies for the same host share it.
+	// also match ErrRetryBudget. Copies of a client for the same host share it.
 	Budget int
 }
 

@@ -33,8 +33,8 @@ func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Delet
 //
 // Rules are compared by protocol, CIDR and port range, in any spelling that
 // [ParseCIDR] and [ParsePortRange] accept. SetRules sends one request for each
-// change. If one fails, the error says how many it has made; another call makes
-// the rest. It also fails if another program changes the rules.
+// change. If one fails, the error says how many changes are done; another call
+// does the rest. It also fails if another program changes the rules.
 func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[FirewallRule], error) {
 	set := ruleSet[FirewallRule, FirewallRuleCreateRequest]{
 		operation: "Firewalls.SetRules",

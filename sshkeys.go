@@ -32,8 +32,8 @@ type SSHPublicKeyCreateRequest struct {
 	PublicKey string `json:"public_key"` // one or more lines in the format of an authorized_keys file
 }
 
-// SSHPublicKeyUpdateRequest is the body of [SSHPublicKeysService.Update]. Empty
-// fields keep their value; at least one must be set.
+// SSHPublicKeyUpdateRequest is the body of [SSHPublicKeysService.Update], which
+// keeps the fields that aren't set. It returns an [*ArgumentError] if none is.
 type SSHPublicKeyUpdateRequest struct {
 	Name      string `json:"name,omitzero"`
 	PublicKey string `json:"public_key,omitzero"`
@@ -71,8 +71,7 @@ func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions, kn
 	return sshPublicKeyFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Create registers a public key. It returns [ErrAlreadyExists] for a taken
-// name.
+// Create registers a public key.
 func (s *SSHPublicKeysService) Create(ctx context.Context, request *SSHPublicKeyCreateRequest) (*SSHPublicKey, error) {
 	return send[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysCreate, request)
 }
@@ -92,8 +91,8 @@ func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *
 	return send[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysUpdate, request, key)
 }
 
-// Ensure registers an SSH public key unless one with the name exists; see
-// [EnsureOptions]. It compares public_key, and can update it.
+// Ensure registers an SSH public key unless one with the name exists. It
+// compares public_key, without space around it, and can update it.
 func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (key *SSHPublicKey, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "SSHPublicKeys.Ensure", opts)
 }

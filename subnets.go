@@ -96,8 +96,7 @@ func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter
 	return all[PrivateSubnet](ctx, s.conn, &listPrivateSubnets, opts)
 }
 
-// Watch yields the private subnets, and then changes, also of firewalls and
-// NICs.
+// Watch yields the private subnets, and changes of them, firewalls and NICs.
 func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions, known ...*PrivateSubnet) iter.Seq2[Event[PrivateSubnet], error] {
 	return subnetFamily.watch(ctx, s.conn, opts, known)
 }
@@ -107,15 +106,14 @@ func (s *PrivateSubnetsService) Get(ctx context.Context, location, subnet string
 	return fetch[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsGet, location, subnet)
 }
 
-// Create creates a private subnet, which can be used immediately. The request
-// may be nil. It returns [ErrAlreadyExists] if the name is taken.
+// Create creates a private subnet, usable immediately. The request may be nil.
 func (s *PrivateSubnetsService) Create(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest) (*PrivateSubnet, error) {
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsCreate, request, location, name)
 }
 
-// Ensure creates a private subnet unless it exists; see [EnsureOptions]. It
-// compares firewall_id, and can attach that firewall to the others. With the
-// October 2025 API, a record doesn't show that a subnet is being deleted: call
+// Ensure creates a private subnet unless one with the name exists. It compares
+// firewall_id, and can attach that firewall in addition. With the October 2025
+// API, a record doesn't show that a subnet is being deleted: call
 // [PrivateSubnetsService.WaitDeleted] first.
 func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "PrivateSubnets.Ensure", opts)
@@ -196,7 +194,7 @@ func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet str
 // either direction. It returns [ErrInvalidRequest] if otherSubnetID is a name
 // or the subnet itself, or, with the August 2026 API, if the locations differ.
 // No record shows connections: after [ErrOutcomeUnknown], call Connect again,
-// and take ErrAlreadyExists for success.
+// and treat ErrAlreadyExists as success.
 func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsConnect, connectRequest{otherSubnetID}, location, subnet)
 }

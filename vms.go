@@ -9,8 +9,8 @@ import (
 )
 
 // VMsService manages virtual machines. A VM is referred to by its ID (prefix
-// vm) or its name. After [ErrOutcomeUnknown], Restart, Start or Stop may have
-// had its effect, and a retry could have it again.
+// vm) or its name. Restart, Start or Stop may have taken effect after
+// [ErrOutcomeUnknown], and a retry could repeat that.
 type VMsService service
 
 // VM is a virtual machine.
@@ -42,10 +42,9 @@ func (v *VM) identity() Resource {
 }
 func (v *VM) stateText() string { return v.State }
 
-// Known values of [VM.State]. There's none for failure: a VM that can't be set
-// up stays "creating".
+// Known values of [VM.State].
 const (
-	VMStateCreating            = "creating"
+	VMStateCreating            = "creating"              // also if the VM can't be set up: no state means failure
 	VMStateWaitingForCapacity  = "waiting for capacity"  // no host has capacity, and the server keeps trying
 	VMStateNoCapacityAvailable = "no capacity available" // the same after 15 minutes; the server still tries
 	VMStateRunning             = "running"
@@ -61,20 +60,18 @@ const (
 
 // VMCreateRequest is the body of [VMsService.Create].
 type VMCreateRequest struct {
-	// PublicKey is one or more lines in the format of an authorized_keys file, or
-	// the name of a registered SSH public key. Required. The server checks only
-	// the format.
+	// PublicKey is required: the name of a registered SSH public key, or lines in
+	// the format of an authorized_keys file. The server checks only the format.
 	PublicKey string `json:"public_key"`
 
 	// BootImage is the operating system, such as "ubuntu-noble", "ubuntu-jammy",
 	// "debian-12" or "almalinux-9", or, with the August 2026 API, a machine image
-	// of the location, such as "golden@v1" or "golden@latest". The server chooses
-	// the default.
+	// of the location, such as "golden@v1" or "golden@latest". There is a default.
 	BootImage string `json:"boot_image,omitzero"`
 
 	// Size is "standard-" followed by 2, 4, 8, 16, 30 or 60 vCPUs, or "burstable-"
-	// followed by 1 or 2; default "standard-2". StorageSize is in GiB: 20 or 40
-	// per vCPU, or 10 or 20 if burstable. The default is the smaller one.
+	// followed by 1 or 2; default "standard-2". StorageSize is in GiB: 20 or 40 per
+	// vCPU, or 10 or 20 if burstable. 0 or less means the smaller one.
 	Size        string `json:"size,omitzero"`
 	StorageSize int    `json:"storage_size,omitzero"`
 
@@ -199,9 +196,9 @@ func (s *VMsService) Create(ctx context.Context, location, name string, request 
 	return send[VM](ctx, s.conn, &opVMsCreate, request.body(), location, name)
 }
 
-// Ensure creates a VM unless one with the name exists; see [EnsureOptions]. It
-// compares size, boot_image, unix_user, enable_ip4, private_subnet_id and, once
-// the VM is on a host, storage_size. It can't update any.
+// Ensure creates a VM unless one with the name exists. It compares size,
+// unix_user, enable_ip4, private_subnet_id, boot_image if the server sends it,
+// and storage_size once the VM is on a host. It can't update any.
 func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "VMs.Ensure", opts)
 }
@@ -279,8 +276,8 @@ func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error)
 	return fetch[VM](ctx, s.conn, &opVMsStop, location, vm)
 }
 
-// WaitStopped waits until a VM is stopped. It keeps waiting while the VM is
-// stopped by the provider: such a VM can't be started or copied.
+// WaitStopped waits until a VM is stopped, and returns it. It keeps waiting
+// while the provider has stopped the VM: such a VM can't be started or copied.
 func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitStopped", location, vm, reaches[*VM](VMStateStopped), opts)
 }

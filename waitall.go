@@ -18,7 +18,7 @@ type waitAllConfig struct {
 	failFast bool
 }
 
-// WaitConcurrency sets how many waits run at the same time; default all.
+// WaitConcurrency sets how many waits run at once, at least 1; default all.
 func WaitConcurrency(waits int) WaitAllOption {
 	return func(c *waitAllConfig) { c.atOnce = &waits }
 }
@@ -39,13 +39,10 @@ func WaitFailFast() WaitAllOption {
 //		return client.VMs.WaitRunning(ctx, location, name)
 //	})
 //
-// Waits of one client for a deletion, or for a state that lists show, share
-// lists of a family and location, if that takes fewer requests than a Get for
-// each. The records in [Progress] can then have the short form. Waits must get
-// the context that WaitAll passes: set a deadline on the context of WaitAll.
-//
-// It returns an [*ArgumentError] if wait is nil or [WaitConcurrency] is below
-// 1.
+// Waits of one client for deletions, or for states that lists show, share the
+// lists of a family and location if that takes fewer requests than getting each
+// resource; the records in [Progress] can then have the short form. Waits must
+// use the context that WaitAll passes: set a deadline on WaitAll's own.
 func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts ...WaitAllOption) ([]*T, error) {
 	const operation = "WaitAll"
 	c := waitAllConfig{}

@@ -35,19 +35,19 @@ type Event[T any] struct {
 //
 // A watch polls the list. The first round yields every record, in its short
 // form, as [EventAdded]; each later round yields the changes since then,
-// deletions last. A watch doesn't see a record that appears and disappears
-// between two rounds, a change of a field that lists don't show, or the order
-// in an array.
+// deletions last. A watch doesn't see records that appear and disappear between
+// two rounds, nor changes of fields that lists don't show or of the order in an
+// array.
 //
 // If the program passes records of an earlier watch as known, the first round
 // yields the changes since then. A known record that isn't in the short form,
 // or was stored without its secrets, is yielded as modified. One that is nil,
 // lacks its ID or location, or isn't in Location leads to an [*ArgumentError].
 //
-// Lists leave out what the token may not see. So before a watch yields a record
-// as deleted, it gets it by ID, unless it was being deleted. The watch ends
-// with [ErrForbidden] if the token may not see the record in three rounds in a
-// row. It can't report what was never in the list; see [Client.CheckAccess].
+// Lists leave out what the token may not see. So before a watch yields a
+// deletion, it gets the record by ID, unless that was being deleted. The watch
+// ends with [ErrForbidden] if the token may not see the record in three rounds
+// in a row. It can't report what no list had; see [Client.CheckAccess].
 //
 // A watch continues after a transient failure ([IsTransient]), but yields no
 // deletions in that round. It also continues after an [*UnlistedError], and
