@@ -166,7 +166,8 @@ func (e *Error) isMaybeUnsupported() bool {
 }
 
 // FieldErrors returns the texts of the details by field, or nil if they aren't
-// an object. Fields are the request's, such as "pg_config.max_connections", or
+// an object: some errors, such as for an invalid public key, name the field only
+// in Message. Fields are the request's, such as "pg_config.max_connections", or
 // others, such as "body", "location" and "billing_info".
 func (e *Error) FieldErrors() map[string][]string {
 	fields := envelope.Fields(e.Details)

@@ -15,7 +15,8 @@ import (
 // name may mean either of two load balancers in a location.
 type LoadBalancersService service
 
-// LoadBalancer distributes the connections to a port over VMs.
+// LoadBalancer distributes the connections to a port over VMs. The API doesn't
+// show which of them pass the health check.
 type LoadBalancer struct {
 	ID                  string `json:"id"`                    // prefix 1b
 	Name                string `json:"name"`                  // unique in its private subnet

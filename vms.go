@@ -198,7 +198,8 @@ func (s *VMsService) Create(ctx context.Context, location, name string, request 
 
 // Ensure creates a VM unless one with the name exists. It compares size,
 // unix_user, enable_ip4, private_subnet_id, boot_image if the server sends it,
-// and storage_size once the VM is on a host. It can't update any.
+// and storage_size once the VM is on a host, but neither the public key nor the
+// init script, which no record shows. It can't update any.
 func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "VMs.Ensure", opts)
 }
@@ -282,8 +283,9 @@ func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts 
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitStopped", location, vm, reaches[*VM](VMStateStopped), opts)
 }
 
-// WaitRunning waits until a VM is running, and returns it. It keeps waiting
-// while the VM is stopped, and while no host has capacity; see [WaitProgress].
+// WaitRunning waits until a VM is running, and returns it with its addresses. It
+// keeps waiting while the VM is stopped, and while no host has capacity; see
+// [WaitProgress].
 func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitRunning", location, vm, reaches[*VM](VMStateRunning), opts)
 }
