@@ -43,6 +43,18 @@ func TestChecksForgetTheProject(t *testing.T) {
 	}
 }
 
+// TestStepThatDoesNotExist: a name that is mistyped or lacks its module fails, and
+// the output ends with the steps that exist.
+func TestStepThatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"nothing", "tests"} {
+		out, err := step(t, name)
+		if err == nil || !strings.Contains(out, "\n== FAILED: "+name+" (") || !strings.Contains(out, "\n  .ci/run 'tests .'\n") {
+			t.Errorf("%s: %v, %q", name, err, out)
+		}
+	}
+}
+
 // TestCommandsOfTheREADME: the checks begin with the two commands of the
 // README, and fail if they don't find them there.
 func TestCommandsOfTheREADME(t *testing.T) {
@@ -87,7 +99,7 @@ func TestCommandsOfTheREADME(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, steps, _ := strings.Cut(string(script), "\nsteps=("); strings.Fields(steps)[0] != "readme" {
+	if _, steps, _ := strings.Cut(string(script), "\nall=("); strings.Fields(steps)[0] != "readme" {
 		t.Error("the checks do not begin with the commands of the README")
 	}
 	out, err := step(t, "commands README.md")

@@ -110,7 +110,7 @@ func TestAListOfOnePageIsOneRequest(t *testing.T) {
 		network := stub.Recorder{Answer: server.Answer}
 		got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: tt.pageSize}))
 		if n := len(network.Take()); err != nil || n != 1 || len(got) != tt.items {
-			t.Errorf("%d items in pages of %d: %d items in %d requests: %v", tt.items, tt.pageSize, len(got), n, err)
+			t.Errorf("%d items in pages of %d: got %d items in %d requests, want 1 request: %v", tt.items, tt.pageSize, len(got), n, err)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestAllAsksForLargePages(t *testing.T) {
 	got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), nil))
 	sent := network.Take()
 	if err != nil || len(got) != 2500 || len(sent) > 4 || sent[0].Target != "/project/"+stub.Project+"/vm?page_size=1000" {
-		t.Errorf("%d items in %d requests, the first of which %s: %v", len(got), len(sent), sent[0].Target, err)
+		t.Errorf("got %d of 2500 items in %d requests, want at most 4 with page_size=1000, not %s: %v", len(got), len(sent), sent[0].Target, err)
 	}
 }
 

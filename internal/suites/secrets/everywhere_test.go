@@ -250,7 +250,7 @@ func TestSecretsInEveryOption(t *testing.T) {
 	_, names := exported(t)
 	for _, name := range names {
 		if options[name] == nil {
-			t.Errorf("the option %s is not tried", name)
+			t.Errorf("the map above has no %s: add it, with a secret if it takes one", name)
 		}
 	}
 	in := slices.Sorted(maps.Keys(options)) // WithTokenSource comes after WithToken

@@ -386,7 +386,7 @@ func TestWaitsFor500VMs(t *testing.T) {
 			}))
 			took := f.waitFor(t, client, 500)
 			if f.lists.Load() > 16 || f.gets.Load() > 501 || took > 46*time.Second {
-				t.Errorf("with a latency of %v: %d lists and %d gets in %v", latency, f.lists.Load(), f.gets.Load(), took)
+				t.Errorf("with a latency of %v: %d lists and %d gets in %v, want at most 16, 501 and 46s", latency, f.lists.Load(), f.gets.Load(), took)
 			}
 		})
 	}

@@ -42,7 +42,7 @@ func (c *waitCase) run(t *testing.T, path string) {
 	polled := 0
 	client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		if req.Method != http.MethodGet || req.URL.RequestURI() != path {
-			t.Errorf("asked for %s %s", req.Method, req.URL.RequestURI())
+			t.Errorf("asked for %s %s, want GET %s", req.Method, req.URL.RequestURI(), path)
 		}
 		if polled++; polled > len(c.polls) {
 			t.Fatalf("poll %d, after the one that should have been the last", polled)
