@@ -26,7 +26,7 @@ func TestOperationTables(t *testing.T) {
 		}
 	}
 	var short, long strings.Builder
-	fmt.Fprintf(&short, "The %d operations of the contract, which is the OpenAPI description of Ubicloud's API from October 2025, by service.\n"+
+	fmt.Fprintf(&short, "All operations, by service. %d are in the contract, the OpenAPI description of Ubicloud's API from October 2025.\n"+
 		"Operations after a %s require the August 2026 API. No version of the service has the operations marked "+unserved+".\n"+
 		"[docs/operations.md](docs/operations.md) has the routes.\n\n"+
 		"| Service | Methods |\n|---|---|\n", len(contract.Agreed()), later)
