@@ -12,7 +12,7 @@ func newFloor(base string, transport http.RoundTripper) floor.Client {
 }
 
 // errComplete says that a list doesn't have all its items.
-var errComplete = errors.New("the list is not complete")
+var errComplete = errors.New("the list isn't complete")
 
 // counted checks the number of items of a list.
 func counted(got, want int, err error) error {

@@ -25,7 +25,7 @@ func generated[T any](reply *T, failure *oapi.Error) (*T, error) {
 	case failure != nil:
 		return nil, errGenerated
 	case reply == nil:
-		return nil, errors.New("no reply")
+		return nil, errors.New("no response")
 	}
 	return reply, nil
 }

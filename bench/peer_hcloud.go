@@ -66,7 +66,7 @@ func openHcloud(base string, transport http.RoundTripper) (*calls, error) {
 }
 
 var (
-	errHcloud = errors.New("the server was not found")
+	errHcloud = errors.New("the server wasn't found")
 
 	serverOptions = hcloud.ServerCreateOpts{
 		Name: vmName, ServerType: &hcloud.ServerType{Name: "cx22"}, Image: &hcloud.Image{Name: "ubuntu-24.04"},

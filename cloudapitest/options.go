@@ -191,7 +191,7 @@ const (
 func WithTokenAccess(token string, access Access) Option {
 	return func(c *config) error {
 		if access < AccessFull || access > AccessRevoked {
-			return fmt.Errorf("WithTokenAccess: %d is not one of the Access constants", access)
+			return fmt.Errorf("WithTokenAccess: %d isn't one of the Access constants", access)
 		}
 		c.tokens = append(c.tokens, tokenConfig{token, access})
 		return checkToken(token)
@@ -203,7 +203,7 @@ func WithProjectID(id string) Option {
 	return func(c *config) error {
 		parsed, err := cloudapi.ParseID(id)
 		if err != nil || parsed.Kind() != cloudapi.KindProject {
-			return fmt.Errorf("WithProjectID: %q is not the ID of a project", id)
+			return fmt.Errorf("WithProjectID: %q isn't the ID of a project", id)
 		}
 		c.projectID = parsed.String()
 		return nil
@@ -226,7 +226,7 @@ func WithProjectName(name string) Option {
 func WithPageCap(n int) Option {
 	return func(c *config) error {
 		if n < 1 {
-			return fmt.Errorf("WithPageCap: %d is not a page size", n)
+			return fmt.Errorf("WithPageCap: %d isn't a page size", n)
 		}
 		c.pageCap = n
 		return nil
@@ -238,7 +238,7 @@ func WithPageCap(n int) Option {
 func WithRequestLog(n int) Option {
 	return func(c *config) error {
 		if n < 0 {
-			return fmt.Errorf("WithRequestLog: %d is not a number of requests", n)
+			return fmt.Errorf("WithRequestLog: %d isn't a number of requests", n)
 		}
 		c.logBound, c.logBounded = n, true
 		return nil

@@ -60,7 +60,7 @@ func (s *Server) IDs(kind cloudapi.Kind, name string) (ids []string) {
 func (s *Server) SetClusterService(clusterID string, srcPort, dstPort int) {
 	s.service.Do(func(at *api.Moment) {
 		if min(srcPort, dstPort) < 1 || max(srcPort, dstPort) > 65535 || !families.SetClusterService(at, clusterID, srcPort, dstPort) {
-			s.complain("cloudapitest: SetClusterService: there is no running cluster %q, or %d or %d is no port", clusterID, srcPort, dstPort)
+			s.complain("cloudapitest: SetClusterService: there is no running cluster %q, or %d or %d isn't a port number", clusterID, srcPort, dstPort)
 		}
 	})
 }

@@ -57,7 +57,7 @@ func (f fault) build() (cloudapitest.Fault, error) {
 	case "after":
 		effects = append(effects, cloudapitest.DropAfter())
 	default:
-		return cloudapitest.Fault{}, fmt.Errorf("drop is %q, and must be before or after", f.Drop)
+		return cloudapitest.Fault{}, fmt.Errorf("drop is %q, but must be before or after", f.Drop)
 	}
 	if f.Truncate != nil {
 		effects = append(effects, cloudapitest.Truncate(*f.Truncate))
@@ -291,7 +291,7 @@ type vms struct {
 
 func (c *vms) apply(s *server) error {
 	if c.Count < 1 || c.Count > 100_000 {
-		return fmt.Errorf("count is %d, and must be from 1 to 100000", c.Count)
+		return fmt.Errorf("count is %d, but must be from 1 to 100000", c.Count)
 	}
 	at, prefix := c.Location, c.Prefix
 	if at == "" {

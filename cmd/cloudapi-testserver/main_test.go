@@ -253,7 +253,7 @@ func TestRunRefuses(t *testing.T) {
 		{"less than no quota", "-quota vm=-1", "quota: {VM:-1", false},
 		{"a fault of no operation", "-fail VMs.All=503", `fail: there is no operation "VMs.All"`, false},
 		{"a fault that is none", "-fail VMs.Get=down", `"down" is not a fault, such as 503 or drop-after`, false},
-		{"a drop at no time", "-fail VMs.Get=drop-now", `fail: with: fault 1: drop is "now", and must be before or after`, false},
+		{"a drop at no time", "-fail VMs.Get=drop-now", `fail: with: fault 1: drop is "now", but must be before or after`, false},
 		{"no fault", "-fail VMs.Get", `"" is not a fault`, false},
 		{"a scenario that is not there", "-scenario nowhere.json", "nowhere.json", false},
 		{"an unusable control address", "-addr 127.0.0.1:0 -control nowhere:-1", "-1", true},

@@ -67,7 +67,7 @@ func parseStep(text []byte) (step, error) {
 	}
 	names := memberNames(text)
 	if len(names) != 1 {
-		return step{}, fmt.Errorf("a change has one member, and this has %d: %q", len(names), names)
+		return step{}, fmt.Errorf("a change has one member, but this one has %d: %q", len(names), names)
 	}
 	name := names[0]
 	empty := changes[name]
@@ -105,7 +105,7 @@ func decode(text []byte, into any) error {
 	}
 	if err == nil {
 		if _, end := decoder.Token(); end != io.EOF {
-			err = errors.New("something follows the JSON")
+			err = errors.New("there is something after the JSON")
 		}
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

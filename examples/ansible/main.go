@@ -70,7 +70,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *host != "" {
 		vars, ok := inventory.hosts[*host]
 		if !ok {
-			return fmt.Errorf("no VM with an address is the host %q", *host)
+			return fmt.Errorf("there is no host %q: no VM with an address has that name", *host)
 		}
 		output = vars
 	}

@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *level != "" {
 		least := slices.Index(levels, strings.ToUpper(*level))
 		if least < 0 {
-			return demo.Usagef("--level %q: take debug, info, warn, error or fatal", *level)
+			return demo.Usagef("--level %q: use debug, info, warn, error or fatal", *level)
 		}
 		o.levels = levels[least:]
 	}

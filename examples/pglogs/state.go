@@ -32,7 +32,7 @@ func loadState(file, database string) (*state, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(text, s); err != nil {
-		return nil, fmt.Errorf("%s is no state: %w", file, err)
+		return nil, fmt.Errorf("%s isn't a state file: %w", file, err)
 	}
 	if s.Database != database {
 		return nil, fmt.Errorf("%s is the state of another database, %s: see --state", file, s.Database)

@@ -95,7 +95,7 @@ func timeFlag(to *time.Time, now time.Time) func(string) error {
 			return nil
 		}
 		if *to, err = time.Parse(time.RFC3339, text); err != nil {
-			return fmt.Errorf("take a form such as %s or 90m", now.UTC().Format(time.RFC3339))
+			return fmt.Errorf("use a form such as %s or 90m", now.UTC().Format(time.RFC3339))
 		}
 		return nil
 	}

@@ -197,7 +197,7 @@ func TestRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--start", "yesterday"}, "take a form such as"},
+		{[]string{"--start", "yesterday"}, "use a form such as"},
 		{[]string{"--start", "1h", "--end", "2h"}, "before --start"},
 		{[]string{"--start", "800h"}, "31 days"},
 		{[]string{"--width", "5"}, "--width"},

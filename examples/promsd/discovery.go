@@ -59,7 +59,7 @@ func (d *discovery) load(file string) error {
 		err = json.Unmarshal(text, &d.known)
 	}
 	if err == nil && d.Project != d.client.Project() {
-		err = fmt.Errorf("it is of another project, %q: remove it to begin anew", d.Project)
+		err = fmt.Errorf("it belongs to another project, %q: remove it to start over", d.Project)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)

@@ -37,7 +37,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if *port < 1 || *port > 65535 {
-		return demo.Usagef("--port %d is no port", *port)
+		return demo.Usagef("--port %d isn't a port number", *port)
 	}
 	client, closeServer, err := demo.Connect(ctx, stderr, "promsd", demo.Server{})
 	if err != nil {

@@ -188,7 +188,7 @@ func TestKeepsTargetsAcrossRestarts(t *testing.T) {
 			t.Errorf("the file is %v, %v", info, err)
 		}
 		d := &discovery{client: p.srv.Client().InProject(cloudapitest.NewID(cloudapi.KindProject).String())}
-		if err := d.load(p.file + ".known"); err == nil || !strings.Contains(err.Error(), "of another project") {
+		if err := d.load(p.file + ".known"); err == nil || !strings.Contains(err.Error(), "belongs to another project") {
 			t.Errorf("the project of another file: %v", err)
 		}
 	})
@@ -233,8 +233,8 @@ func TestHostNamesWithoutTheList(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
-		"--port 0 is no port":        {"--port", "0"},
-		`unexpected argument "file"`: {"file"},
+		"--port 0 isn't a port number": {"--port", "0"},
+		`unexpected argument "file"`:   {"file"},
 	} {
 		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil || err.Error() != want {
 			t.Errorf("%v: %v, want %s", args, err, want)

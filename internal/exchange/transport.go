@@ -109,7 +109,7 @@ func ProxyCredentials(transport http.RoundTripper, req *http.Request) (credentia
 type proxyError struct{ code int }
 
 func (e *proxyError) Error() string {
-	return fmt.Sprintf("the proxy answered %d %s", e.code, http.StatusText(e.code))
+	return fmt.Sprintf("the proxy responded with %d %s", e.code, http.StatusText(e.code))
 }
 
 // IsLasting reports whether a request failed for a reason that another attempt

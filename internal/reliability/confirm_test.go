@@ -167,7 +167,7 @@ func TestConfirm(t *testing.T) {
 					}
 					err = f.confirm(ctx, client, err)
 					if carriedOut && err != nil || !carriedOut && (!errors.Is(err, cloudapi.ErrNotFound) || !errors.Is(err, cloudapi.ErrOutcomeUnknown)) {
-						t.Fatalf("carried out: %v, confirmed with %v", carriedOut, err)
+						t.Fatalf("executed: %v, confirmed with %v", carriedOut, err)
 					}
 					if !carriedOut {
 						if err := f.create(ctx, client); err != nil {

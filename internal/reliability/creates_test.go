@@ -59,18 +59,18 @@ func TestCreates(t *testing.T) {
 			}
 			switch {
 			case o.executed > 1:
-				t.Errorf("%s, %+v: carried out %d times", op.name, c, o.executed)
+				t.Errorf("%s, %+v: executed %d times", op.name, c, o.executed)
 			case o.err == nil && (o.executed != 1 || o.value == nil):
-				t.Errorf("%s, %+v: succeeded with %v, carried out %d times", op.name, c, o.value, o.executed)
+				t.Errorf("%s, %+v: succeeded with %v, executed %d times", op.name, c, o.value, o.executed)
 			case o.err != nil && !isUnknown:
 				// The connection was there, so the client can't know.
-				t.Errorf("%s, %+v: carried out %d times, and the error claims to know: %v", op.name, c, o.executed, o.err)
+				t.Errorf("%s, %+v: executed %d times, and the error claims to know: %v", op.name, c, o.executed, o.err)
 			case o.err == nil && c.request >= 0, o.err == nil && c.reply >= 0 && c.reply < whole.received:
 				t.Errorf("%s, %+v: succeeded without a complete reply", op.name, c)
 			}
 		}
 	}
-	summary := fmt.Sprintf("%d operations, %d cuts: %d carried out, %d times ErrOutcomeUnknown, %d successes; duplicates: %d",
+	summary := fmt.Sprintf("%d operations, %d cuts: %d executed, %d times ErrOutcomeUnknown, %d successes; duplicates: %d",
 		ops, total, carriedOut, unknown, succeeded, duplicates)
 	if total == 0 || unknown == 0 || carriedOut <= succeeded {
 		t.Errorf("the cuts do not cover both sides of the truth: %s", summary)

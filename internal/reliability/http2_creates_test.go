@@ -30,7 +30,7 @@ var creates = flag.Int("creates", 300, "how many creates TestHTTP2Creates has")
 func TestHTTP2Creates(t *testing.T) {
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "callers\tcreates\tbody\tstreams\tGOAWAY after\tfailed\tunknown\tcarried out\tduplicates\tconnections\ttime")
+	fmt.Fprintln(w, "callers\tcreates\tbody\tstreams\tGOAWAY after\tfailed\tunknown\texecuted\tduplicates\tconnections\ttime")
 	callers, cold := min(*creates/4, 256), min(*creates, 1024)
 	for _, s := range []http2Server{
 		{callers: callers, creates: *creates, streams: 128, goAway: 1000, body: true},

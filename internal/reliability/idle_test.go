@@ -64,7 +64,7 @@ func TestCreatesAfterIdleMinutes(t *testing.T) {
 					t.Errorf("%s: a request of %s", name, req.Proto)
 				}
 				if _, again := carriedOut.LoadOrStore(req.URL.Path, true); again && req.Method == http.MethodPost {
-					t.Errorf("%s: %s was carried out twice", name, req.URL.Path)
+					t.Errorf("%s: %s was executed twice", name, req.URL.Path)
 				}
 				w.Header().Set("Content-Type", asJSON)
 				io.WriteString(w, recordFor(req))

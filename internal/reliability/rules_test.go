@@ -59,13 +59,13 @@ func (o outcome) broken(op operation, f fault) (problems []string) {
 	//      without one may have been executed, its error says so; if it can't
 	//      have been, its error doesn't.
 	if o.err == nil && o.sound == 0 {
-		report("it succeeded with %v and no good answer", o.value)
+		report("it succeeded with %v and no good response", o.value)
 	}
 	if (o.err == nil && op.kind != none) != (o.value != nil) {
 		report("it returned %v and %v", o.value, o.err)
 	}
 	if op.creates && o.err != nil && o.executed > 0 && !unknown {
-		report("it was carried out, and the error does not say that it may have been: %v", o.err)
+		report("it was executed, and the error doesn't say that it may have been: %v", o.err)
 	}
 	if unknown && (!op.creates || o.arrived == 0 && f.dial != nil || f.serve != nil && o.arrived > 0 && o.arrived == o.declined) {
 		report("the error claims not to know: %v (idempotentPosts in package contract has it: %v)", o.err, op.method == http.MethodPost && !op.creates)

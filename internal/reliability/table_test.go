@@ -55,7 +55,7 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	text := out.text()
-	total := fmt.Sprintf("%d faults x %d operations, each lasting and once: %d calls, %d requests, %d carried out; a create more than once: %d\n",
+	total := fmt.Sprintf("%d faults x %d operations, each lasting and once: %d calls, %d requests, %d executed; a create more than once: %d\n",
 		len(all), len(ops), runs, out.requests, out.executions, out.duplicates)
 	if testing.Verbose() {
 		fmt.Print(text, total)

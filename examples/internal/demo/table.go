@@ -54,7 +54,7 @@ func (f *Flags) Output(columns []string) *Output {
 
 func (o *Output) setFormat(format string) error {
 	if !slices.Contains([]string{"table", "wide", "json", "csv"}, format) {
-		return fmt.Errorf("unknown format %q: take table, wide, json or csv", format)
+		return fmt.Errorf("unknown format %q: use table, wide, json or csv", format)
 	}
 	o.format = format
 	return nil

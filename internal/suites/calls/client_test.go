@@ -395,7 +395,7 @@ func TestDoReturnsBytesOfItsOwn(t *testing.T) {
 	}
 	for i, reply := range replies {
 		if want := strings.Repeat(string(rune('a'+i)), 100); string(reply) != want {
-			t.Errorf("reply %d has become %s", i, reply)
+			t.Errorf("response %d has become %s", i, reply)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestLoggerGetsALineForEachAttempt(t *testing.T) {
 			[]string{busy, `level=DEBUG msg="cloudapi: request"` + getVMLine + ` attempt=2 status=200`}},
 		{"no connection", []*http.Response{nil}, nil, slog.LevelWarn,
 			[]string{failed + ` attempt=1 error="cloudapi: VMs.Get: GET ` + path + `: no route to host"`}},
-		{"unusable reply", []*http.Response{stub.Respond(200, "{}")}, nil, slog.LevelWarn,
+		{"unusable response", []*http.Response{stub.Respond(200, "{}")}, nil, slog.LevelWarn,
 			[]string{failed + ` attempt=1 status=200 error="cloudapi: VMs.Get: GET ` + path + `: status 200 with an unusable response: it has no id (application/json)"`}},
 		{"page", []*http.Response{stub.Respond(502, "<h1>")}, nil, slog.LevelWarn,
 			[]string{failed + ` attempt=1 status=502 error="cloudapi: VMs.Get: GET ` + path + `: 502 Bad Gateway"`}},

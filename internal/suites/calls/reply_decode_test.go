@@ -197,7 +197,7 @@ func TestDoBoundsMemory(t *testing.T) {
 	var out any
 	usual := "[" + strings.Repeat(`{"id":"vmy9n10s8q164j473ra7pj9nqz","count":1.5,"tags":["a","b"],"more":{"x":null}},`, 10_000) + "{}]"
 	if err := sdktest.Answering(t, 200, "application/json", usual).Do(t.Context(), "GET", []string{"x"}, nil, nil, &out); err != nil || len(out.([]any)) != 10_001 {
-		t.Errorf("a usual reply: %v", err)
+		t.Errorf("a usual response: %v", err)
 	}
 }
 

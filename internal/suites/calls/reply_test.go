@@ -128,7 +128,7 @@ func TestRepliesThatAreNoRecords(t *testing.T) {
 					t.Errorf("%s: outcome unknown is %v", call.operation, !call.unknown)
 				}
 				if errors.Is(err, io.ErrUnexpectedEOF) {
-					t.Error("the reply is taken for one that was cut off")
+					t.Error("the response is taken for a truncated one")
 				}
 				if n := len(network.Take()); n != 1 {
 					t.Errorf("%d requests were sent", n)
@@ -474,7 +474,7 @@ func TestSecretsInReplies(t *testing.T) {
 		{"header and credentials", 400, `{"error":"gateway-key and dXNlcjpwYXNz of Basic dXNlcjpwYXNz"}`, "[redacted] and [redacted] of [redacted]"},
 		{"part of another", 400, `{"error":"gateway-key-2 and gateway-key"}`, "[redacted] and [redacted]"},
 		{"short values", 400, `{"error":"port 1 of acme"}`, "port 1 of acme"},
-		{"reply that is no record", 200, `{"id":` + quoted + `}x`, `{\"id\":\"…\"}x`},
+		{"response that isn't a record", 200, `{"id":` + quoted + `}x`, `{\"id\":\"…\"}x`},
 		{"page that is no record", 200, "<" + strings.Repeat("-", 170) + stub.Token + ">", strings.Repeat("-", 170) + "[redacted]>"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

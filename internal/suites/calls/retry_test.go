@@ -41,12 +41,12 @@ func TestRetryClasses(t *testing.T) {
 		is           error
 	}
 	rows := []row{
-		{"lost reply", sdktest.LosesReply, most, 1, true, io.EOF},
+		{"lost response", sdktest.LosesReply, most, 1, true, io.EOF},
 		{"reset before the request is read", sdktest.ResetsAtOnce, most, 1, true, nil},
-		{"reply cut off", sdktest.CutsReply, most, 1, true, cloudapi.ErrInvalidResponse},
+		{"truncated response", sdktest.CutsReply, most, 1, true, cloudapi.ErrInvalidResponse},
 		{"JSON cut off", sdktest.CutsJSON, most, 1, true, cloudapi.ErrInvalidResponse},
 		{"404 cut off", sdktest.CutsRefusal, most, 1, false, nil},
-		{"no reply in time", sdktest.Hangs, most, 1, true, context.DeadlineExceeded},
+		{"no response in time", sdktest.Hangs, most, 1, true, context.DeadlineExceeded},
 		{"200 without a body", sdktest.Answers(200, "", ""), 1, 1, true, cloudapi.ErrInvalidResponse},
 		{"200 with null", sdktest.Answers(200, "", "null"), 1, 1, true, cloudapi.ErrInvalidResponse},
 	}
@@ -111,10 +111,10 @@ func TestRetryClasses(t *testing.T) {
 					if r.is != nil && !errors.Is(err, r.is) {
 						t.Errorf("error %v is not %v", err, r.is)
 					}
-					if r.name == "no reply in time" && !strings.Contains(err.Error(), ": no complete response within 1m0s") {
+					if r.name == "no response in time" && !strings.Contains(err.Error(), ": no complete response within 1m0s") {
 						t.Errorf("the error %v does not say how long it waited", err)
 					}
-					if class.attempts == 1 && r.name != "no reply in time" && time.Since(start) != 0 {
+					if class.attempts == 1 && r.name != "no response in time" && time.Since(start) != 0 {
 						t.Errorf("a single attempt took %v", time.Since(start))
 					}
 					if e, ok := errors.AsType[*cloudapi.Error](err); ok && e.Attempts != class.attempts {
@@ -425,10 +425,10 @@ func TestMisconfigurationIsNotRetried(t *testing.T) {
 	}{
 		{"certificate of nobody", secure.URL, "certificate", none, 0, 1},
 		{"plain HTTP", strings.Replace(plain.URL, "http:", "https:", 1), "TLS", none, 0, 1},
-		{"proxy with a password", "https://api.example.com", "the proxy answered 407 Proxy Authentication Required", proxied, 407, 1},
-		{"proxy with a password, another transport", "https://api.example.com", "the proxy answered 407 Proxy Authentication Required", foreign, 407, 1},
-		{"proxy that forbids", "https://api.example.com", "the proxy answered 403 Forbidden", proxied, 403, 1},
-		{"proxy that finds nobody", "https://api.example.com", "the proxy answered 502 Bad Gateway", proxied, 502, 4},
+		{"proxy with a password", "https://api.example.com", "the proxy responded with 407 Proxy Authentication Required", proxied, 407, 1},
+		{"proxy with a password, another transport", "https://api.example.com", "the proxy responded with 407 Proxy Authentication Required", foreign, 407, 1},
+		{"proxy that forbids", "https://api.example.com", "the proxy responded with 403 Forbidden", proxied, 403, 1},
+		{"proxy that finds nobody", "https://api.example.com", "the proxy responded with 502 Bad Gateway", proxied, 502, 4},
 	} {
 		name := tt.name
 		attempts := 0

@@ -237,12 +237,12 @@ func TestLostChanges(t *testing.T) {
 					err := c.confirm(w, t.Context(), failure)
 					if name == "responses" {
 						if err != nil {
-							t.Errorf("it was carried out, and ConfirmChange returns %v", err)
+							t.Errorf("it was executed, and ConfirmChange returns %v", err)
 						}
 						return
 					}
 					if !errors.Is(err, cloudapi.ErrUnchanged) || !errors.Is(err, failure) || !strings.HasPrefix(err.Error(), failure.Error()) {
-						t.Errorf("it was not carried out, and ConfirmChange returns %v", err)
+						t.Errorf("it wasn't executed, and ConfirmChange returns %v", err)
 					}
 					attempts = 4
 					if err := c.call(w, t.Context()); err != nil {

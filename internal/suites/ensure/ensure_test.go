@@ -574,7 +574,7 @@ func TestEnsureGivesUp(t *testing.T) {
 					t.Errorf("%v, %v, after %d POSTs", created, err, sdktest.Changes(srv)-before)
 				}
 				if errors.Is(err, cloudapi.ErrOutcomeUnknown) != (tt.name == "broken") || strings.Contains(err.Error(), "earlier create") {
-					t.Errorf("whether a create was carried out is not the point of %v", err)
+					t.Errorf("whether a create was executed isn't the point of %v", err)
 				}
 				if errors.Is(err, cloudapi.ErrNotFound) != (tt.posts > 1) {
 					t.Errorf("whether it exists is not the point of %v", err)

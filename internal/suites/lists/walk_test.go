@@ -187,7 +187,7 @@ func TestWholeListsAreChecked(t *testing.T) {
 			got, err := ids(t, sdktest.Recorded(t, &network).Postgres.AllFirewallRules(t.Context(), "eu-central-h1", "orders-db", nil))
 			switch {
 			case short < 100 && (err != nil || !slices.Equal(got, stub.IDsOf(items))):
-				t.Errorf("after %d short replies: %d items, %v", short, len(got), err)
+				t.Errorf("after %d short responses: %d items, %v", short, len(got), err)
 			case short == 100 && (!errors.Is(err, cloudapi.ErrPaginationStalled) || !slices.Equal(got, stub.IDsOf(items[:10])) || served > 5):
 				t.Errorf("%d items in %d requests: %v", len(got), served, err)
 			}

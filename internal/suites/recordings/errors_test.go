@@ -39,7 +39,7 @@ func TestRecordedErrors(t *testing.T) {
 			t.Errorf("a quota was exceeded by %v, want %v", quotas, v.beyondQuota)
 		}
 		if envelopes == 0 || others == 0 {
-			t.Errorf("%d envelopes and %d other replies were found", envelopes, others)
+			t.Errorf("%d envelopes and %d other responses were found", envelopes, others)
 		}
 		t.Logf("%d errors with an envelope and %d without were read", envelopes, others)
 	})

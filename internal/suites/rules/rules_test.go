@@ -161,8 +161,8 @@ func TestSetRulesInOtherSpellings(t *testing.T) {
 func TestSetRulesLooksLostRepliesUp(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]cloudapitest.Fault{
-		"carried out, reply lost": cloudapitest.DropAfter(),
-		"not carried out":         cloudapitest.DropBefore(),
+		"executed, response lost": cloudapitest.DropAfter(),
+		"not executed":            cloudapitest.DropBefore(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
