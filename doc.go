@@ -40,7 +40,9 @@
 //
 // Arguments come in the order context, location, reference, request. A
 // reference is the ID or the name of a resource; an argument such as vmID must
-// be an ID. A method returns either a value or an error, never both.
+// be an ID. Unless a comment says otherwise, a name is 1 to 63 lower-case
+// letters, digits and hyphens, with no hyphen at either end. A method returns
+// either a value or an error, never both.
 //
 // Fields have the names of the API's JSON. The zero value of an optional field
 // isn't sent: a field for which zero has a meaning is a pointer, such as

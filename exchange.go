@@ -10,12 +10,11 @@ import (
 // request's headers. It shows no secrets when printed or encoded: the header
 // masks Set-Cookie and values that repeat the client's credentials.
 type Exchange struct {
-	Operation string // the operation's name, such as "VMs.Get"
-	Method    string // the HTTP method
-	Path      string // the path as it is sent, without the query
-	Sent      Secret // the body of the request; empty if it has none
-	Attempt   int    // the number of the attempt in its call, from 1
-
+	Operation  string      // the operation's name, such as "VMs.Get"
+	Method     string      // the HTTP method
+	Path       string      // the path as it is sent, without the query
+	Sent       Secret      // the body of the request; empty if it has none
+	Attempt    int         // the number of the attempt in its call, from 1
 	StatusCode int         // the HTTP status; 0 if there was no response
 	Header     http.Header // of the response
 	Received   Secret      // the body of the response, as far as the SDK has read it

@@ -27,8 +27,7 @@ func (s *VMInitScript) identity() Resource {
 }
 
 // VMInitScriptCreateRequest is the body of [VMInitScriptsService.Create]. Both
-// fields are required. A name is 1 to 63 lower-case letters, digits and
-// hyphens, and can't start or end with a hyphen.
+// fields are required.
 type VMInitScriptCreateRequest struct {
 	Name   string `json:"name"`
 	Script string `json:"script"` // its text

@@ -10,10 +10,9 @@ import (
 
 // MachineImageVersion is a version of a machine image. Methods take Version.
 type MachineImageVersion struct {
-	ID      string `json:"id"`      // prefix mv
-	Version string `json:"version"` // its label, unique in its image
-	State   string `json:"state"`   // a MachineImageVersionState constant, or another; "" if nothing is stored
-
+	ID             string    `json:"id"`               // prefix mv
+	Version        string    `json:"version"`          // its label, unique in its image
+	State          string    `json:"state"`            // a MachineImageVersionState constant, or another; "" if nothing is stored
 	ActualSizeMiB  int       `json:"actual_size_mib"`  // of the disk; 0 until it's ready
 	ArchiveSizeMiB int       `json:"archive_size_mib"` // of the stored data, which is billed; 0 until it's ready
 	CreatedAt      time.Time `json:"created_at"`
@@ -38,10 +37,8 @@ const (
 // MachineImageVersionCreateRequest is the body of
 // [MachineImagesService.CreateVersion].
 type MachineImageVersionCreateRequest struct {
-	// required, as in MachineImageCreateRequest; of the image's Arch
-	VM string `json:"vm"`
-
-	DestroySource bool `json:"destroy_source,omitzero"` // as in MachineImageCreateRequest
+	VM            string `json:"vm"`                      // as in MachineImageCreateRequest, with the image's Arch; required
+	DestroySource bool   `json:"destroy_source,omitzero"` // as in MachineImageCreateRequest
 }
 
 func (r MachineImageVersionCreateRequest) checkIDs() *ArgumentError { return checkID("vm", r.VM) }

@@ -62,10 +62,9 @@ func (c *config) hasHeader(name string) bool {
 
 // Environment variables that [FromEnv] reads.
 const (
-	EnvBaseURL = "CLOUDAPI_BASE_URL"
-	EnvToken   = "CLOUDAPI_TOKEN"
-	EnvProject = "CLOUDAPI_PROJECT"
-
+	EnvBaseURL      = "CLOUDAPI_BASE_URL"
+	EnvToken        = "CLOUDAPI_TOKEN"
+	EnvProject      = "CLOUDAPI_PROJECT"
 	EnvInsecureHTTP = "CLOUDAPI_INSECURE_HTTP" // "true", which applies WithInsecureHTTP, or "false"
 )
 
@@ -226,10 +225,9 @@ func WithHTTPClient(client *http.Client) Option {
 // WithMiddleware wraps the transport. A middleware sees every attempt;
 // [OperationFromContext] returns its operation. The first one is the outermost;
 // those that [Client.With] adds are inside the existing ones. Each function is
-// called once, and all copies of the client share its result.
-//
-// A middleware must not send a request more than once; NewClient refuses that
-// of go-retryablehttp. Idempotency-Key headers are sent in lower case.
+// called once, and all copies of the client share its result. A middleware must
+// not send a request more than once; NewClient refuses that of
+// go-retryablehttp. Idempotency-Key headers are sent in lower case.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
 		for _, wrap := range middleware {

@@ -11,8 +11,7 @@ import (
 )
 
 // PostgresService manages Postgres databases. A database is referred to by its
-// ID (prefix pg) or its name. Names are 1 to 63 lower-case letters, digits and
-// hyphens, and can't start or end with a hyphen.
+// ID (prefix pg) or its name.
 //
 // Create, CreateReadReplica and Restore return [ErrAlreadyExists] even while
 // the database with the name is being deleted. They and Update return

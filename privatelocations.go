@@ -40,9 +40,8 @@ const (
 // All fields are required. The server doesn't check the credentials for the
 // provider until it needs them.
 type PrivateLocationCreateRequest struct {
-	// Name is the UIName: 1 to 63 lower-case letters, digits and hyphens, with no
-	// hyphen at the start or end. Don't use the name of a public location: the
-	// server accepts it, but then can't tell the two apart.
+	// Name is the UIName. Don't use the name of a public location: the server
+	// accepts it, but then can't tell the two apart.
 	Name string `json:"name"`
 
 	ProviderLocationName string `json:"provider_location_name"` // the region, one of the ProviderLocation constants

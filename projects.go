@@ -82,10 +82,9 @@ func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known .
 }
 
 // Create creates a project, even if another one has the name. An account can
-// have 10 projects; for another, Create returns [ErrInvalidRequest].
-//
-// The token gets no rights in the new project: calls with it return
-// [ErrForbidden] until an administrator grants them.
+// have 10 projects; for another, Create returns [ErrInvalidRequest]. The token
+// gets no rights in the new project: calls with it return [ErrForbidden] until
+// an administrator grants them.
 func (s *ProjectsService) Create(ctx context.Context, request *ProjectCreateRequest) (*Project, error) {
 	return send[Project](ctx, s.conn, &opProjectsCreate, request)
 }

@@ -25,8 +25,7 @@ func (k *SSHPublicKey) identity() Resource {
 }
 
 // SSHPublicKeyCreateRequest is the body of [SSHPublicKeysService.Create]. Both
-// fields are required. A name is 1 to 63 lower-case letters, digits and
-// hyphens, and can't start or end with a hyphen.
+// fields are required.
 type SSHPublicKeyCreateRequest struct {
 	Name      string `json:"name"`
 	PublicKey string `json:"public_key"` // one or more lines in the format of an authorized_keys file
