@@ -18,21 +18,19 @@ type Client struct {
 	conn
 	services service // the value of all services below
 
-	Projects         *ProjectsService
-	Firewalls        *FirewallsService
-	GitHub           *GitHubService
-	InferenceAPIKeys *InferenceAPIKeysService
-	Kubernetes       *KubernetesService
-	LoadBalancers    *LoadBalancersService
-	MachineImages    *MachineImagesService
-	Postgres         *PostgresService
-	PrivateLocations *PrivateLocationsService
-	PrivateSubnets   *PrivateSubnetsService
-	SSHPublicKeys    *SSHPublicKeysService
-	VMInitScripts    *VMInitScriptsService
-	VMs              *VMsService
-
-	// The services below require the August 2026 API.
+	Projects           *ProjectsService
+	Firewalls          *FirewallsService
+	GitHub             *GitHubService
+	InferenceAPIKeys   *InferenceAPIKeysService
+	Kubernetes         *KubernetesService
+	LoadBalancers      *LoadBalancersService
+	MachineImages      *MachineImagesService
+	Postgres           *PostgresService
+	PrivateLocations   *PrivateLocationsService
+	PrivateSubnets     *PrivateSubnetsService
+	SSHPublicKeys      *SSHPublicKeysService
+	VMInitScripts      *VMInitScriptsService
+	VMs                *VMsService
 	AuditLog           *AuditLogService
 	InferenceEndpoints *InferenceEndpointsService
 }

@@ -105,7 +105,7 @@ type FirewallUpdateRequest struct {
 }
 
 // FirewallRuleModifyRequest is the body of [FirewallsService.ModifyRule], which
-// keeps the fields that aren't set, and returns an [*ArgumentError] if none is.
+// keeps fields that aren't set, and returns an [*ArgumentError] if none is.
 type FirewallRuleModifyRequest struct {
 	CIDR        string  `json:"cidr,omitzero"`        // a range; can't be a subnet
 	PortRange   string  `json:"port_range,omitzero"`  // "port" or "first..last"

@@ -26,17 +26,16 @@ func (s *VMInitScript) identity() Resource {
 	return Resource{Kind: KindVMInitScript, ID: s.ID, Name: s.Name}
 }
 
-// VMInitScriptCreateRequest is the body of [VMInitScriptsService.Create]. Both
-// fields are required.
+// VMInitScriptCreateRequest is the body of [VMInitScriptsService.Create].
 type VMInitScriptCreateRequest struct {
-	Name   string `json:"name"`
-	Script string `json:"script"` // its text
+	Name   string `json:"name"`   // required
+	Script string `json:"script"` // its text; required
 }
 
 func (r VMInitScriptCreateRequest) newName() string { return r.Name }
 
 // VMInitScriptUpdateRequest is the body of [VMInitScriptsService.Update], which
-// keeps the fields that aren't set. It returns an [*ArgumentError] if none is.
+// keeps fields that aren't set, and returns an [*ArgumentError] if none is.
 type VMInitScriptUpdateRequest struct {
 	Name   string `json:"name,omitzero"`
 	Script string `json:"script,omitzero"`

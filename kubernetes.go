@@ -6,8 +6,7 @@ import (
 )
 
 // KubernetesService manages Kubernetes clusters and their node pools. Both are
-// referred to by their IDs (prefixes kc and kn) or names of up to 40
-// characters.
+// referred to by ID (prefixes kc and kn) or by name: up to 40 characters.
 //
 // Methods that add nodes return [ErrQuotaExceeded] if the project lacks vCPUs.
 // With the August 2026 API, methods that upgrade, add or resize return

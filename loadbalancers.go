@@ -166,10 +166,9 @@ func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer s
 }
 
 // Create creates a load balancer without VMs. Traffic is balanced only seconds
-// later, or, with "https", once the server has obtained a certificate. Names
-// are unique within a subnet. Create returns [ErrInvalidRequest] if the subnet
-// doesn't exist or is given by its name. After [ErrOutcomeUnknown], look for
-// the name in the location's list.
+// later, or, with "https", once the server has obtained a certificate. It
+// returns [ErrInvalidRequest] if the subnet doesn't exist or is given by its
+// name. After [ErrOutcomeUnknown], look for the name in the location's list.
 func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
 	body := orZero(request)
 	if body.Stack == "" {

@@ -9,7 +9,6 @@ import (
 
 // Opt is an optional value for the few request fields in which null has its own
 // meaning. It's absent (the zero value), null ([Null]), or a value ([Value]).
-//
 // In a configuration, null removes a setting. The server ignores null in a
 // [PostgresFirewallRuleUpdateRequest]; Value("") clears a description there.
 type Opt[T any] struct {

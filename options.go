@@ -202,10 +202,10 @@ func WithTransport(change func(*http.Transport)) Option {
 // attempt; its redirect policy and cookies don't apply. Most programs should
 // use [WithTransport], which keeps the SDK's defaults.
 //
-// The transport must not retry requests, since it would repeat creates: pass
-// the HTTPClient of a go-retryablehttp client; NewClient refuses the
-// StandardClient. Unless it's an [http.Transport], only network errors lead to
-// retries.
+// The transport must not retry, since it would repeat creates: pass the
+// HTTPClient of a go-retryablehttp client; NewClient refuses its
+// StandardClient. If it isn't an [http.Transport], only network errors are
+// retried.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
 		if client == nil {

@@ -139,15 +139,11 @@ type PostgresCreateRequest struct {
 	// a private location only one value. Required.
 	StorageSize int `json:"storage_size"`
 
-	Flavor  string `json:"flavor,omitzero"`  // one of the PostgresFlavor constants; default "standard"
-	HAType  string `json:"ha_type,omitzero"` // one of the PostgresHAType constants; default "none"
-	Version string `json:"version,omitzero"` // the major version; default "18", or "17" with the October 2025 API
-
-	// RestrictByDefault creates the database without firewall rules: nothing can
-	// connect to it. By default, two rules allow connections from everywhere.
-	RestrictByDefault *bool `json:"restrict_by_default,omitzero"`
-
-	Tags []PostgresTag `json:"tags,omitzero"`
+	Flavor            string        `json:"flavor,omitzero"`              // one of the PostgresFlavor constants; default "standard"
+	HAType            string        `json:"ha_type,omitzero"`             // one of the PostgresHAType constants; default "none"
+	Version           string        `json:"version,omitzero"`             // the major version; default "18", or "17" with the October 2025 API
+	RestrictByDefault *bool         `json:"restrict_by_default,omitzero"` // no firewall rules, so no connections; by default, all are allowed
+	Tags              []PostgresTag `json:"tags,omitzero"`
 
 	// PrivateSubnetName is the name of the subnet that the server creates. The
 	// default is the database's ID followed by "-subnet"; a subnet with another
@@ -275,9 +271,9 @@ func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*
 }
 
 // Create creates a database. It returns while the database is "creating", with
-// the fields that are known by then; [PostgresService.WaitRunning] waits for
-// the others, which takes minutes. It returns [ErrBillingRequired] if the
-// project has no billing information.
+// the fields known by then; [PostgresService.WaitRunning] waits for the others,
+// which takes minutes. It returns [ErrBillingRequired] if the project has no
+// billing information.
 func (s *PostgresService) Create(ctx context.Context, location, name string, request *PostgresCreateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreate, request, location, name)
 }

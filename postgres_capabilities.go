@@ -15,10 +15,9 @@ func (c *PostgresCapabilities) lacks() string {
 	return ""
 }
 
-// PostgresOptions maps an option to its values, and each value to the options
-// it allows. A flavor has locations and versions, a location has families, a
-// family has sizes, a size has storage_sizes (in GiB), and a storage_size has
-// ha_types:
+// PostgresOptions maps an option to its values, and each value to its options.
+// A flavor has locations and versions, a location has families, a family has
+// sizes, a size has storage_sizes (in GiB), and a storage_size has ha_types:
 //
 //	capabilities, err := client.Postgres.Capabilities(ctx)
 //	if err != nil {

@@ -22,8 +22,7 @@ type PostgresLogLine struct {
 // PostgresLogMarker is a place in the logs of a database, from which
 // [PostgresService.FollowLogs] continues with the same filters. Its text and
 // JSON can be stored. They contain times and 8 characters for each line: of the
-// last minute or so, or of up to a day of old lines, which takes tens of
-// kilobytes.
+// last minute or so, or of up to a day of old lines, which can be tens of kB.
 type PostgresLogMarker struct{ place logtail.Place }
 
 // IsZero reports whether the marker is no place.

@@ -24,15 +24,14 @@ func (k *SSHPublicKey) identity() Resource {
 	return Resource{Kind: KindSSHPublicKey, ID: k.ID, Name: k.Name}
 }
 
-// SSHPublicKeyCreateRequest is the body of [SSHPublicKeysService.Create]. Both
-// fields are required.
+// SSHPublicKeyCreateRequest is the body of [SSHPublicKeysService.Create].
 type SSHPublicKeyCreateRequest struct {
-	Name      string `json:"name"`
-	PublicKey string `json:"public_key"` // one or more lines in the format of an authorized_keys file
+	Name      string `json:"name"`       // required
+	PublicKey string `json:"public_key"` // one or more lines in the format of an authorized_keys file; required
 }
 
 // SSHPublicKeyUpdateRequest is the body of [SSHPublicKeysService.Update], which
-// keeps the fields that aren't set. It returns an [*ArgumentError] if none is.
+// keeps fields that aren't set, and returns an [*ArgumentError] if none is.
 type SSHPublicKeyUpdateRequest struct {
 	Name      string `json:"name,omitzero"`
 	PublicKey string `json:"public_key,omitzero"`

@@ -187,10 +187,9 @@ func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) 
 }
 
 // Create creates a VM. It returns while the VM is "creating", with the fields
-// that are known by then; [VMsService.WaitRunning] waits. Create returns
-// [ErrAlreadyExists] even while the VM with the name is being deleted, and
-// [ErrQuotaExceeded] or [ErrBillingRequired] if the project lacks vCPUs or
-// billing information.
+// known by then; [VMsService.WaitRunning] waits. It returns [ErrAlreadyExists]
+// even while the VM with the name is being deleted, and [ErrQuotaExceeded] or
+// [ErrBillingRequired] if the project lacks vCPUs or billing information.
 func (s *VMsService) Create(ctx context.Context, location, name string, request *VMCreateRequest) (*VM, error) {
 	return send[VM](ctx, s.conn, &opVMsCreate, request.body(), location, name)
 }

@@ -36,8 +36,8 @@ type Event[T any] struct {
 // A watch polls the list. The first round yields every record, in its short
 // form, as [EventAdded]; each later round yields the changes since then,
 // deletions last. A watch doesn't see records that appear and disappear between
-// two rounds, nor changes of fields that lists don't show or of the order in an
-// array.
+// two rounds, or changes of fields that lists don't show or of the order in
+// arrays.
 //
 // If the program passes records of an earlier watch as known, the first round
 // yields the changes since then. A known record that isn't in the short form,
