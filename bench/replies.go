@@ -20,7 +20,7 @@ const (
 // replies are the response bodies of an API.
 type replies struct {
 	vm, created, missing string
-	database             string // "" if it has none
+	database             string // "" if the API has none
 	page                 func(first, n, total int) string
 	first                func(query map[string][]string) int // index of the first item that a request asks for
 	metrics              func() string
@@ -60,7 +60,8 @@ func (l *list) RoundTrip(req *http.Request) (*http.Response, error) {
 	return floor.Respond(req, http.StatusOK, l.cache[key])
 }
 
-// pause waits for d, if it is positive, or until the context ends.
+// pause waits for d, or until the context ends. It doesn't wait if d isn't
+// positive.
 func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -102,7 +103,8 @@ var (
 	ourDatabase = `{"id":"pggk8wzevxhe1gh7zjzfx5jn70","name":"orders-db","state":"running","location":"eu-central-h1","vm_size":"standard-2","target_vm_size":"standard-2","storage_size_gib":64,"target_storage_size_gib":64,"version":"17","ha_type":"async","flavor":"standard","ca_certificates":"` + certificate + `","maintenance_window_start_at":3,"read_replica":false,"parent":null,"tags":[{"key":"team","value":"payments"}],"connection_string":"postgres://postgres:secret@orders-db.pg.example.com:5432/postgres?channel_binding=require","primary":true,"firewall_rules":[{"id":"pfkvg0ffxbpj5pkddz9xsn95pc","cidr":"203.0.113.0/24","description":"office"}],"metric_destinations":[],"read_replicas":[],"earliest_restore_time":"2025-10-01T02:15:09Z","latest_restore_time":"2025-10-03T17:40:00Z"}`
 )
 
-// sized pads the marked string of a response to make it as long as another.
+// sized pads the marked string of a response until the response is as long as
+// another one.
 func sized(reply string, length int) string {
 	missing := length - (len(reply) - len("~"))
 	if missing < 0 {

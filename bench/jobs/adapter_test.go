@@ -89,7 +89,8 @@ func (a *adapter) deleteNumber(r *http.Request) int {
 func creation(number int) int { return 2 * number }
 func deletion(number int) int { return 2*number + 1 }
 
-// isDone reports whether the VM of an action runs, or is gone.
+// isDone reports whether an action is complete: whether its VM is running, or
+// is gone.
 func (a *adapter) isDone(ctx context.Context, action int) bool {
 	number := action / 2
 	vm, err := a.client.VMs.Get(ctx, location, a.ids[number-1])

@@ -175,8 +175,8 @@ func TestFaultsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestEverythingElseOverHTTP applies each change, and looks for its effect
-// through the API.
+// TestEverythingElseOverHTTP applies each change, and checks its effect through
+// the API.
 func TestEverythingElseOverHTTP(t *testing.T) {
 	t.Parallel()
 	c := startControlled(t, "-quota", "vm=4,kubernetes=8", "-delay", "0")

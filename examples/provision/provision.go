@@ -89,7 +89,7 @@ func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service
 	return record, outcome, err
 }
 
-// keys makes a service of SSH keys, which have no location.
+// keys adapts the service of SSH keys, which have no location, to [service].
 type keys struct{ *cloudapi.SSHPublicKeysService }
 
 func (k keys) Ensure(ctx context.Context, _, _ string, request *cloudapi.SSHPublicKeyCreateRequest, opts *cloudapi.EnsureOptions) (*cloudapi.SSHPublicKey, cloudapi.EnsureOutcome, error) {

@@ -250,8 +250,8 @@ var ErrNotSent = errors.New("nothing was sent")
 // connections that other calls could use.
 type transport struct{}
 
-// RoundTrip makes one attempt. The call keeps the attempt's result;
-// retryablehttp gets only the response, whose body has been read.
+// RoundTrip makes one attempt. The result of the attempt stays in the call.
+// retryablehttp gets only the response, whose body has already been read.
 func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := req.Context().(*call)
 	header, err := c.prepare()

@@ -12,8 +12,8 @@ const (
 	// A Content-Length alone can't take more memory.
 	maxTrustedLength = 1 << 20
 
-	// maxAnnounced is the maximum size of a buffer because of a Content-Length. A
-	// larger body makes the buffer grow as it arrives.
+	// maxAnnounced is the maximum size to which a Content-Length makes a buffer
+	// grow. For a larger body, the buffer grows as the body arrives.
 	maxAnnounced = 64 << 20
 
 	// maxPooledBuffer is the maximum size of a buffer that is reused.
@@ -93,7 +93,7 @@ func (buf *Buffer) read(body io.Reader, n, announced int64) error {
 	return nil
 }
 
-// resize makes the buffer no smaller than the given size.
+// resize grows the buffer to at least the given size.
 func (buf *Buffer) resize(size int64) {
 	if int64(cap(buf.data)) < size {
 		buf.data = append(make([]byte, 0, size), buf.data...)

@@ -14,7 +14,7 @@ import (
 
 const sshKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForTestsOnlyxxxxxxxxxxxxxxxxxxx a@example.com"
 
-// family is how to create something by name, to look it up, and to count it.
+// family says how to create a resource by name, look it up, and count it.
 type family struct {
 	name    string
 	create  func(context.Context, *cloudapi.Client) error
@@ -22,7 +22,7 @@ type family struct {
 	count   func(context.Context, *cloudapi.Client) (int, error)
 }
 
-// addressed returns a family of things that are found by their name.
+// addressed returns a family whose resources are found by their name.
 func addressed[T any](name string, create, get func(context.Context, *cloudapi.Client) (*T, error), all func(*cloudapi.Client, context.Context) iter.Seq2[*T, error]) family {
 	return family{
 		name: name,

@@ -4,7 +4,7 @@
 //
 //	go test -v -run TestFaults ./internal/reliability         # the table: faults x two operations of each kind
 //	go test -v -run TestFaults ./internal/reliability -every  # with every operation
-//	go test -v -run TestCreates ./internal/reliability -every # replies lost at every byte
+//	go test -v -run TestCreates ./internal/reliability -every # responses lost at every byte
 //	go test -v -run TestHTTP2Creates ./internal/reliability -creates 16000
 //	go test -v -race -run TestConcurrency ./internal/reliability
 //	go test -v -run TestSoak ./internal/reliability -soak 2m # on loopback, in real time

@@ -33,7 +33,7 @@ const (
 type stream struct {
 	*exchange
 	id     uint32
-	silent *atomic.Bool // whether the connection is dead
+	silent *atomic.Bool // whether the connection no longer responds
 }
 
 // http2 returns a script that calls a function for each stream.

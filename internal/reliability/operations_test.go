@@ -155,7 +155,7 @@ func arguments(fn reflect.Type, route string, ownProject bool) []reflect.Value {
 	}
 	last := fn.NumIn()
 	if fn.IsVariadic() {
-		last-- // what may be left out
+		last-- // the variadic part may be left out
 	}
 	var args []reflect.Value
 	for i := 2; i < last; i++ {

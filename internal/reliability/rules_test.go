@@ -21,7 +21,7 @@ type outcome struct {
 	arrived, executed, declined, sound, badHosts int
 	received                                     int64
 
-	allocated  uint64 // in all, by both ends
+	allocated  uint64 // by both ends together
 	dialed     int    // connections that were opened
 	goroutines int    // that are left
 	conns      int    // that are left open
@@ -40,8 +40,8 @@ const (
 	allocatedByBench = 1 << 20 // by the peer, and by whatever else is running
 )
 
-// broken returns the rules that an outcome breaks. These are all rules, and
-// they apply to each operation under each fault.
+// broken returns the rules that an outcome breaks. There are no other rules,
+// and these apply to each operation under each fault.
 func (o outcome) broken(op operation, f fault) (problems []string) {
 	report := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	unknown := errors.Is(o.err, cloudapi.ErrOutcomeUnknown)

@@ -118,7 +118,7 @@ func (l *countingListener) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// attemptCounter counts requests, and requests that fail in transit or with an
+// attemptCounter counts all requests, and those that fail in transit or with an
 // error status.
 type attemptCounter struct{ all, failed atomic.Int64 }
 

@@ -151,8 +151,8 @@ func run(t *testing.T, f fault, op operation, lasting bool) (o outcome) {
 	return o
 }
 
-// withoutClient is the number of goroutines of a bubble in which only the test
-// is running.
+// withoutClient is the number of goroutines in a bubble that runs only the
+// test.
 const withoutClient = 3
 
 // goroutinesOfBubble counts the goroutines that belong to any bubble.
@@ -202,7 +202,7 @@ type table struct {
 
 type row struct {
 	fault     string
-	result    string // requests, executions and class, both ways
+	result    string // requests, executions and class, with a permanent and with a single fault
 	groups    map[string]bool
 	took      time.Duration
 	received  int64

@@ -168,7 +168,7 @@ func (w *worker) step(ctx context.Context) (err error) {
 		return err
 	case 3:
 		if len(w.vms) > 0 || w.number%2 > 0 {
-			return nil // the default subnet has room for some 50
+			return nil // the default subnet has room for about 50
 		}
 		name := w.newName()
 		vm, err := made(ctx, w, func(ctx context.Context) (*cloudapi.VM, error) {

@@ -101,7 +101,8 @@ type loadBalancerDetails struct {
 	VMs    []string `json:"vms"`
 }
 
-// hostname begins with the name in all versions, except for a cluster.
+// hostname returns a host name that begins with the load balancer's name,
+// except for a load balancer of a cluster.
 func (l *loadBalancer) hostname(at *api.Moment) string {
 	if k := l.cluster; k != nil {
 		return k.Name + "-" + l.purpose + "-" + k.ID[len(k.ID)-5:] + ".k8s.localhost"

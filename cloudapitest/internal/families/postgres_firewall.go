@@ -52,7 +52,7 @@ func (p *postgres) firewall() *firewall {
 	return p.subnet.firewalls[i]
 }
 
-// ownFirewall is [postgres.firewall] for operations that need it.
+// ownFirewall is [postgres.firewall] for operations that need a firewall.
 func (p *postgres) ownFirewall() (*firewall, error) {
 	f := p.firewall()
 	if f == nil {

@@ -123,7 +123,8 @@ func checkPostgres(c *api.Call, choice postgresChoice) (postgresServers, error) 
 }
 
 // postgresLocations returns the locations that offer databases of the flavor:
-// all public ones but one, and the project's own for the standard flavor.
+// all public locations except one and, for the standard flavor, the project's
+// own.
 func postgresLocations(c *api.Call, flavor string) []*api.Location {
 	var locations []*api.Location
 	for _, l := range c.State.Locations {

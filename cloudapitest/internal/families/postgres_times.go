@@ -14,7 +14,7 @@ func (p *postgres) isReplica(now time.Time) bool {
 }
 
 // isPrimary reports whether the database takes writes and makes backups. A
-// restored copy does so after its restore.
+// restored copy does so once it is restored.
 func (p *postgres) isPrimary(now time.Time) bool {
 	return !p.isReplica(now) && !now.Before(p.promoted) && (p.restored.IsZero() || !now.Before(p.running))
 }

@@ -16,13 +16,13 @@ type Error struct {
 	Code    int    `json:"code"`
 	Type    string `json:"type"`
 	Message string `json:"message"`
-	// Details is nil if the real server omits the member, and null if it
-	// sends that.
+	// Details is nil if the real server omits the member, and JSON null if it
+	// sends null.
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
-// unexpected is the type of an error of the real server itself, as the October
-// 2025 API spells it.
+// unexpected is the type of the real server's internal errors, in the spelling
+// of the October 2025 API.
 const unexpected = "UnexceptedError"
 
 var nullDetails = json.RawMessage("null")
@@ -85,8 +85,8 @@ func NoVersion() *Error {
 	return &Error{http.StatusNotFound, "ResourceNotFound", "Machine image version not found", nullDetails}
 }
 
-// TooLarge is the error for a body that is larger than any of the API. The real
-// server has no limit.
+// TooLarge is the error for a body that is larger than any body of the API. The
+// real server has no limit.
 func TooLarge() *Error {
 	return &Error{http.StatusRequestEntityTooLarge, "BadRequest", "The request body is too large.", nullDetails}
 }
@@ -120,7 +120,7 @@ func InvalidRequest(format string, args ...any) *Error {
 	return &Error{http.StatusBadRequest, "InvalidRequest", fmt.Sprintf(format, args...), nullDetails}
 }
 
-// InvalidFields is an [InvalidRequest] with the problems of fields.
+// InvalidFields is an [InvalidRequest] with the problems of several fields.
 func InvalidFields(problems ...Problem) *Error {
 	names := make([]string, len(problems))
 	for i, p := range problems {
@@ -145,8 +145,8 @@ func InvalidRecord(problems ...string) error {
 	return InvalidRequest("%s", strings.Join(problems, ", "))
 }
 
-// Taken is the problem of a value that isn't unique. The columns are the real
-// server's names of what must be unique together.
+// Taken is the problem with values that must be unique together. The columns
+// are the real server's names for them.
 func Taken(columns string) string { return columns + " is already taken" }
 
 // Unprocessable is the error for an action that the present state of an object
@@ -159,7 +159,7 @@ func Dependency(format string, args ...any) *Error {
 	return &Error{http.StatusConflict, "DependencyError", fmt.Sprintf(format, args...), nullDetails}
 }
 
-// Unexpected is the error of the real server when it fails.
+// Unexpected is the real server's internal error.
 func Unexpected() *Error {
 	return &Error{http.StatusInternalServerError, unexpected,
 		"Sorry, we couldn’t process your request because of an unexpected error.", nullDetails}

@@ -26,7 +26,7 @@ type NoContent struct{}
 type File struct {
 	ContentType, Name string
 	Content           []byte
-	Repeated          bool // whether the header has the name in two forms
+	Repeated          bool // whether the header has the file name in two forms
 }
 
 // New returns the response to a request: an error if it isn't nil, a Reply as
@@ -49,8 +49,8 @@ func New(result any, failure *Error) Reply {
 	return JSON(http.StatusOK, result)
 }
 
-// disposition repeats a name with a hyphen in the other form, as the real server
-// does for most files.
+// disposition returns the header with the file name. As the real server does
+// for most files, it repeats a name with a hyphen in the other form.
 func (f File) disposition() string {
 	d := fmt.Sprintf("attachment; filename=%q", f.Name)
 	if f.Repeated && strings.Contains(f.Name, "-") {
@@ -70,7 +70,7 @@ func Encode(v any) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(err) // a record that can't be encoded is a mistake of this package
+		panic(err) // only a mistake in the test server makes a record impossible to encode
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
@@ -80,7 +80,7 @@ func (r Reply) Write(w http.ResponseWriter) {
 	w.Write(r.Body) // an error means that the client has disconnected
 }
 
-// WriteTruncated announces the whole body and sends its first n bytes.
+// WriteTruncated announces the whole body, but sends only its first n bytes.
 func (r Reply) WriteTruncated(w http.ResponseWriter, n int) {
 	r.writeHeader(w)
 	w.Write(r.Body[:min(n, len(r.Body))])

@@ -1,6 +1,7 @@
 //go:build !race
 
-// The race detector makes sync.Pool forget at random, and so allocations vary.
+// With the race detector, sync.Pool drops values at random, so the number of
+// allocations varies.
 
 package budgets_test
 

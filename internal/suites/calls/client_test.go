@@ -114,7 +114,7 @@ func TestCopiesDoNotShareSlices(t *testing.T) {
 		copies = append(copies, c)
 	}
 	for i, name := range []string{"a", "b"} {
-		again, err := copies[i].With() // wraps the transport anew
+		again, err := copies[i].With() // wraps the transport again
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ func TestLoggerGetsALineForEachAttempt(t *testing.T) {
 	busy := failed + ` attempt=1 status=503 error="cloudapi: VMs.Get: GET ` + path + `: 503 T: m" retry_in=2s`
 	for _, tt := range []struct {
 		name    string
-		replies []*http.Response // nil: no connection
+		replies []*http.Response // nil if there is no connection
 		opts    []cloudapi.Option
 		level   slog.Level
 		want    []string

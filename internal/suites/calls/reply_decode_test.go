@@ -19,8 +19,8 @@ import (
 
 const lbID = "1b28t5cy4tqj4kzpwqac7cn1j2"
 
-// TestIDsAndRecords decodes the two fields whose form differs between the
-// public description and the service.
+// TestIDsAndRecords decodes the two fields whose form in the service differs
+// from the public description.
 func TestIDsAndRecords(t *testing.T) {
 	t.Parallel()
 	const other = "vm00000000021g000000000001"
@@ -111,7 +111,7 @@ func TestTimesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestFormsThatAreNone: other forms are errors.
+// TestFormsThatAreNone: any other form is refused.
 func TestFormsThatAreNone(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{

@@ -177,7 +177,7 @@ func TestRepliesToObjectInfo(t *testing.T) {
 	}
 }
 
-// measured counts what is read of a body.
+// measured counts the bytes that are read from a body.
 type measured struct {
 	io.Reader
 	read   int64
@@ -449,7 +449,8 @@ func TestAlreadyExists(t *testing.T) {
 	}
 }
 
-// TestSecretsInReplies: some errors of the server repeat the request.
+// TestSecretsInReplies: no secret is shown, although some errors of the server
+// repeat the request.
 func TestSecretsInReplies(t *testing.T) {
 	t.Parallel()
 	const password = `pass"word<é>` + "\n" + `of the database`
@@ -534,7 +535,8 @@ func shown(err error) string {
 	return text
 }
 
-// TestSecretsInRepliesThatAreNone: net/http quotes malformed responses.
+// TestSecretsInRepliesThatAreNone: no secret is shown, although net/http quotes
+// malformed responses.
 func TestSecretsInRepliesThatAreNone(t *testing.T) {
 	t.Parallel()
 	for _, reply := range []string{
@@ -602,7 +604,7 @@ func TestCausesThatShowSecrets(t *testing.T) {
 	}
 }
 
-// echo is an error whose text shows nothing of its field.
+// echo is an error whose text doesn't show its field.
 type echo struct{ field string }
 
 func (*echo) Error() string { return "echo" }
@@ -619,7 +621,8 @@ type echoes []string
 
 func (e echoes) Error() string { return strings.Join(e, " ") }
 
-// TestSecretsOfProxies: a proxy may repeat its credentials.
+// TestSecretsOfProxies: no credentials are shown, although a proxy may repeat
+// them.
 func TestSecretsOfProxies(t *testing.T) {
 	t.Parallel()
 	const name, password = "proxy-user", "pass:word/of the proxy"

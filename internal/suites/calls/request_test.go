@@ -199,8 +199,8 @@ func TestMiddleware(t *testing.T) {
 	}
 }
 
-// An observer sees a call once, however many attempts it makes, with the result
-// that the caller gets.
+// An observer sees a call once, whatever the number of attempts, with the
+// result that the caller gets.
 func TestObserver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

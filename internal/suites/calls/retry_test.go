@@ -338,8 +338,8 @@ func TestCancelIsReportedOnce(t *testing.T) {
 	})
 }
 
-// TestCancelBehindAnAnswer: the response counts even if the context ends before
-// it is read.
+// TestCancelBehindAnAnswer: a response counts even if the context ends before
+// the response is read.
 func TestCancelBehindAnAnswer(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -398,7 +398,7 @@ func TestCancelledBeforeTheCall(t *testing.T) {
 	})
 }
 
-// TestMisconfigurationIsNotRetried: a retry would fail in the same way.
+// TestMisconfigurationIsNotRetried: a retry would fail for the same reason.
 func TestMisconfigurationIsNotRetried(t *testing.T) {
 	t.Parallel()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -450,7 +450,8 @@ func TestMisconfigurationIsNotRetried(t *testing.T) {
 	}
 }
 
-// TestTimeoutsAreTimeouts: timeouts are those of package net.
+// TestTimeoutsAreTimeouts: the error of a timeout has a method Timeout that
+// returns true, as in package net.
 func TestTimeoutsAreTimeouts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -43,8 +43,8 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestContractFindsDrift makes typical mistakes in the source, each of which
-// TestContract must find.
+// TestContractFindsDrift puts typical mistakes into the source. TestContract
+// must find each of them.
 func TestContractFindsDrift(t *testing.T) {
 	t.Parallel()
 	rows := contract.Rows()

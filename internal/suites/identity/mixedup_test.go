@@ -16,8 +16,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// mixingUp is a gateway that answers each GET whose path ends like a key with
-// the response to the path that ends with its value.
+// mixingUp is a gateway that mixes up responses: a GET whose path ends with a
+// key gets the response for the path with the key's value in its place.
 func mixingUp(paths map[string]string) cloudapi.Option {
 	return cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {

@@ -51,8 +51,8 @@ func TestAllWhenTheListChanges(t *testing.T) {
 	}
 }
 
-// TestAllWithACountThatIsTooSmall: if a server counts the items of the page
-// instead of the list, all items are yielded.
+// TestAllWithACountThatIsTooSmall: all items are yielded even if a server
+// counts the items of the page instead of the list's.
 func TestAllWithACountThatIsTooSmall(t *testing.T) {
 	t.Parallel()
 	for _, count := range []int{-1, 0, 1, 9} {
@@ -536,8 +536,8 @@ func TestLongListWithOneThatWasHidden(t *testing.T) {
 	})
 }
 
-// TestOrderOfIDs: within a kind, the order of IDs is that of UUIDs, which is
-// the order of lists on the real server.
+// TestOrderOfIDs: within a kind, IDs are ordered like their UUIDs, as in lists
+// of the real server.
 func TestOrderOfIDs(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindLoadBalancer, cloudapi.KindProject} {

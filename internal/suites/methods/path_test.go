@@ -314,8 +314,8 @@ func TestIDsInBodies(t *testing.T) {
 	}
 }
 
-// idInBody returns a function that makes the method's arguments with another
-// value for a field of the body, and whether that field may be left out.
+// idInBody returns a function that returns the method's arguments with a given
+// value for a field of the body, and whether the field may be left out.
 func idInBody(t *testing.T, m *sdktest.Method, key, value string) (with func(string) []reflect.Value, optional bool) {
 	t.Helper()
 	for i, arg := range m.Args {

@@ -100,7 +100,7 @@ func (r *recording) args(row string, c call) []reflect.Value {
 	return args
 }
 
-// call is how to perform an operation.
+// call is how to call an operation.
 type call struct {
 	method *sdktest.Method
 	args   []reflect.Value

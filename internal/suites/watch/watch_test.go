@@ -623,7 +623,7 @@ func TestLeavingAWatch(t *testing.T) {
 }
 
 // TestWatchedRecordsBelongToTheProgram: changes that the program makes to
-// records cause no events, and the program gets its records back.
+// records cause no events, and the program gets its own records back.
 func TestWatchedRecordsBelongToTheProgram(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -789,5 +789,5 @@ func changes(t reflect.Type, within ...reflect.Type) (all []func(reflect.Value) 
 	return all
 }
 
-// walks is how often a list is walked before it counts as stalled.
+// walks is how many times a list is walked before it counts as stalled.
 const walks = 4

@@ -46,7 +46,7 @@ func postgresBackupCases() []wireCase {
 	}
 }
 
-// TestReplyWithoutCredentials: a response without a secret is an error.
+// TestReplyWithoutCredentials: a response without a secret is refused.
 func TestReplyWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	credentials, err := sdktest.Answering(t, 200, "application/json", `{"bucket":"b"}`).Postgres.CreateBackupCredentials(t.Context(), "eu-central-h1", "orders-db")

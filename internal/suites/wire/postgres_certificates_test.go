@@ -51,7 +51,7 @@ func postgresCertificateCases() []wireCase {
 	}
 }
 
-// TestClientKeyPairIsWholeAndSecret: a truncated file is an error, and its key
+// TestClientKeyPairIsWholeAndSecret: a truncated file is refused, and its key
 // is never printed.
 func TestClientKeyPairIsWholeAndSecret(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ type bothCase struct {
 	err     error               // of the call, with both versions, or nil
 }
 
-// An answer is the response of a version of the service to a request.
+// An answer is the response of one version of the API to a request.
 type answer struct {
 	method, body string // of the request
 	status       int

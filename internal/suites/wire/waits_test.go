@@ -27,7 +27,7 @@ type waitCase struct {
 	err   error // what the error must match, or nil
 }
 
-// runWaitCases runs the cases, all of which poll the same path.
+// runWaitCases runs the cases. All of them poll the same path.
 func runWaitCases(t *testing.T, path string, cases []waitCase) {
 	t.Helper()
 	for _, c := range cases {

@@ -70,7 +70,7 @@ func runWireCases(t *testing.T, service string, cases []wireCase) {
 	}
 }
 
-// title names the case among those of its service.
+// title names the case among the cases of its service.
 func (c *wireCase) title() string { return cmp.Or(c.name, c.method+" "+c.path()) }
 
 func (c *wireCase) path() string {
