@@ -51,7 +51,8 @@ func (c *Client) With(opts ...Option) (*Client, error) {
 }
 
 // InProject returns a copy of the client that is bound to the project with the
-// ID. Without one, operations that need a project return [ErrNoProject].
+// ID. If that is "", operations that need a project return [ErrNoProject]; if
+// it's invalid, they return an [*ArgumentError].
 func (c *Client) InProject(id string) *Client {
 	clone := *c
 	clone.config.project = id

@@ -23,9 +23,9 @@ import (
 // error, which then also matches
 //
 //   - [ErrAlreadyExists] if same rejects the resource;
-//   - [ErrNotFound] if there is no resource. The server may still be working on
+//   - [ErrNotFound] if there is no resource. The server may still be executing
 //     the request. If names are unique, you can create again, which at worst
-//     returns ErrAlreadyExists;
+//     returns [ErrAlreadyExists];
 //   - the error of find if find fails.
 //
 // If the create's context ended, pass another one, such as
@@ -60,12 +60,12 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 //
 // ConfirmChange looks once. It returns the record if changed accepts it.
 // Otherwise the operation's error also matches [ErrUnchanged]: the server may
-// still be working on the request, and a short state such as "restarting" may
-// be over. A change that sets a state can be tried again, which at worst
-// returns [ErrInvalidRequest]. If find fails, the error also wraps its error.
+// still be executing the request, and a short state such as "restarting" may be
+// over. A change that sets a state can be tried again, which at worst returns
+// [ErrInvalidRequest]. If find fails, the error also wraps its error.
 //
-// ConfirmChange returns the error unchanged if the server certainly didn't act
-// on the request, for example because it refused the only attempt.
+// ConfirmChange returns the error unchanged if the server certainly didn't
+// execute the request, for example because it refused the only attempt.
 func ConfirmChange[T any](ctx context.Context, failure error, find func(context.Context) (*T, error), changed func(*T) bool) (*T, error) {
 	if failure == nil {
 		return nil, &ArgumentError{Operation: "ConfirmChange", Name: "failure", Reason: "must be the error of a change"}

@@ -111,10 +111,10 @@
 // # Retries
 //
 // A call makes up to 4 attempts; see [RetryPolicy]. A request that creates
-// something is retried only if the server certainly didn't act on it; otherwise
-// the error matches [ErrOutcomeUnknown], and the resource may exist: [Confirm]
-// looks for it. [WithTimeout] limits an attempt, and the context limits the
-// call.
+// something is retried only if the server certainly didn't execute it;
+// otherwise the error matches [ErrOutcomeUnknown], and the resource may exist:
+// [Confirm] looks for it. [WithTimeout] limits an attempt, and the context
+// limits the call.
 //
 // # Versions
 //

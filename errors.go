@@ -71,31 +71,25 @@ var (
 	// ErrNoProject reports that the client is bound to no project; see WithProject.
 	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject, or with FromEnv and CLOUDAPI_PROJECT")
 
-	ErrInvalidResponse  = errors.New("invalid response") // a DecodeError
-	ErrResponseTooLarge = call.ErrTooLarge               // larger than WithResponseLimit
-
-	// ErrLogsExpired reports that the server no longer keeps all lines with which
-	// [PostgresService.FollowLogs] should continue.
-	ErrLogsExpired = errors.New("log lines are no longer kept")
+	ErrInvalidResponse  = errors.New("invalid response")             // a DecodeError
+	ErrResponseTooLarge = call.ErrTooLarge                           // larger than WithResponseLimit
+	ErrLogsExpired      = errors.New("log lines are no longer kept") // see PostgresFollowLogsOptions.Progress
 
 	// ErrPaginationStalled reports a list that can't be read to its end: the
 	// server doesn't get past a page, or counts more items than it shows.
 	ErrPaginationStalled = errors.New("pagination stalled")
 
-	// ErrOutcomeUnknown reports that the server may have acted on a request that
-	// isn't idempotent: the response was lost or unusable, or a server error that
-	// leaves this open. It also reports that the server refused the retry of an
-	// idempotent request, perhaps because of what an earlier attempt did. Look
-	// before you try again, with [Confirm] or [ConfirmChange].
+	// ErrOutcomeUnknown reports that the server may have executed a request that
+	// isn't idempotent: the response was lost or unusable, or is a server error
+	// that leaves this open. It also reports that the server refused the retry of
+	// an idempotent request, perhaps because it had executed an earlier attempt.
+	// Look before you try again, with [Confirm] or [ConfirmChange].
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 
 	ErrUnchanged   = errors.New("the resource doesn't show the change") // see ConfirmChange
 	ErrRetryBudget = call.ErrBudget                                     // not retried; see RetryPolicy.Budget
 	ErrAmbiguous   = errors.New("ambiguous reference")                  // it matches more than one resource
-
-	// ErrWaitFailed reports that the resource can't reach the awaited state, for
-	// example because it's being deleted.
-	ErrWaitFailed = errors.New("the state can no longer be reached")
+	ErrWaitFailed  = errors.New("the state can no longer be reached")   // for example because the resource is being deleted
 )
 
 // Error is a response with a status of 300 or above, of the API or a gateway.
@@ -229,7 +223,7 @@ func (e *Error) Unwrap() error { return e.whyNoRetry }
 // TransportError says that a request got no complete response: connecting
 // failed, the connection broke, an attempt took longer than [WithTimeout], or
 // the context ended. It matches [ErrOutcomeUnknown] if the server may have
-// acted on the request. errors.As finds no cause whose text shows a credential.
+// executed it. errors.As finds no cause whose text shows a credential.
 type TransportError struct {
 	Operation string // the operation's name, such as "VMs.Create"
 	Method    string // the HTTP method
@@ -344,13 +338,13 @@ func noContext(operation string) error {
 // outcome is what the errors of calls know about the call as a whole.
 type outcome struct {
 	truncated  bool  // whether the body seems to break off
-	mayHaveRun bool  // whether the server may have acted on the request
+	mayHaveRun bool  // whether the server may have executed the request
 	unknown    bool  // whether that matters: the operation isn't idempotent, or earlier
-	earlier    bool  // whether the server may have acted on an earlier attempt, and refused the retry
+	earlier    bool  // whether the server may have executed an earlier attempt, and refused the retry
 	whyNoRetry error // why the SDK didn't send a due retry, such as the context's error; or nil
 }
 
-// isOpen reports whether the server may have acted on the request.
+// isOpen reports whether the server may have executed the request.
 func (o *outcome) isOpen() bool { return o.mayHaveRun }
 
 // failed returns the error for a failed call of an operation.

@@ -202,10 +202,9 @@ func WithTransport(change func(*http.Transport)) Option {
 // attempt; its redirect policy and cookies don't apply. Most programs should
 // use [WithTransport], which keeps the SDK's defaults.
 //
-// The transport must not retry, since it would repeat creates: pass the
-// HTTPClient of a go-retryablehttp client; NewClient refuses its
-// StandardClient. If it isn't an [http.Transport], only network errors are
-// retried.
+// The transport must not retry, or it would repeat creates: NewClient refuses
+// the StandardClient of a go-retryablehttp client; pass its HTTPClient. Unless
+// it's an [http.Transport], only network errors are retried.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
 		if client == nil {
@@ -302,7 +301,7 @@ func WithUserAgent(application string) Option {
 }
 
 // WithTimeout limits one attempt, from connecting to reading the response. The
-// default is 60 seconds; 0 is no limit. After too long an attempt, the call's
+// default is 60 seconds; 0 is no limit. If attempts took too long, the call's
 // error matches [context.DeadlineExceeded], though the context hasn't ended.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {

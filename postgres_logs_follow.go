@@ -21,8 +21,8 @@ type PostgresLogLine struct {
 
 // PostgresLogMarker is a place in the logs of a database, from which
 // [PostgresService.FollowLogs] continues with the same filters. Its text and
-// JSON can be stored. They contain times and 8 characters for each line: of the
-// last minute or so, or of up to a day of old lines, which can be tens of kB.
+// JSON can be stored. They contain times, and 8 characters for each line of the
+// last minute or so, or of up to a day of old lines: tens of kilobytes.
 type PostgresLogMarker struct{ place logtail.Place }
 
 // IsZero reports whether the marker is no place.
@@ -59,7 +59,7 @@ func (e *PostgresLogEntry) key() logtail.Key {
 type PostgresFollowLogsOptions struct {
 	Marker PostgresLogMarker // the place to continue from
 	Start  time.Time         // the time to begin at if there is no Marker
-	Since  time.Duration     // how old the first line may be without either, by the server's clock; default 30 minutes
+	Since  time.Duration     // how old the first line may be if neither is set, by the server's clock; default 30 minutes
 
 	// These select lines as in [PostgresLogsOptions].
 	StreamName    string

@@ -46,8 +46,8 @@ func isVanishing(err error) bool {
 }
 
 // IsTransient reports whether the same call may succeed later: after a 5xx, 429
-// or 408, without a response, or after an unusable one, such as a gateway's
-// page with status 200. It returns false for [ErrResponseTooLarge], a
+// or 408, if there was no response, or after an unusable one, such as a
+// gateway's page with status 200. It returns false for [ErrResponseTooLarge], a
 // certificate that isn't trusted, a server without TLS, a proxy that refuses,
 // and errors of your own transport that aren't of the network. For whether a
 // create can be sent again, see [ErrOutcomeUnknown].

@@ -86,7 +86,7 @@ func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	return record, nil
 }
 
-// Record is a record that [Client.Resolve] finds by ID.
+// Record is any type of resource that [Client.Resolve] finds by ID.
 type Record interface {
 	Firewall | FirewallRule | InferenceAPIKey | KubernetesCluster | KubernetesNodePool | LoadBalancer |
 		MachineImage | MachineImageVersion | NIC | Postgres | PostgresFirewallRule | PostgresLogDestination |

@@ -77,8 +77,8 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 //
 // With the August 2026 API, a request creates two rules, for the ports 5432 and
 // 6432. SetFirewallRules keeps or deletes both; Added contains the first one.
-// If only one of the two exists, it deletes it and then creates both, which may
-// interrupt the traffic that the rule allows.
+// If only one of the two exists, it's deleted before both are created, which
+// may interrupt the traffic that the rule allows.
 func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[PostgresFirewallRule], error) {
 	set := ruleSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
 		operation: "Postgres.SetFirewallRules",

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// PrivateSubnetsService manages private networks of VMs, databases and others.
+// PrivateSubnetsService manages private subnets of VMs, databases and others.
 type PrivateSubnetsService service
 
 // PrivateSubnet is a private network in a location.

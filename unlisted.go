@@ -13,10 +13,10 @@ import (
 )
 
 // UnlistedError says that the server can't show some resources in a list. It's
-// the last element of the list. There is one such resource: the load balancer
-// of a Kubernetes cluster that has no Service. The server responds with 500 to
-// every list that contains it, and to its Get, until the cluster has a Service
-// of type LoadBalancer.
+// the last element of the list. Only one kind of resource leads to it: the load
+// balancer of a Kubernetes cluster without a Service. The server responds with
+// 500 to every list that contains it, and to its Get, until the cluster has a
+// Service of type LoadBalancer.
 type UnlistedError struct {
 	Operation string     // the operation's name, such as "LoadBalancers.List"
 	Resources []Resource // without their IDs, which aren't known; at least one

@@ -9,8 +9,8 @@ import (
 )
 
 // VMsService manages virtual machines. A VM is referred to by its ID (prefix
-// vm) or its name. Restart, Start or Stop may have taken effect after
-// [ErrOutcomeUnknown], and a retry could repeat that.
+// vm) or its name. After [ErrOutcomeUnknown], Restart, Start or Stop may have
+// taken effect, and a retry could repeat that.
 type VMsService service
 
 // VM is a virtual machine.

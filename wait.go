@@ -33,9 +33,9 @@ type waitConfig struct {
 	progress   func(Progress)
 }
 
-// WaitInterval sets the pauses between polls: first, and then longer by half
-// each time, up to max, each randomized by up to 20%. The defaults are 1 and 5
-// seconds for VMs and networks, and otherwise 5 and 15 seconds.
+// WaitInterval sets the pauses between polls: first, then longer by half each
+// time, up to max, each randomized by up to 20%. The defaults, for 0 or less,
+// are 1 and 5 seconds for VMs and networks, and 5 and 15 seconds for others.
 func WaitInterval(first, max time.Duration) WaitOption {
 	return func(c *waitConfig) {
 		if first > 0 {
@@ -47,8 +47,8 @@ func WaitInterval(first, max time.Duration) WaitOption {
 	}
 }
 
-// WaitTolerance sets how many polls in a row may fail with a transient error
-// before the wait ends: 5 by default, and 20 for the servers of a database.
+// WaitTolerance sets how many polls in a row may fail transiently, after
+// retries, before the wait ends: 5, or 20 for the servers of a database.
 func WaitTolerance(polls int) WaitOption {
 	return func(c *waitConfig) { c.tolerance = polls }
 }

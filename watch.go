@@ -24,7 +24,7 @@ const (
 	EventDeleted  EventType = "deleted"  // the record is no longer in the list
 )
 
-// Event is a change that a Watch method has seen.
+// Event is a change that a Watch method has seen; you may change its records.
 type Event[T any] struct {
 	Type   EventType
 	Record *T // the new record; after a deletion, the last one
@@ -35,9 +35,8 @@ type Event[T any] struct {
 //
 // A watch polls the list. The first round yields every record, in its short
 // form, as [EventAdded]; each later round yields the changes since then,
-// deletions last. A watch doesn't see records that appear and disappear between
-// two rounds, or changes of fields that lists don't show or of the order in
-// arrays.
+// deletions last. A watch doesn't see records that come and go between two
+// rounds, or changes of fields that lists don't show or of an array's order.
 //
 // If the program passes records of an earlier watch as known, the first round
 // yields the changes since then. A known record that isn't in the short form,
@@ -61,9 +60,9 @@ type WatchOptions struct {
 	PageSize int    // the number of items in a page; default and maximum 1000
 
 	// Interval is the pause after the first round, and after each one with a
-	// change; default 5 s. Other pauses grow by half, up to MaxInterval; default
-	// 30 s. Each is randomized by up to 20%. A longer pause in Retry-After
-	// applies, up to RetryPolicy.MaxRetryAfter.
+	// change; default 5 s. Other pauses grow by half, up to MaxInterval; default 30
+	// s. Each is randomized by up to 20%. A longer pause in Retry-After applies, up
+	// to RetryPolicy.MaxRetryAfter. 0 or less means the default.
 	Interval, MaxInterval time.Duration
 
 	// Progress, if not nil, is called after each round, on the goroutine of the
