@@ -8,14 +8,13 @@
 //	fmt.Print(plan) // nothing has been deleted yet
 //	return plan.Run(ctx)
 //
-// A run deletes the resources in the plan and nothing else. It identifies a
-// resource by its ID: it deletes a resource that has been renamed under its new
-// name, and spares one that has taken an old name. The API forces one
-// exception, because the server deletes a private subnet together with its load
-// balancers. Run looks for load balancers that aren't in the plan immediately
-// before it deletes a subnet, and keeps the subnet if it finds any. But a list
-// doesn't show load balancers that the token may not see, so the server deletes
-// those with their subnet, as it does for PrivateSubnets.Delete.
+// A run deletes the resources in the plan and nothing else. It identifies
+// resources by ID: it also deletes one that was renamed, and spares one that
+// has taken an old name. There is one exception: the server deletes a private
+// subnet together with its load balancers. So before Run deletes a subnet, it
+// looks for load balancers that aren't in the plan, and keeps the subnet if it
+// finds any. It can't find those that the token may not see: the server deletes
+// them with their subnet, as it does for PrivateSubnets.Delete.
 //
 // The server deletes a Kubernetes cluster together with the subnet, firewall
 // and load balancers that it created for the cluster, whose names begin with
@@ -45,8 +44,8 @@ type Options struct {
 	// or cluster, unless they were renamed; the private location of any resource
 	// in it; and the project. A read replica doesn't need its parent, and a load
 	// balancer doesn't need its VMs. A cluster is also kept if part of its
-	// network or anything in its subnet is, since those are deleted with it, and
-	// a database if its own subnet or firewall is.
+	// network or anything in its subnet is kept, since those are deleted with it.
+	// A database is also kept if its own subnet or firewall is.
 	Keep func(cloudapi.Resource) bool
 
 	// DeleteProject also deletes the project, after everything in it. The project

@@ -25,18 +25,15 @@ import (
 // keeps the resource if something outside the plan needs it by then: for
 // example a new load balancer in a subnet, a subnet that uses a firewall, or
 // any resource that would be deleted with the project. Run looks for these
-// immediately before each attempt.
-//
-// Run can't find what the token may not see. The server deletes all load
-// balancers of a subnet with the subnet, even if the token may not see them.
+// immediately before each attempt. It can't find what the token may not see.
 //
 // Run attempts a deletion up to 6 times within about 13 seconds if it fails
 // with a transient error, or if the server refuses it because of the resource's
 // state, as for a VM that is being copied to a machine image. It attempts a
 // forbidden deletion twice, since the server forbids a deletion during another
-// deletion of the same resource. A deletion that fails permanently blocks only
-// the resources that the failed one needs. Once the server has accepted a
-// deletion, Run waits for it until the context ends.
+// deletion of the same resource. A resource that can't be deleted blocks only
+// those that it needs. Once the server has accepted a deletion, Run waits for
+// it until the context ends.
 //
 // A deletion fails with [cloudapi.ErrForbidden] if the token loses its
 // permission for the resource. The exception is an inference API key, which
@@ -44,9 +41,9 @@ import (
 // can no longer see the project, the rest fails with [cloudapi.ErrNotFound],
 // unless the project is in the plan.
 //
-// The server keeps a private location with backups for days after its last
-// database is gone. Run reports such a location as [Failed]; run the plan again
-// later.
+// A private location can't be deleted until the server has removed the backups
+// of its databases, days after the last database is gone. Run reports such a
+// location as [Failed]; run the plan again later.
 func (p *Plan) Run(ctx context.Context) error {
 	switch {
 	case p.client == nil:
