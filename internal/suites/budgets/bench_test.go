@@ -1,4 +1,4 @@
-// Package budgets_test measures the resources that the SDK takes, compared with
+// Package budgets_test measures the resources that the SDK uses, compared with
 // a program without it, and limits them.
 package budgets_test
 
@@ -159,7 +159,8 @@ func vmsPage(page, pages int) string {
 	return floor.VMs(page*size, max(0, min(page+1, pages)-page)*size, pages*size)
 }
 
-// clients returns the SDK's client and the floor's with the same response.
+// clients returns the SDK's client and the floor's, which get the same
+// response.
 func clients(tb testing.TB, reply floor.Fixed) (*cloudapi.Client, floor.Client) {
 	hc := &http.Client{Transport: reply}
 	client, err := cloudapi.NewClient(cloudapi.WithBaseURL(stub.BaseURL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithHTTPClient(hc))

@@ -151,7 +151,7 @@ func allocations(t *testing.T, f func() error) float64 {
 	})
 }
 
-// pages serves a list of that many pages, one after the other.
+// pages serves a list of the given number of pages, one after another.
 type pages int
 
 func (n pages) RoundTrip(req *http.Request) (*http.Response, error) {

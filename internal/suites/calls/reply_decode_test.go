@@ -136,8 +136,8 @@ func TestFormsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestDeepForms: the forms are converted level by level, so a response that
-// nests records a thousand times would take minutes.
+// TestDeepForms: forms are converted level by level, so a response with a
+// thousand nested records could take minutes.
 func TestDeepForms(t *testing.T) {
 	t.Parallel()
 	nested := func(times int) string {

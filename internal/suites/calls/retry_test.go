@@ -345,7 +345,7 @@ func TestCancelBehindAnAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		status int
 		body   string
-		want   error // nil: it succeeds
+		want   error // nil if the call succeeds
 		shown  bool  // whether the error contains the context's, since a retry was due
 	}{
 		{200, stub.VM, nil, false},

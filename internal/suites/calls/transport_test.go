@@ -93,8 +93,8 @@ func TestAttemptsEnd(t *testing.T) {
 	}
 }
 
-// TestMiddlewareCannotMakeRepeatable: a header that makes net/http retry a
-// request is sent, but the request arrives once.
+// TestMiddlewareCannotMakeRepeatable: a request with a header that would make
+// net/http retry it arrives once, with the header.
 func TestMiddlewareCannotMakeRepeatable(t *testing.T) {
 	t.Parallel()
 	for name, create := range map[string]func(context.Context, *cloudapi.Client) error{

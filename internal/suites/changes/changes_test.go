@@ -43,7 +43,7 @@ func newWorld(t *testing.T, srv *cloudapitest.Server) *world {
 	w.vm = stub.Must(c.VMs.WaitRunning(ctx, location, "web-1"))(t)
 	stub.Must(c.Postgres.Create(ctx, location, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, Version: "17"}))(t)
 	w.db = stub.Must(c.Postgres.WaitRunning(ctx, location, "db"))(t)
-	stub.Elapse(time.Hour) // until there is a backup, in the time of the bubble
+	stub.Elapse(time.Hour) // until there is a backup; the bubble's time is virtual
 	stub.Must(c.Postgres.CreateReadReplica(ctx, location, "db", "copy", nil))(t)
 	w.replica = stub.Must(c.Postgres.WaitRunning(ctx, location, "copy"))(t)
 	w.servers = stub.Must(cloudapi.Collect(c.Postgres.AllServers(ctx, location, "db")))(t)

@@ -544,8 +544,8 @@ func TestEnsureAfterALostCreate(t *testing.T) {
 	}
 }
 
-// TestEnsureGivesUp: the server always says that a name is taken although no
-// resource has it, or every create fails.
+// TestEnsureGivesUp: Ensure gives up if the server keeps saying that a name is
+// taken although no resource has it, or if every create fails.
 func TestEnsureGivesUp(t *testing.T) {
 	t.Parallel()
 	taken := cloudapitest.Reply(400, http.Header{"Content-Type": {"application/json"}},
@@ -744,8 +744,8 @@ func TestEnsureWithNobodysSubnet(t *testing.T) {
 	})
 }
 
-// TestEnsureInAnotherSubnetOfTheName: the request names a subnet with the same
-// name in another location.
+// TestEnsureInAnotherSubnetOfTheName: the request names a subnet of another
+// location that has the same name.
 func TestEnsureInAnotherSubnetOfTheName(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -864,8 +864,8 @@ func TestEnsureIsNoReplica(t *testing.T) {
 	})
 }
 
-// TestEnsureAmongNodePools: the cluster has a second node pool, which is listed
-// first.
+// TestEnsureAmongNodePools: Ensure finds the right node pool although the
+// cluster has a second one, which is listed first.
 func TestEnsureAmongNodePools(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -984,7 +984,7 @@ func TestEnsureAfterARefusedResend(t *testing.T) {
 	})
 }
 
-// TestEnsureAtTheQuota: two concurrent Ensures of the VM that uses up the
+// TestEnsureAtTheQuota: two concurrent Ensures want the VM that uses up the
 // quota. The server tells the second one that the quota is exceeded, not that
 // the name is taken.
 func TestEnsureAtTheQuota(t *testing.T) {

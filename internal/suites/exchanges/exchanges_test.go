@@ -1,5 +1,5 @@
-// Package exchanges_test looks at what programs can see of the exchanges of
-// their calls.
+// Package exchanges_test checks what programs can see of their calls'
+// exchanges.
 package exchanges_test
 
 import (
@@ -116,8 +116,8 @@ func show(e *cloudapi.Exchange) string {
 		e.StatusCode, e.Header.Get("X-Request-Id"), e.Header.Get("X-Future"), e.Received.Reveal())
 }
 
-// TestExchangesShowNoSecrets: headers repeat the credentials, and the bodies
-// have passwords.
+// TestExchangesShowNoSecrets: an exchange shows no secrets, although headers
+// repeat the credentials and bodies contain passwords.
 func TestExchangesShowNoSecrets(t *testing.T) {
 	t.Parallel()
 	const password, session = "hunter2-Xq7Zr2Ty", "session-Lm4Kp9Wd"
@@ -175,7 +175,8 @@ func TestSharedCapture(t *testing.T) {
 	calls.Wait()
 }
 
-// TestRequestIDs: errors have the ID that the server gave the request, if it did.
+// TestRequestIDs: errors have the ID that the server gave the request, if it
+// gave one.
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	header := http.Header{"X-Request-Id": {"7f3c"}}

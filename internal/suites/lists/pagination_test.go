@@ -435,8 +435,8 @@ func TestPrefetchOverlaps(t *testing.T) {
 	}
 }
 
-// TestCancelledListIsNotSilent: a canceled list ends with an error, and not
-// like a shorter list.
+// TestCancelledListIsNotSilent: a canceled list ends with an error, unlike a
+// list that is just shorter.
 func TestCancelledListIsNotSilent(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 1, 4} {

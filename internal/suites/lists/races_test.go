@@ -53,7 +53,7 @@ func (p *project) change() {
 			p.add()
 			continue
 		}
-		for id := range p.now { // one at random
+		for id := range p.now { // a random firewall
 			if err := p.srv.Client().Firewalls.Delete(context.Background(), "eu-central-h1", id); err != nil {
 				p.t.Error(err)
 			}

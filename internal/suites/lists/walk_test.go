@@ -92,7 +92,7 @@ func testAllStalls(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		opts  cloudapi.ListOptions
-		pages []page // the last one forever
+		pages []page // the last one is repeated
 		want  []stub.Item
 		text  string
 	}{
