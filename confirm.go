@@ -62,10 +62,9 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 // Otherwise the operation's error also matches [ErrUnchanged]: the server may
 // still be executing the request, and a short state such as "restarting" may be
 // over. A change that sets a state can be tried again, which at worst returns
-// [ErrInvalidRequest]. If find fails, the error also wraps its error.
-//
-// ConfirmChange returns the error unchanged if the server certainly didn't
-// execute the request, for example because it refused the only attempt.
+// [ErrInvalidRequest]. If find fails, the error also wraps its error. The error
+// is unchanged if the server certainly didn't execute the request, for example
+// because it refused the only attempt.
 func ConfirmChange[T any](ctx context.Context, failure error, find func(context.Context) (*T, error), changed func(*T) bool) (*T, error) {
 	if failure == nil {
 		return nil, &ArgumentError{Operation: "ConfirmChange", Name: "failure", Reason: "must be the error of a change"}

@@ -160,9 +160,9 @@ func (e *Error) isMaybeUnsupported() bool {
 }
 
 // FieldErrors returns the texts of the details by field, or nil if they aren't
-// an object: some errors, such as for an invalid public key, name the field only
-// in Message. Fields are the request's, such as "pg_config.max_connections", or
-// others, such as "body", "location" and "billing_info".
+// an object: some errors, such as for an invalid public key, name the field
+// only in Message. Fields are the request's, such as
+// "pg_config.max_connections", or others, such as "body" and "billing_info".
 func (e *Error) FieldErrors() map[string][]string {
 	fields := envelope.Fields(e.Details)
 	if len(fields) == 0 {

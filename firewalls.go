@@ -26,8 +26,7 @@ type Firewall struct {
 	// firewalls, or only with their IDs, as in the contract. Only Get,
 	// AttachSubnet and DetachSubnet return them.
 	PrivateSubnets []PrivateSubnet `json:"private_subnets"`
-
-	Path string `json:"path"` // within the project; only in a VM record
+	Path           string          `json:"path"` // within the project; only in a VM record
 }
 
 func (f *Firewall) lacks() string               { return lacksID(f.ID) }

@@ -82,8 +82,8 @@ func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitS
 	return fetch[VMInitScript](ctx, s.conn, &opVMInitScriptsGet, script)
 }
 
-// Update changes the name of an init script, its text, or both. VMs created
-// with it don't run it again. A change of the name isn't idempotent by name.
+// Update changes an init script's name, text, or both. Existing VMs don't run
+// it again. A change of the name is idempotent only if script is an ID.
 func (s *VMInitScriptsService) Update(ctx context.Context, script string, request *VMInitScriptUpdateRequest) (*VMInitScript, error) {
 	if request == nil || *request == (VMInitScriptUpdateRequest{}) {
 		return nil, &ArgumentError{Operation: opVMInitScriptsUpdate.Name, Name: "request", Reason: "must set the name or the script"}

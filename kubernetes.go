@@ -11,7 +11,7 @@ import (
 // Methods that add nodes return [ErrQuotaExceeded] if the project lacks vCPUs.
 // With the August 2026 API, methods that upgrade, add or resize return
 // [ErrInvalidRequest] (422) during another change of the cluster. After
-// [ErrOutcomeUnknown], look with Get: a retry could have the effect again.
+// [ErrOutcomeUnknown], check with Get: a retry could repeat the effect.
 type KubernetesService service
 
 // KubernetesCluster is a Kubernetes cluster.

@@ -123,7 +123,7 @@ func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster,
 // WaitNodePoolUpgraded waits until the server has replaced all VMs of a node
 // pool and the new ones are running, and returns the node pool. upgraded has
 // the VMs to replace: it's the result of [KubernetesService.UpgradeNodePool],
-// or a record from before. It fails like [KubernetesService.WaitNodePool].
+// or an earlier record. It fails like [KubernetesService.WaitNodePool].
 func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, upgraded *KubernetesNodePool, opts ...WaitOption) (*KubernetesNodePool, error) {
 	const operation = "Kubernetes.WaitNodePoolUpgraded"
 	if upgraded == nil {

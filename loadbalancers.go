@@ -155,7 +155,7 @@ func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 }
 
-// Watch yields the load balancers and then changes, but none of their VMs.
+// Watch yields the load balancers and then changes, except of attached VMs.
 func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions, known ...*LoadBalancer) iter.Seq2[Event[LoadBalancer], error] {
 	return loadBalancerFamily.watch(ctx, s.conn, opts, known)
 }
@@ -336,9 +336,9 @@ func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalance
 }
 
 // AttachVM attaches a VM in the load balancer's location. It returns
-// [ErrInvalidRequest] if vmID is a name, if the VM is attached, even to this
-// load balancer, or, with the August 2026 API, if it has no IPv4 address and
-// the stack isn't "ipv6". Get shows whether it's attached.
+// [ErrInvalidRequest] if vmID is a name, if the VM has a load balancer, even
+// this one, or, with the August 2026 API, if it has no IPv4 address and the
+// stack isn't "ipv6". After [ErrOutcomeUnknown], Get shows the VMs.
 func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersAttachVM, vmRequest{vmID}, location, loadBalancer)
 }

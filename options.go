@@ -225,8 +225,8 @@ func WithHTTPClient(client *http.Client) Option {
 // [OperationFromContext] returns its operation. The first one is the outermost;
 // those that [Client.With] adds are inside the existing ones. Each function is
 // called once, and all copies of the client share its result. A middleware must
-// not send a request more than once; NewClient refuses that of
-// go-retryablehttp. Idempotency-Key headers are sent in lower case.
+// not send a request more than once; NewClient refuses one of go-retryablehttp.
+// Idempotency-Key headers are sent in lower case.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
 		for _, wrap := range middleware {

@@ -11,11 +11,9 @@ import (
 )
 
 // PostgresService manages Postgres databases. A database is referred to by its
-// ID (prefix pg) or its name.
-//
-// Create, CreateReadReplica and Restore return [ErrAlreadyExists] even while
-// the database with the name is being deleted. They and Update return
-// [ErrQuotaExceeded] if the project lacks vCPUs.
+// ID (prefix pg) or its name. Create, CreateReadReplica and Restore return
+// [ErrAlreadyExists] even while the database with the name is being deleted.
+// They and Update return [ErrQuotaExceeded] if the project lacks vCPUs.
 type PostgresService service
 
 // Postgres is a Postgres database. Times that the server doesn't send in RFC
@@ -55,9 +53,8 @@ type Postgres struct {
 
 	// Parent is the database that CreateReadReplica or Restore copied, as a path,
 	// "/location/<location>/postgres/<name>", or "" without one.
-	Parent string `json:"parent"`
-
-	Tags []PostgresTag `json:"tags"`
+	Parent string        `json:"parent"`
+	Tags   []PostgresTag `json:"tags"`
 
 	// ConnectionString is a URL with the superuser's name and password. Renaming
 	// the database changes its host. Lists, ReadReplicas, Rename, Promote and
@@ -80,9 +77,9 @@ type Postgres struct {
 
 	// Restore accepts times from EarliestRestoreTime, which is 5 minutes after the
 	// oldest backup, to LatestRestoreTime. EarliestRestoreTime is zero before that
-	// backup. For 5 minutes after it, it's later than LatestRestoreTime: Restore
-	// accepts no time. Both are zero for replicas and restored databases, and if
-	// the server doesn't know them.
+	// backup. For 5 minutes after the backup, it's later than LatestRestoreTime:
+	// Restore accepts no time. Both are zero for replicas and restored databases,
+	// and if the server doesn't know them.
 	EarliestRestoreTime time.Time `json:"earliest_restore_time,omitzero"`
 	LatestRestoreTime   time.Time `json:"latest_restore_time,omitzero"`
 }

@@ -59,16 +59,17 @@ func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, pos
 	return download(ctx, s.conn, &opPostgresCreateClientKeyPair, clientKeyPairFile, request, location, postgres)
 }
 
-// AddCertificateUser lets a database user, which need not exist yet, soon log
-// in with a client certificate of that name. It returns all such users.
+// AddCertificateUser lets a database user, which need not exist yet, log in
+// with a client certificate of that name. It returns all such users, before the
+// database accepts the new one.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) AddCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
 	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresAddCertificateUser, certificateUserRequest{user}, location, postgres)
 }
 
-// RemoveCertificateUser soon stops a user from logging in with a client
-// certificate. It returns the remaining users.
+// RemoveCertificateUser stops a user from logging in with a client certificate.
+// It returns the others, before the database refuses this one.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) RemoveCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {

@@ -48,8 +48,8 @@ func (c *PostgresConfig) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// PostgresConfigUpdateRequest is the body of [PostgresService.UpdateConfig].
-// It's invalid without a map. Value changes a setting, and Null resets it.
+// PostgresConfigUpdateRequest is the body of [PostgresService.UpdateConfig]. A
+// map is required. Value changes a setting, and Null resets it.
 //
 //	request := &cloudapi.PostgresConfigUpdateRequest{
 //		PGConfig: map[string]cloudapi.Opt[string]{

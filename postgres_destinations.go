@@ -17,7 +17,7 @@ func (d *PostgresMetricDestination) identity() Resource {
 
 // PostgresMetricDestinationCreateRequest is the body of
 // [PostgresService.CreateMetricDestination]. Username and Password, or Options,
-// are required. Older servers than August 2026 refuse Options.
+// are required. Servers older than August 2026 refuse Options.
 type PostgresMetricDestinationCreateRequest struct {
 	URL      string                            `json:"url"`      // must begin with https://; required
 	Username string                            `json:"username"` // for basic authentication

@@ -75,8 +75,7 @@ func (s *PostgresService) UpdateFirewallRule(ctx context.Context, location, post
 	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresUpdateFirewallRule, request, location, postgres, ruleID)
 }
 
-// DeleteFirewallRule deletes a rule. It returns [ErrNotFound] if the database
-// doesn't exist.
+// DeleteFirewallRule deletes a rule. A wrong database leads to [ErrNotFound].
 func (s *PostgresService) DeleteFirewallRule(ctx context.Context, location, postgres, ruleID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteFirewallRule, location, postgres, ruleID)
 }

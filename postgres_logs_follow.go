@@ -75,8 +75,8 @@ type PostgresFollowLogsOptions struct {
 	// has processed the lines of a round of requests. Done is the number of lines
 	// so far, Polls the number of rounds, and Err the error of the round. Record is
 	// a PostgresLogMarker, the place after all lines up to now. If the server no
-	// longer keeps the lines after the Marker or Start, Err is [ErrLogsExpired]
-	// first, and the oldest lines that remain follow.
+	// longer keeps the lines after the Marker or Start, the first Err is
+	// [ErrLogsExpired], and the oldest lines that remain follow.
 	Progress func(Progress)
 }
 

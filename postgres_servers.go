@@ -78,8 +78,8 @@ func (s *PostgresService) AllServers(ctx context.Context, location, postgres str
 }
 
 // Recycle replaces the primary server of a database by means of a failover. To
-// wait, pass the primary's ID from before to [PostgresService.WaitRecycled].
-// After [ErrOutcomeUnknown], a retry could replace the new server as well.
+// wait, pass the old primary's ID to [PostgresService.WaitRecycled]. After
+// [ErrOutcomeUnknown], a retry could replace the new server as well.
 //
 // Requires the August 2026 API.
 func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {

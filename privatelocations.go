@@ -127,8 +127,8 @@ func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest)
 // Delete deletes a private location; with the August 2026 API,
 // [PrivateLocationsService.WaitDeleted] waits. It returns [ErrConflict] if the
 // private location has databases, and [ErrServer] if it has other resources, or
-// has backups, which the server keeps for at least 10 days. Don't reuse the
-// name until Delete has returned: a retry could delete the new location.
+// backups, which the server keeps for at least 10 days. Don't reuse the name
+// until Delete has returned: a retry could delete the new location.
 func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error {
 	return remove(ctx, s.conn, &opPrivateLocationsDelete, name)
 }

@@ -122,10 +122,10 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 //	}
 //	isGone := len(existing) == 0
 //
-// CheckAccess returns a resource that isn't in its Location with the one in
-// which it is. It returns [ErrForbidden] if the token is refused a resource
-// twice, a second apart, [ErrNotFound] if the project is gone or the token's
-// account has left it, and an [*ArgumentError] for a part, such as a rule.
+// If a resource isn't in its Location, CheckAccess returns it with its actual
+// one. It returns [ErrForbidden] if the token is refused a resource twice, a
+// second apart, [ErrNotFound] if the project is gone or the token's account has
+// left it, and an [*ArgumentError] for a part, such as a rule.
 //
 // An inference API key that the token may not see looks like one that doesn't
 // exist, and lists of kinds that it may not see look empty.

@@ -96,7 +96,7 @@ func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter
 	return all[PrivateSubnet](ctx, s.conn, &listPrivateSubnets, opts)
 }
 
-// Watch yields the private subnets, and changes of them, firewalls and NICs.
+// Watch yields the subnets and then changes, also of their firewalls and NICs.
 func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions, known ...*PrivateSubnet) iter.Seq2[Event[PrivateSubnet], error] {
 	return subnetFamily.watch(ctx, s.conn, opts, known)
 }

@@ -18,7 +18,7 @@ type waitAllConfig struct {
 	failFast bool
 }
 
-// WaitConcurrency sets how many waits run at once, at least 1; default all.
+// WaitConcurrency sets the number of parallel waits, at least 1; default all.
 func WaitConcurrency(waits int) WaitAllOption {
 	return func(c *waitAllConfig) { c.atOnce = &waits }
 }

@@ -46,7 +46,7 @@ type Event[T any] struct {
 // Lists leave out what the token may not see. So before a watch yields a
 // deletion, it gets the record by ID, unless that was being deleted. The watch
 // ends with [ErrForbidden] if the token may not see the record in three rounds
-// in a row. It can't report what no list had; see [Client.CheckAccess].
+// in a row. It can't report what lists never had; see [Client.CheckAccess].
 //
 // A watch continues after a transient failure ([IsTransient]), but yields no
 // deletions in that round. It also continues after an [*UnlistedError], and
@@ -59,7 +59,7 @@ type WatchOptions struct {
 	Location string // must be empty for families without locations
 	PageSize int    // the number of items in a page; default and maximum 1000
 
-	// Interval is the pause after the first round, and after each one with a
+	// Interval is the pause after the first round, and after each round with a
 	// change; default 5 s. Other pauses grow by half, up to MaxInterval; default 30
 	// s. Each is randomized by up to 20%. A longer pause in Retry-After applies, up
 	// to RetryPolicy.MaxRetryAfter. 0 or less means the default.
