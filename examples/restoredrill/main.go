@@ -115,10 +115,17 @@ func (d *drill) run(ctx context.Context) (err error) {
 	return d.check(ctx, copied)
 }
 
-// remove deletes the copy, if there is one, and waits until it's gone. If it's
-// unknown whether the copy was created, "not found" proves nothing.
+// patience tolerates failures until the context of the cleanup ends.
+var patience = cloudapi.WaitTolerance(100)
+
+// remove deletes the copy, if there is one, and waits until it's gone. It tries
+// again during an outage, since the copy costs money. If it's unknown whether
+// the copy was created, "not found" proves nothing.
 func (d *drill) remove(ctx context.Context, name string, unknown bool) error {
-	copied, err := d.client.Postgres.Get(ctx, d.source.Location, name)
+	always := func(*cloudapi.Postgres) (bool, error) { return true, nil }
+	copied, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Postgres, error) {
+		return d.client.Postgres.Get(ctx, d.source.Location, name)
+	}, always, demo.Soon, patience)
 	if errors.Is(err, cloudapi.ErrNotFound) && !unknown {
 		return nil
 	}
@@ -127,10 +134,12 @@ func (d *drill) remove(ctx context.Context, name string, unknown bool) error {
 	}
 	d.copyID = copied.ID
 	d.say("deleting the copy")
-	if err := d.client.Postgres.Delete(ctx, copied.Location, copied.ID); err != nil {
+	if _, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Postgres, error) {
+		return copied, d.client.Postgres.Delete(ctx, copied.Location, copied.ID)
+	}, always, demo.Soon, patience); err != nil {
 		return err
 	}
-	if err := d.client.Postgres.WaitDeleted(ctx, copied.Location, copied.ID, demo.Soon); err != nil {
+	if err := d.client.Postgres.WaitDeleted(ctx, copied.Location, copied.ID, demo.Soon, patience); err != nil {
 		return err
 	}
 	d.say("the copy is gone")

@@ -130,6 +130,28 @@ func TestDeletesTheCopyWhateverFails(t *testing.T) {
 	}
 }
 
+// TestDeletesTheCopyAfterAnOutage: the service is down when the copy is to be
+// deleted, for longer than a call retries.
+func TestDeletesTheCopyAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{http.MethodGet, http.MethodDelete} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server, d := newDrill(t)
+				server.Fail(cloudapitest.Match{Route: database + "/restore"}, cloudapitest.DropAfter())
+				server.Fail(cloudapitest.Match{Method: method, Route: database}, cloudapitest.Reply(500, nil, "{}").For(5*time.Minute))
+				if err := d.run(t.Context()); !errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+					t.Errorf("error %v, want only that of the restore", err)
+				}
+				if names := d.databases(t); names != "db " {
+					t.Errorf("there are %s", names)
+				}
+			})
+		})
+	}
+}
+
 func TestDeletesTheCopyAfterInterrupt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
