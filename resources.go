@@ -111,9 +111,9 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 }
 
 // CheckAccess returns those of the given resources that exist, and an error if
-// the token can't see the client's project or one of the resources. Lists leave
-// out what the token can't see, and can be stale: call CheckAccess before you
-// treat what isn't in a list as deleted, or a project as empty.
+// the token can't see one of them or, if none is given, the client's project.
+// Lists leave out what the token can't see, and can be stale: call CheckAccess
+// before you treat what isn't in a list as deleted, or a project as empty.
 //
 //	missing := cloudapi.Resource{Kind: cloudapi.KindVM, ID: id, Location: location}
 //	existing, err := client.CheckAccess(ctx, missing)

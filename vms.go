@@ -61,7 +61,7 @@ const (
 // VMCreateRequest is the body of [VMsService.Create].
 type VMCreateRequest struct {
 	// PublicKey is required: the name of a registered SSH public key, or lines in
-	// the format of an authorized_keys file. The server checks only the format.
+	// the format of an authorized_keys file. Only their format is checked.
 	PublicKey string `json:"public_key"`
 
 	// BootImage is the operating system, such as "ubuntu-noble", "ubuntu-jammy",
