@@ -20,7 +20,7 @@ const testKubeconfig = "---\napiVersion: v1\nkind: Config\nusers:\n- name: kuber
 const testPEM = "-----BEGIN CERTIFICATE-----\nUExBQ0VIT0xERVIx\n-----END CERTIFICATE-----\n\n" +
 	"-----BEGIN CERTIFICATE-----\nUExBQ0VIT0xERVIy\n-----END CERTIFICATE-----\n"
 
-func TestFileReplies(t *testing.T) {
+func TestFileResponses(t *testing.T) {
 	t.Parallel()
 	sent := func(status int, contentType, body string) *call.Response {
 		return &call.Response{Status: status, Header: http.Header{"Content-Type": {contentType}}, Body: []byte(body)}

@@ -155,10 +155,10 @@ func TestKeyedLists(t *testing.T) {
 	}
 }
 
-// TestKeyedListsThatBeginAnew: a server that ignores the key is detected at its
+// TestKeyedListsThatRestart: a server that ignores the key is detected at its
 // second page, even if that has new entries or another key. None of its entries
 // is yielded.
-func TestKeyedListsThatBeginAnew(t *testing.T) {
+func TestKeyedListsThatRestart(t *testing.T) {
 	t.Parallel()
 	for name, list := range map[string]keyedList{
 		"the same page":                  {},
@@ -263,9 +263,9 @@ func TestKeyedListsTwice(t *testing.T) {
 	})
 }
 
-// TestKeyedPagesThatAreNone: an invalid page is an error and not the end of the
+// TestInvalidKeyedPages: an invalid page is an error and not the end of the
 // list.
-func TestKeyedPagesThatAreNone(t *testing.T) {
+func TestInvalidKeyedPages(t *testing.T) {
 	t.Parallel()
 	for _, reply := range []string{`{}`, `{"items":null}`, `{"logs":null}`, `[]`, `{"items":[null]}`, `{"logs":[{}]}`, `{"items":[{"action":""}]}`, `x`} {
 		client := answering(t, 200, "application/json", reply)

@@ -29,7 +29,7 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-func TestReplies(t *testing.T) {
+func TestResponses(t *testing.T) {
 	for _, p := range peers {
 		for name, reply := range map[string][2]string{
 			"vm":       {p.replies.vm, our.vm},

@@ -129,7 +129,7 @@ func TestWhatNoServiceHasIsLoggedOnce(t *testing.T) {
 	}
 }
 
-func TestAPIsThatDoNotExist(t *testing.T) {
+func TestUnknownAPIs(t *testing.T) {
 	t.Parallel()
 	for _, v := range []API{"", "2025-11", "Contract"} {
 		if _, err := newConfig([]Option{WithAPI(v)}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q is neither", v)) {

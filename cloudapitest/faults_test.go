@@ -106,9 +106,9 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestDropsDifferInWhatIsDone counts the projects after a create that got no
+// TestDropsBeforeAndAfter counts the projects after a create that got no
 // response.
-func TestDropsDifferInWhatIsDone(t *testing.T) {
+func TestDropsBeforeAndAfter(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		fault Fault
@@ -298,9 +298,9 @@ func TestTruncateThatCutsNothingIsReported(t *testing.T) {
 	}
 }
 
-// TestRepliesAreDeclared: a JSON response of a test has the content type of
+// TestResponsesAreDeclared: a JSON response of a test has the content type of
 // JSON.
-func TestRepliesAreDeclared(t *testing.T) {
+func TestResponsesAreDeclared(t *testing.T) {
 	t.Parallel()
 	const vm = `{"id":"vm164pbm96ba3grq6vbsvjb3ax"}`
 	for _, tt := range []struct {

@@ -10,7 +10,7 @@ import (
 
 // The server has its own table of names, so that it doesn't depend on the
 // client. The test sends a request of each operation to compare the two.
-func TestNamesAreThoseOfTheClient(t *testing.T) {
+func TestNamesMatchTheClient(t *testing.T) {
 	t.Parallel()
 	srv := New(t)
 	var sent []cloudapi.Operation

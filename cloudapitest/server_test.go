@@ -210,7 +210,7 @@ func TestProjectLimitIsAQuota(t *testing.T) {
 	}
 }
 
-func TestDelaysAreThoseOfTheBubble(t *testing.T) {
+func TestDelaysUseTheClockOfTheBubble(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := New(t)

@@ -535,9 +535,9 @@ func TestKnowsAllKinds(t *testing.T) {
 	}
 }
 
-// TestPlanOfWhatTheTokenMayNotSee: what the token may not see looks like an empty
+// TestPlanWithHiddenResources: what the token may not see looks like an empty
 // project in the lists that don't fail.
-func TestPlanOfWhatTheTokenMayNotSee(t *testing.T) {
+func TestPlanWithHiddenResources(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		permissions []string

@@ -568,8 +568,8 @@ func TestTeardownEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestTeardownCancelled cancels a run at one of its events.
-func TestTeardownCancelled(t *testing.T) {
+// TestTeardownCanceled cancels a run at one of its events.
+func TestTeardownCanceled(t *testing.T) {
 	t.Parallel()
 	for at := 0; at < 32; at += 4 {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
@@ -622,9 +622,9 @@ func TestTeardownCancelled(t *testing.T) {
 	})
 }
 
-// TestTeardownSparesTheNew: a new resource that isn't in the plan would be
+// TestTeardownSparesNewResources: a new resource that isn't in the plan would be
 // deleted or damaged by the run, or blocks it.
-func TestTeardownSparesTheNew(t *testing.T) {
+func TestTeardownSparesNewResources(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		add  func(ctx context.Context, p *sdktest.Everything) (id string, err error)
@@ -712,8 +712,8 @@ func TestTeardownSparesTheNew(t *testing.T) {
 	}
 }
 
-// TestTeardownWaitsForTheNew: a new resource disappears on its own.
-func TestTeardownWaitsForTheNew(t *testing.T) {
+// TestTeardownWaitsForNewResources: a new resource disappears on its own.
+func TestTeardownWaitsForNewResources(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)
@@ -730,9 +730,9 @@ func TestTeardownWaitsForTheNew(t *testing.T) {
 	})
 }
 
-// TestTeardownGoesByID: when the plan runs, other resources have taken its
+// TestTeardownDeletesByID: when the plan runs, other resources have taken its
 // names.
-func TestTeardownGoesByID(t *testing.T) {
+func TestTeardownDeletesByID(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)
@@ -779,9 +779,9 @@ func TestTeardownGoesByID(t *testing.T) {
 	})
 }
 
-// TestTeardownWhileItsLocationGoes: the private location is renamed, or deleted
+// TestTeardownDuringTheDeletionOfItsLocation: the private location is renamed, or deleted
 // by other runs of the plan, while the resources in it are being deleted.
-func TestTeardownWhileItsLocationGoes(t *testing.T) {
+func TestTeardownDuringTheDeletionOfItsLocation(t *testing.T) {
 	t.Parallel()
 	t.Run("renamed", func(t *testing.T) {
 		t.Parallel()
@@ -1078,10 +1078,10 @@ func TestTeardownKeepsTheLoadBalancer(t *testing.T) {
 	})
 }
 
-// TestTeardownWhileALoadBalancerGoes: two load balancers were created after the
+// TestTeardownDuringTheDeletionOfALoadBalancer: two load balancers were created after the
 // plan. One disappears while Run looks for them, and the other keeps the
 // subnet.
-func TestTeardownWhileALoadBalancerGoes(t *testing.T) {
+func TestTeardownDuringTheDeletionOfALoadBalancer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t)

@@ -10,9 +10,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// TestIndexIsWhatAWalkOverAllObjectsFinds compares the index, after random
+// TestIndexMatchesAllObjects compares the index, after random
 // changes, with the objects themselves.
-func TestIndexIsWhatAWalkOverAllObjectsFinds(t *testing.T) {
+func TestIndexMatchesAllObjects(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	c := newCall(t)

@@ -11,9 +11,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestAuditLogTellsWhatWasDone looks for the actions of a program in the audit log,
+// TestAuditLogRecordsOperations looks for the actions of a program in the audit log,
 // in pages, with filters, and months later.
-func TestAuditLogTellsWhatWasDone(t *testing.T) {
+func TestAuditLogRecordsOperations(t *testing.T) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
 		ctx := t.Context()
 		firewall := must(client.Firewalls.Create(ctx, here, "web", &cloudapi.FirewallCreateRequest{}))

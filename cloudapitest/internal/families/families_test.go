@@ -24,7 +24,7 @@ func newCall(t *testing.T) *api.Call {
 	return c
 }
 
-func TestSubnetsHaveNetworksOfTheirOwn(t *testing.T) {
+func TestSubnetsHaveSeparateNetworks(t *testing.T) {
 	t.Parallel()
 	c := newCall(t)
 	for bits, l := range map[int]*api.Location{26: c.Location, 16: {Name: "mine", Owner: c.Project}} {
@@ -94,7 +94,7 @@ func TestRegisteredInitScripts(t *testing.T) {
 	}
 }
 
-func TestVMsInPrivateLocationsHaveStorageAtOnce(t *testing.T) {
+func TestVMsInPrivateLocationsHaveStorageImmediately(t *testing.T) {
 	t.Parallel()
 	c := newCall(t)
 	c.Location = &api.Location{Name: "mine", Owner: c.Project, Region: "us-east-1"}
@@ -109,9 +109,9 @@ func TestVMsInPrivateLocationsHaveStorageAtOnce(t *testing.T) {
 	}
 }
 
-// TestNodesGoWithTheirCluster looks for nodes in the server's state, since they
+// TestNodesAreDeletedWithTheirCluster looks for nodes in the server's state, since they
 // belong to no project.
-func TestNodesGoWithTheirCluster(t *testing.T) {
+func TestNodesAreDeletedWithTheirCluster(t *testing.T) {
 	t.Parallel()
 	c := newCall(t)
 	nodes := func() int { return len(c.State.Index.All(api.Scope{Kind: cloudapi.KindVM})) }

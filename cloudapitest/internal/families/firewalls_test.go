@@ -60,9 +60,9 @@ func TestDeletedFirewallLeavesItsSubnets(t *testing.T) {
 	}
 }
 
-// TestOperationsThatTheServerNeverHad: the server reports requests that aren't
+// TestOperationsOfNoServer: the server reports requests that aren't
 // in the contract.
-func TestOperationsThatTheServerNeverHad(t *testing.T) {
+func TestOperationsOfNoServer(t *testing.T) {
 	t.Parallel()
 	client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025)).Client()
 	f, err := client.Firewalls.Create(t.Context(), here, "web", nil)

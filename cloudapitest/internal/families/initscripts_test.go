@@ -60,7 +60,7 @@ func TestVMInitScripts(t *testing.T) {
 	refused(t, err, `VM init script "d" is not found`)
 }
 
-func TestVMInitScriptsThatAreRefused(t *testing.T) {
+func TestRefusedVMInitScripts(t *testing.T) {
 	t.Parallel()
 	powerless := "pat-another"
 	srv := cloudapitest.New(t, cloudapitest.WithTokenAccess(powerless, cloudapitest.AccessNone))

@@ -23,9 +23,9 @@ func inClusterBubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *
 	}, append(opts, cloudapitest.WithAPI(cloudapitest.August2026))...)
 }
 
-// TestLifeOfANodePool follows a program that upgrades a cluster, from a new
+// TestNodePoolLifecycle follows a program that upgrades a cluster, from a new
 // node pool to the end of the old one.
-func TestLifeOfANodePool(t *testing.T) {
+func TestNodePoolLifecycle(t *testing.T) {
 	inClusterBubble(t, func(t *testing.T, _ *cloudapitest.Server, clusters *cloudapi.KubernetesService) {
 		ctx := t.Context()
 		created := must(clusters.CreateNodePool(ctx, here, "apps", &cloudapi.KubernetesNodePoolCreateRequest{Name: "new", NodeCount: 2, NodeSize: "standard-4"}))

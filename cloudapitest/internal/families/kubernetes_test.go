@@ -31,7 +31,7 @@ func states(vms []cloudapi.VM) string {
 	return strings.Join(all, " ")
 }
 
-func TestLifeOfACluster(t *testing.T) {
+func TestClusterLifecycle(t *testing.T) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
 		ctx, clusters := t.Context(), client.Kubernetes
 		created := must(clusters.Create(ctx, here, "apps", &cloudapi.KubernetesClusterCreateRequest{
@@ -184,7 +184,7 @@ func TestNodesAreNotTheProjectsVMs(t *testing.T) {
 	}, cloudapitest.WithAPI(cloudapitest.October2025))
 }
 
-func TestClustersThatAreRefused(t *testing.T) {
+func TestRefusedClusters(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithQuota(cloudapitest.Quota{Kubernetes: 10}))
 	path := "/project/" + srv.ProjectID() + "/location/" + here + "/kubernetes-cluster/"

@@ -123,7 +123,7 @@ func TestLoadBalancerUpdatesAreAllOrNothing(t *testing.T) {
 	})
 }
 
-func TestLoadBalancersThatAreRefused(t *testing.T) {
+func TestRefusedLoadBalancers(t *testing.T) {
 	t.Parallel()
 	client := cloudapitest.New(t).Client()
 	s := createSubnet(t, client, here, "net")
@@ -231,8 +231,8 @@ func TestLoadBalancersFollowSubnetsAndVMs(t *testing.T) {
 	}, cloudapitest.WithDelays(cloudapitest.Delays{Detach: time.Minute, Delete: 10 * time.Minute}))
 }
 
-// TestVMsThatAreGoneAreNoMembers: a VM is gone before it is detached.
-func TestVMsThatAreGoneAreNoMembers(t *testing.T) {
+// TestDeletedVMsAreNotMembers: a VM is gone before it is detached.
+func TestDeletedVMsAreNotMembers(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client) {
 		s := createSubnet(t, client, here, "net")
 		v := createVMIn(t, client, s, "vm")

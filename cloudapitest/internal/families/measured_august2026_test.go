@@ -22,7 +22,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-func TestAClustersOwnNetworkIsInTheProject(t *testing.T) {
+func TestClusterNetworkIsInTheProject(t *testing.T) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
 		ctx := t.Context()
 		k := must(client.Kubernetes.Create(ctx, here, "apps", apps))
@@ -70,7 +70,7 @@ func TestAClustersOwnNetworkIsInTheProject(t *testing.T) {
 	})
 }
 
-func TestAClusterWithoutAServiceBreaksTheListsOfLoadBalancers(t *testing.T) {
+func TestClusterWithoutServiceBreaksLoadBalancerLists(t *testing.T) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
 		ctx := t.Context()
 		k := must(client.Kubernetes.Create(ctx, here, "apps", apps))
@@ -102,7 +102,7 @@ func TestAClusterWithoutAServiceBreaksTheListsOfLoadBalancers(t *testing.T) {
 	}, cloudapitest.WithPortlessBalancers())
 }
 
-func TestANodePoolIsNotIdleWhenItsNodesAreThere(t *testing.T) {
+func TestNodePoolIsBusyAfterItsNodesRun(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client) {
 		ctx := t.Context()
 		must(client.Kubernetes.Create(ctx, here, "apps", apps))
@@ -136,7 +136,7 @@ func stopped(t *testing.T, client *cloudapi.Client, location, name string, stora
 	return vm.ID
 }
 
-func TestImagesThatAreRefused(t *testing.T) {
+func TestRefusedImages(t *testing.T) {
 	t.Parallel()
 	client := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{})).Client()
 	for name, request := range map[string]struct{ location, vm, errorType string }{
@@ -183,7 +183,7 @@ func TestStopDuringARestart(t *testing.T) {
 	})
 }
 
-func TestMetricDestinationsThatAreRefused(t *testing.T) {
+func TestRefusedMetricDestinations(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)
 	must(srv.Client().Postgres.Create(t.Context(), here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))

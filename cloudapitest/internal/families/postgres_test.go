@@ -29,7 +29,7 @@ func createDatabase(t *testing.T, pg *cloudapi.PostgresService, name string) *cl
 	return must(pg.Create(t.Context(), here, name, request))
 }
 
-func TestPostgresIsCreatedRunsAndGoes(t *testing.T) {
+func TestPostgresLifecycle(t *testing.T) {
 	delays := cloudapitest.Delays{Create: time.Minute, Backup: time.Hour, Delete: time.Minute}
 	inPostgresBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx, start := t.Context(), time.Now()
@@ -161,8 +161,8 @@ func TestPostgresIsResizedInTime(t *testing.T) {
 	}, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithDelays(delays))
 }
 
-// TestResizingAgainPutsNothingOff requests the same size twice.
-func TestResizingAgainPutsNothingOff(t *testing.T) {
+// TestResizingAgainDelaysNothing requests the same size twice.
+func TestResizingAgainDelaysNothing(t *testing.T) {
 	inPostgresBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		createDatabase(t, pg, "db")
 		stub.Elapse(time.Minute)

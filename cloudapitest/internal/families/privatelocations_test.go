@@ -164,9 +164,9 @@ func TestRegionsThatOfferVMs(t *testing.T) {
 	}
 }
 
-// TestPrivateLocationGoesWhenItIsEmpty: with the August 2026 API a location
+// TestPrivateLocationIsDeletedWhenEmpty: with the August 2026 API a location
 // that is in use is deleted when its last resource is gone.
-func TestPrivateLocationGoesWhenItIsEmpty(t *testing.T) {
+func TestPrivateLocationIsDeletedWhenEmpty(t *testing.T) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
 		ctx := t.Context()
 		createPlace(t, client, "mine", "us-west-2")

@@ -13,7 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-func TestLifeOfAVM(t *testing.T) {
+func TestVMLifecycle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithDelays(cloudapitest.Delays{Create: 3 * time.Minute, Restart: 2 * time.Minute, Delete: time.Minute}))
@@ -64,7 +64,7 @@ func TestLifeOfAVM(t *testing.T) {
 	})
 }
 
-func TestVMsHaveAddressesOfTheirOwn(t *testing.T) {
+func TestVMsHaveSeparateAddresses(t *testing.T) {
 	t.Parallel()
 	client := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{})).Client()
 	seen := map[string]bool{}
@@ -100,8 +100,8 @@ func TestVMsHaveAddressesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestVMsThatAreRefused also checks that a refused create leaves nothing behind.
-func TestVMsThatAreRefused(t *testing.T) {
+// TestRefusedVMs also checks that a refused create leaves nothing behind.
+func TestRefusedVMs(t *testing.T) {
 	t.Parallel()
 	client := cloudapitest.New(t).Client()
 	elsewhere, err := client.PrivateSubnets.Create(t.Context(), "us-east-a2", "net", nil)

@@ -71,10 +71,10 @@ func TestNewClientIsIdle(t *testing.T) {
 	}
 }
 
-// TestUnwantedReplies: an endless response, or one that decompression makes
+// TestUnwantedResponses: an endless response, or one that decompression makes
 // large, allocates at most twice the limit of memory, and almost none if no
 // response is expected.
-func TestUnwantedReplies(t *testing.T) {
+func TestUnwantedResponses(t *testing.T) {
 	const limit = 16 << 20
 	var bomb bytes.Buffer
 	compressor := gzip.NewWriter(&bomb)

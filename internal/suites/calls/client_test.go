@@ -166,9 +166,9 @@ func TestMiddlewaresAreShared(t *testing.T) {
 	}
 }
 
-// TestMiddlewareWithAContextOfItsOwn: a request works even if its context isn't
+// TestMiddlewareWithItsOwnContext: a request works even if its context isn't
 // derived from the call's context.
-func TestMiddlewareWithAContextOfItsOwn(t *testing.T) {
+func TestMiddlewareWithItsOwnContext(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
 	client := sdktest.Recorded(t, &network, cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
@@ -377,9 +377,9 @@ func TestDoDecodes(t *testing.T) {
 	}
 }
 
-// TestDoReturnsBytesOfItsOwn: the buffer of a response is reused, so Do must
+// TestDoReturnsNewBytes: the buffer of a response is reused, so Do must
 // copy its bytes.
-func TestDoReturnsBytesOfItsOwn(t *testing.T) {
+func TestDoReturnsNewBytes(t *testing.T) {
 	t.Parallel()
 	next := byte('a')
 	network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {

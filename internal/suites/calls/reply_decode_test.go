@@ -76,9 +76,9 @@ func TestIDsAndRecords(t *testing.T) {
 	}
 }
 
-// TestTimesThatAreNone: decoding a record doesn't fail if a time isn't in RFC
+// TestInvalidTimes: decoding a record doesn't fail if a time isn't in RFC
 // 3339.
-func TestTimesThatAreNone(t *testing.T) {
+func TestInvalidTimes(t *testing.T) {
 	t.Parallel()
 	latest := time.Date(2025, 10, 3, 17, 40, 0, 0, time.UTC)
 	for _, sent := range []string{`"2025-10-01 02:15:09 UTC"`, `""`, `"soon"`, `1759285509`, `{"time":1}`, `null`, `"+12025-01-01T00:00:00Z"`} {
@@ -111,8 +111,8 @@ func TestTimesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestFormsThatAreNone: any other form is refused.
-func TestFormsThatAreNone(t *testing.T) {
+// TestInvalidForms: any other form is refused.
+func TestInvalidForms(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
 		"a text":                       `"` + lbID + `"`,

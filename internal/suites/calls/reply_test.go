@@ -41,7 +41,7 @@ func replying(status int, contentType, body string) *stub.Recorder {
 	}}
 }
 
-func TestRepliesThatAreRecords(t *testing.T) {
+func TestResponsesWithRecords(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		status            int
@@ -65,7 +65,7 @@ func TestRepliesThatAreRecords(t *testing.T) {
 	}
 }
 
-func TestRepliesThatAreNoRecords(t *testing.T) {
+func TestResponsesWithoutRecords(t *testing.T) {
 	t.Parallel()
 	const isJSON = "application/json"
 	for _, tt := range []struct {
@@ -138,7 +138,7 @@ func TestRepliesThatAreNoRecords(t *testing.T) {
 	}
 }
 
-func TestRepliesThatAreCutOff(t *testing.T) {
+func TestTruncatedResponses(t *testing.T) {
 	t.Parallel()
 	for end := 1; end < len(stub.VM); end++ {
 		_, err := sdktest.Recorded(t, replying(200, "application/json", stub.VM[:end])).VMs.Get(t.Context(), "eu-central-h1", "web-1")
@@ -148,7 +148,7 @@ func TestRepliesThatAreCutOff(t *testing.T) {
 	}
 }
 
-func TestRepliesToDelete(t *testing.T) {
+func TestResponsesToDelete(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		status int
@@ -162,7 +162,7 @@ func TestRepliesToDelete(t *testing.T) {
 	}
 }
 
-func TestRepliesToObjectInfo(t *testing.T) {
+func TestResponsesToObjectInfo(t *testing.T) {
 	t.Parallel()
 	for body, reason := range map[string]string{
 		`{"type":"vm","location":"l","name":"n"}`: "",
@@ -245,9 +245,9 @@ func TestResponseLimit(t *testing.T) {
 	}
 }
 
-// TestResponseLimitIsThatOfTheContent: the limit applies to the decompressed
+// TestResponseLimitCountsTheContent: the limit applies to the decompressed
 // body, which may be large even if the response is small.
-func TestResponseLimitIsThatOfTheContent(t *testing.T) {
+func TestResponseLimitCountsTheContent(t *testing.T) {
 	t.Parallel()
 	var bomb bytes.Buffer
 	compressor := gzip.NewWriter(&bomb)
@@ -449,9 +449,9 @@ func TestAlreadyExists(t *testing.T) {
 	}
 }
 
-// TestSecretsInReplies: no secret is shown, although some errors of the server
+// TestSecretsInResponses: no secret is shown, although some errors of the server
 // repeat the request.
-func TestSecretsInReplies(t *testing.T) {
+func TestSecretsInResponses(t *testing.T) {
 	t.Parallel()
 	const password = `pass"word<é>` + "\n" + `of the database`
 	quoted := string(stub.JSON(password))
@@ -535,9 +535,9 @@ func shown(err error) string {
 	return text
 }
 
-// TestSecretsInRepliesThatAreNone: no secret is shown, although net/http quotes
+// TestSecretsInInvalidResponses: no secret is shown, although net/http quotes
 // malformed responses.
-func TestSecretsInRepliesThatAreNone(t *testing.T) {
+func TestSecretsInInvalidResponses(t *testing.T) {
 	t.Parallel()
 	for _, reply := range []string{
 		"Bearer " + stub.Token + "\r\n\r\n",
@@ -678,7 +678,7 @@ func TestDetailsStayJSON(t *testing.T) {
 
 // Text that isn't UTF-8 would arrive changed, for example as a password that
 // nobody knows.
-func TestTextThatIsNotUTF8IsNotSent(t *testing.T) {
+func TestInvalidUTF8IsNotSent(t *testing.T) {
 	t.Parallel()
 	client := sdktest.SendingNothing(t)
 	for name, call := range map[string]func() error{
@@ -727,7 +727,7 @@ func TestTextThatLooksLikeTheReplacementIsSent(t *testing.T) {
 	}
 }
 
-func TestDoRefusesWhatCannotHoldTheReply(t *testing.T) {
+func TestDoRefusesUnsuitableResults(t *testing.T) {
 	t.Parallel()
 	client := sdktest.SendingNothing(t)
 	for _, out := range []any{(*[]byte)(nil), (*cloudapi.VM)(nil), cloudapi.VM{}, map[string]any{}, "text"} {

@@ -336,9 +336,9 @@ func TestHeadersShareNothing(t *testing.T) {
 	}
 }
 
-// TestResponseBesideAnError: if a middleware returns a response and an error,
+// TestResponseWithAnError: if a middleware returns a response and an error,
 // the body is closed, so that its connection can be reused.
-func TestResponseBesideAnError(t *testing.T) {
+func TestResponseWithAnError(t *testing.T) {
 	t.Parallel()
 	body := &measured{Reader: strings.NewReader(stub.VM)}
 	client := sdktest.Client(t, stub.RoundTripper(func(*http.Request) (*http.Response, error) {

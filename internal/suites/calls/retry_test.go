@@ -338,9 +338,9 @@ func TestCancelIsReportedOnce(t *testing.T) {
 	})
 }
 
-// TestCancelBehindAnAnswer: a response counts even if the context ends before
+// TestCancelAfterTheResponse: a response counts even if the context ends before
 // the response is read.
-func TestCancelBehindAnAnswer(t *testing.T) {
+func TestCancelAfterTheResponse(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		status int
@@ -382,7 +382,7 @@ func TestCancelBehindAnAnswer(t *testing.T) {
 	}
 }
 
-func TestCancelledBeforeTheCall(t *testing.T) {
+func TestCanceledBeforeTheCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := sdktest.StartPeer(t, sdktest.Answers(200, "", stub.VM))

@@ -502,8 +502,8 @@ func TestEnsureRaces(t *testing.T) {
 	})
 }
 
-// TestEnsureAfterALostReply loses the response to the create.
-func TestEnsureAfterALostReply(t *testing.T) {
+// TestEnsureAfterALostResponse loses the response to the create.
+func TestEnsureAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string

@@ -98,9 +98,9 @@ func TestAllYieldsEachItemOnce(t *testing.T) {
 	}
 }
 
-// TestAListOfOnePageIsOneRequest: a list takes one request if the server sends
+// TestListOfOnePageIsOneRequest: a list takes one request if the server sends
 // a count and the page has room for more items.
-func TestAListOfOnePageIsOneRequest(t *testing.T) {
+func TestListOfOnePageIsOneRequest(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		items, pageSize int
@@ -435,9 +435,9 @@ func TestPrefetchOverlaps(t *testing.T) {
 	}
 }
 
-// TestCancelledListIsNotSilent: a canceled list ends with an error, unlike a
+// TestCanceledListFails: a canceled list ends with an error, unlike a
 // list that is just shorter.
-func TestCancelledListIsNotSilent(t *testing.T) {
+func TestCanceledListFails(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 1, 4} {
 		for _, taken := range []int{0, 1, 10, 15} {
@@ -533,7 +533,7 @@ func TestAllKeepsNoItem(t *testing.T) {
 	}
 }
 
-func TestListsThatAreNone(t *testing.T) {
+func TestInvalidLists(t *testing.T) {
 	t.Parallel()
 	for body, reason := range map[string]string{
 		`{}`:                          "it has no items",
@@ -593,7 +593,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-func TestListOptionsThatCannotBe(t *testing.T) {
+func TestInvalidListOptions(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
 	client := sdktest.Recorded(t, &network)

@@ -60,10 +60,10 @@ func unlisted(err error) (names []string) {
 	return names
 }
 
-// TestAllYieldsWhatTheServerCanShow: a list with load balancers that the server
+// TestAllYieldsTheListed: a list with load balancers that the server
 // can't show has every other item once, in order, and ends with an error that
 // names them. It doesn't pause for a retry.
-func TestAllYieldsWhatTheServerCanShow(t *testing.T) {
+func TestAllYieldsTheListed(t *testing.T) {
 	withPortlessBalancers(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, portless []string) {
 		ctx := t.Context()
 		all := func(client *cloudapi.Client, opts cloudapi.ListOptions) (balancers []*cloudapi.LoadBalancer, last error) {
@@ -141,9 +141,9 @@ func TestAllYieldsWhatTheServerCanShow(t *testing.T) {
 	})
 }
 
-// TestAServerErrorOfTheListIsRetried: a 500 that no load balancer explains may be
+// TestListRetriesServerErrors: a 500 that no load balancer explains may be
 // transient.
-func TestAServerErrorOfTheListIsRetried(t *testing.T) {
+func TestListRetriesServerErrors(t *testing.T) {
 	withPortlessBalancers(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, portless []string) {
 		for _, name := range portless {
 			srv.SetClusterService(strings.TrimSuffix(name, "-services"), 80, 30080)
@@ -161,9 +161,9 @@ func TestAServerErrorOfTheListIsRetried(t *testing.T) {
 	})
 }
 
-// TestOneBalancerBesidesThoseThatCannotBeShown: what needs a single load
+// TestOneListedLoadBalancer: what needs a single load
 // balancer works even if the list doesn't.
-func TestOneBalancerBesidesThoseThatCannotBeShown(t *testing.T) {
+func TestOneListedLoadBalancer(t *testing.T) {
 	withPortlessBalancers(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client, _ []string) {
 		ctx, start := t.Context(), time.Now()
 		subnet := stub.Must(client.PrivateSubnets.Get(ctx, sdktest.Somewhere, "net-2"))(t)
@@ -197,9 +197,9 @@ func TestOneBalancerBesidesThoseThatCannotBeShown(t *testing.T) {
 	})
 }
 
-// TestListsOfAllKindsBesidesWhatCannotBeShown: Resources yields everything
+// TestListsOfAllKindsWithUnlisted: Resources yields everything
 // else.
-func TestListsOfAllKindsBesidesWhatCannotBeShown(t *testing.T) {
+func TestListsOfAllKindsWithUnlisted(t *testing.T) {
 	withPortlessBalancers(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client, portless []string) {
 		count := map[cloudapi.Kind]int{}
 		var last error
@@ -217,8 +217,8 @@ func TestListsOfAllKindsBesidesWhatCannotBeShown(t *testing.T) {
 	})
 }
 
-// TestWatchBesidesWhatCannotBeShown: a watch sees everything else come and go.
-func TestWatchBesidesWhatCannotBeShown(t *testing.T) {
+// TestWatchWithUnlisted: a watch sees everything else come and go.
+func TestWatchWithUnlisted(t *testing.T) {
 	withPortlessBalancers(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client, portless []string) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

@@ -195,9 +195,9 @@ func TestWholeListsAreChecked(t *testing.T) {
 	}
 }
 
-// TestAllGoesToTheEnd: neither a page that is shorter than requested nor the
+// TestAllReachesTheEnd: neither a page that is shorter than requested nor the
 // counted number of items ends a list.
-func TestAllGoesToTheEnd(t *testing.T) {
+func TestAllReachesTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, longest := range []int{1, 10, 100} {
 		for _, habits := range []stub.List{{NoCount: true}, {Bare: true}, {}} {

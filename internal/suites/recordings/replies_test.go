@@ -12,10 +12,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
-// TestRecordedReplies: every successful response of the real server becomes a
+// TestRecordedResponses: every successful response of the real server becomes a
 // record without losses. The method for a recording is found by its path, so
 // that new methods are covered automatically.
-func TestRecordedReplies(t *testing.T) {
+func TestRecordedResponses(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, func(t *testing.T, v version, all []recording) {
 		calls := calls(t)

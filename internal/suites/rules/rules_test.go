@@ -158,7 +158,7 @@ func TestSetRulesInOtherSpellings(t *testing.T) {
 
 // A create whose response is lost isn't sent again. It's not an error if
 // somebody else creates the rule at that moment.
-func TestSetRulesLooksLostRepliesUp(t *testing.T) {
+func TestSetRulesLooksUpLostResponses(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]cloudapitest.Fault{
 		"executed, response lost": cloudapitest.DropAfter(),

@@ -21,7 +21,7 @@ func vmIn(state string) string {
 	return `{"id":"` + stub.VMID + `","name":"web-1","state":"` + state + `"}`
 }
 
-func TestWaitPollsAtOnceAndThenSlower(t *testing.T) {
+func TestWaitPollsImmediatelyAndThenSlower(t *testing.T) {
 	t.Parallel()
 	s := func(seconds ...float64) (pauses []time.Duration) {
 		for _, sec := range seconds {
@@ -385,7 +385,7 @@ func TestWaitRefusesToPanic(t *testing.T) {
 	}
 }
 
-func TestWaitForAConditionOfOnesOwn(t *testing.T) {
+func TestWaitForYourOwnCondition(t *testing.T) {
 	t.Parallel()
 	noState := &cloudapi.ObjectInfo{Name: "x"}
 	stop := errors.New("that will never do")

@@ -437,9 +437,9 @@ func TestWaitsWithStaleLists(t *testing.T) {
 
 type ownerKey struct{}
 
-// TestWaitsOfOwners: a wait never gets a record from the list of another
+// TestWaitsForOwners: a wait never gets a record from the list of another
 // project, or of another tenant, whom the token source knows by the context.
-func TestWaitsOfOwners(t *testing.T) {
+func TestWaitsForOwners(t *testing.T) {
 	t.Parallel()
 	projects := []string{stub.Project, "pj00000000021g000000000001"}
 	for name, tt := range map[string]struct {

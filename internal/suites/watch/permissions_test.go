@@ -14,9 +14,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestWatchOfWhatTheTokenMayNotSee: what is missing in a list is deleted only
+// TestWatchWithHiddenResources: what is missing in a list is deleted only
 // if it doesn't exist any more.
-func TestWatchOfWhatTheTokenMayNotSee(t *testing.T) {
+func TestWatchWithHiddenResources(t *testing.T) {
 	t.Parallel()
 	const location = "eu-central-h1"
 	forbidden := cloudapitest.Reply(403, nil, stub.Envelope(403))

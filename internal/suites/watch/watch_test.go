@@ -237,9 +237,9 @@ func TestWatchPauses(t *testing.T) {
 	})
 }
 
-// TestWatchPausesLongerBehindAFailure: the pause is longer even if the round
+// TestWatchPausesLongerAfterAFailure: the pause is longer even if the round
 // saw a change before it failed.
-func TestWatchPausesLongerBehindAFailure(t *testing.T) {
+func TestWatchPausesLongerAfterAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := stub.List{Items: stub.Numbered(15)}

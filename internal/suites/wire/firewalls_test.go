@@ -215,7 +215,7 @@ func TestRulesThatAreNotTwo(t *testing.T) {
 	}
 }
 
-func TestModifyRuleOfNothing(t *testing.T) {
+func TestEmptyModifyRule(t *testing.T) {
 	t.Parallel()
 	for _, request := range []*cloudapi.FirewallRuleModifyRequest{nil, {}} {
 		_, err := sdktest.SendingNothing(t).Firewalls.ModifyRule(t.Context(), "eu-central-h1", "edge", "frhgen1ff6864nrqg8etdv647m", request)

@@ -77,7 +77,7 @@ func TestVMInitScriptsWire(t *testing.T) {
 	})
 }
 
-func TestVMInitScriptUpdateOfNothing(t *testing.T) {
+func TestEmptyVMInitScriptUpdate(t *testing.T) {
 	t.Parallel()
 	client := sdktest.SendingNothing(t)
 	for _, request := range []*cloudapi.VMInitScriptUpdateRequest{nil, {}} {

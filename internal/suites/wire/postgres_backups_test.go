@@ -46,8 +46,8 @@ func postgresBackupCases() []wireCase {
 	}
 }
 
-// TestReplyWithoutCredentials: a response without a secret is refused.
-func TestReplyWithoutCredentials(t *testing.T) {
+// TestResponseWithoutCredentials: a response without a secret is refused.
+func TestResponseWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	credentials, err := sdktest.Answering(t, 200, "application/json", `{"bucket":"b"}`).Postgres.CreateBackupCredentials(t.Context(), "eu-central-h1", "orders-db")
 	if _, ok := errors.AsType[*cloudapi.DecodeError](err); !ok || credentials != nil {

@@ -91,7 +91,7 @@ func postgresConfigCases() []wireCase {
 	}
 }
 
-func TestPostgresConfigUpdateOfNothing(t *testing.T) {
+func TestEmptyPostgresConfigUpdate(t *testing.T) {
 	t.Parallel()
 	for _, request := range []*cloudapi.PostgresConfigUpdateRequest{nil, {}} {
 		_, err := sdktest.SendingNothing(t).Postgres.UpdateConfig(t.Context(), "eu-central-h1", "orders-db", request)
@@ -132,7 +132,7 @@ func TestPostgresConfigValues(t *testing.T) {
 	}
 }
 
-func TestPostgresConfigThatIsNone(t *testing.T) {
+func TestInvalidPostgresConfig(t *testing.T) {
 	t.Parallel()
 	for _, reply := range []string{
 		`{"pg_config":{}}`,

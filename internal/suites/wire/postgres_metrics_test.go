@@ -48,7 +48,7 @@ func postgresMetricsCases() []wireCase {
 	}
 }
 
-func TestPostgresMetricsThatAreNone(t *testing.T) {
+func TestInvalidPostgresMetrics(t *testing.T) {
 	t.Parallel()
 	for _, reply := range []string{
 		`{}`,

@@ -76,7 +76,7 @@ func TestSSHPublicKeysWire(t *testing.T) {
 	})
 }
 
-func TestSSHPublicKeyUpdateOfNothing(t *testing.T) {
+func TestEmptySSHPublicKeyUpdate(t *testing.T) {
 	t.Parallel()
 	client := sdktest.SendingNothing(t)
 	for _, request := range []*cloudapi.SSHPublicKeyUpdateRequest{nil, {}} {

@@ -337,8 +337,8 @@ func TestWhatOnlyOneVersionRefuses(t *testing.T) {
 	}
 }
 
-// TestLoadBalancerUpdateThatCannotLook: the error contains the first response.
-func TestLoadBalancerUpdateThatCannotLook(t *testing.T) {
+// TestLoadBalancerUpdateWithoutALookup: the error contains the first response.
+func TestLoadBalancerUpdateWithoutALookup(t *testing.T) {
 	t.Parallel()
 	missing := recorded(t, "load-balancer-certificates", "patch-without-cert")
 	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
