@@ -30,7 +30,7 @@ type way struct {
 }
 
 var jobs = []job{
-	{"make 50 VMs and wait until they run", 0, []way{
+	{"create 50 VMs and wait until they run", 0, []way{
 		{"`VMs.Create` and `WaitRunning` in `WaitAll`", provision},
 		{"a loop: `VMs.Get` of each every 5 s", provisionAsking},
 		{"a loop: `VMs.Get` of one after the other", provisionInTurn},
