@@ -83,7 +83,7 @@ func ConfirmChange[T any](ctx context.Context, failure error, find func(context.
 	})
 }
 
-// mayHaveRun reports whether the server may have acted on the operation with an
+// mayHaveRun reports whether the server may have executed the operation with an
 // error.
 func mayHaveRun(err error) bool {
 	open, ok := errors.AsType[interface {

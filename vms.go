@@ -221,7 +221,7 @@ func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) en
 			}
 			wants(&d, "size", request.Size, vm.Size)
 			if vm.StorageSizeGiB != 0 {
-				wants(&d, "storage_size", request.StorageSize, vm.StorageSizeGiB)
+				wants(&d, "storage_size", max(request.StorageSize, 0), vm.StorageSizeGiB)
 			}
 			if vm.BootImage != "" {
 				wants(&d, "boot_image", request.BootImage, vm.BootImage)

@@ -97,7 +97,7 @@ func (c *command) run(ctx context.Context, client *cloudapi.Client) error {
 	if slices.ContainsFunc(slices.Concat(plan.Stages()...), func(r cloudapi.Resource) bool {
 		return slices.ContainsFunc(append(plan.GoesWith(r), r), func(r cloudapi.Resource) bool { return r.Kind == cloudapi.KindPrivateSubnet })
 	}) {
-		fmt.Fprintln(c.stderr, "A private subnet is deleted with its load balancers, also those that the token may not see.")
+		fmt.Fprintln(c.stderr, "A private subnet is deleted with its load balancers, including any that the token can't see.")
 	}
 	if err := c.output.Write(c.stdout, list); err != nil {
 		return err

@@ -63,6 +63,8 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 					r.EnableIP4 = new(true)
 				case "private_subnet_id":
 					r.PrivateSubnetID = otherNet.ID
+				case "same, in another order":
+					r.StorageSize = -1 // the default
 				}
 				return c.VMs.Ensure(ctx, sdktest.Somewhere, "x-1", &r, opts)
 			},
