@@ -59,13 +59,13 @@ func (f *family[T, P]) read(ctx context.Context, c *conn, location, reference st
 }
 
 // exists reports whether a resource exists. It returns [ErrForbidden] if the
-// token may not see it.
+// token may not see it. A resource without an ID is any with the name.
 func (f *family[T, P]) exists(ctx context.Context, c *conn, r Resource) (bool, error) {
-	_, err := f.read(ctx, c, r.Location, addressOf(f, r))
+	record, err := fetch[T, P](ctx, c, f.get, f.args(r.Location, addressOf(f, r))...)
 	if IsGone(err) {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil && (r.ID == "" || P(record).cursor(OrderByID) == r.ID), err
 }
 
 func (f *family[T, P]) remove(ctx context.Context, c *conn, location, reference string) error {

@@ -108,3 +108,12 @@ func (s *ProjectsService) Delete(ctx context.Context, projectID string) error {
 func (s *ProjectsService) ObjectInfo(ctx context.Context, projectID, objectID string) (*ObjectInfo, error) {
 	return fetch[ObjectInfo](ctx, s.conn, &opProjectsObjectInfo, projectID, objectID)
 }
+
+// locate returns the resource with an ID, in any location of the project.
+func locate(ctx context.Context, c *conn, kind Kind, id string) (*Resource, error) {
+	info, err := fetch[ObjectInfo](ctx, c, &opProjectsObjectInfo, id)
+	if err != nil {
+		return nil, err
+	}
+	return &Resource{Kind: kind, ID: id, Location: info.Location, Name: info.Name}, nil
+}

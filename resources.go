@@ -125,7 +125,9 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 // If a resource isn't in its Location, CheckAccess returns it with its actual
 // one. It returns [ErrForbidden] if the token is refused a resource twice, a
 // second apart, [ErrNotFound] if the project is gone or the token's account has
-// left it, and an [*ArgumentError] for a part, such as a rule.
+// left it, and an [*ArgumentError] for a part, such as a rule. It returns
+// [ErrLocationNotFound] if the Location doesn't exist and it finds the resource
+// in no other.
 //
 // An inference API key that the token may not see looks like one that doesn't
 // exist, and lists of kinds that it may not see look empty.
@@ -152,10 +154,11 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 			}
 			exists, err = families[i].exists(ctx, &c.conn, r)
 		}
-		if err == nil && !exists && families[i].hasLocations() { // perhaps it's in another location
+		isNotThere := err == nil && !exists || errors.Is(err, ErrLocationNotFound)
+		if isNotThere && families[i].hasLocations() { // perhaps it's in another location
 			switch elsewhere, lookup := locate(ctx, &c.conn, r.Kind, r.ID); {
 			case lookup == nil:
-				r, exists = *elsewhere, true
+				r, exists, err = *elsewhere, true, nil
 			case !isMissing(lookup):
 				err = lookup
 			}
@@ -168,15 +171,6 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 		}
 	}
 	return existing, nil
-}
-
-// locate returns the resource with an ID, in any location of the project.
-func locate(ctx context.Context, c *conn, kind Kind, id string) (*Resource, error) {
-	info, err := fetch[ObjectInfo](ctx, c, &opProjectsObjectInfo, id)
-	if err != nil {
-		return nil, err
-	}
-	return &Resource{Kind: kind, ID: id, Location: info.Location, Name: info.Name}, nil
 }
 
 // wholeFamily returns the family of a resource that isn't a part of another.

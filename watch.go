@@ -44,9 +44,11 @@ type Event[T any] struct {
 // lacks its ID or location, or isn't in Location leads to an [*ArgumentError].
 //
 // Lists leave out what the token may not see. So before a watch yields a
-// deletion, it gets the record by ID, unless that was being deleted. The watch
-// ends with [ErrForbidden] if the token may not see the record in three rounds
-// in a row. It can't report what lists never had; see [Client.CheckAccess].
+// deletion, it gets the record by ID, unless that was being deleted; if the
+// record's location no longer exists, it looks for the ID in the others. The
+// watch ends with [ErrForbidden] if the token may not see the record in three
+// rounds in a row. It can't report what lists never had; see
+// [Client.CheckAccess].
 //
 // A watch continues after a transient failure ([IsTransient]), but yields no
 // deletions in that round. It also continues after an [*UnlistedError], and
@@ -101,7 +103,7 @@ func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions, k
 	known = slices.Clone(known)
 	return func(yield func(Event[T], error) bool) {
 		w := watcher[T, P]{operation: operation, list: list, known: diff.NewList[T, *sight](), sights: map[sight]*sight{},
-			exists: func(r Resource) (bool, error) { return f.exists(ctx, c, r) }}
+			exists: func(r Resource) (bool, error) { return f.existsAnywhere(ctx, c, r) }}
 		for i, record := range known {
 			if err := f.checkKnown(operation, fmt.Sprintf("known[%d]", i), o.Location, record); err != nil {
 				yield(Event[T]{}, err)
@@ -159,6 +161,21 @@ func (f *family[T, P]) checkKnown(operation, name, location string, record *T) e
 		return argumentError(operation, name, r.ID, "has no name, by which the API refers to it")
 	}
 	return nil
+}
+
+// existsAnywhere reports whether a resource exists that was in the list. If its
+// location doesn't exist any more, either that was renamed, and then the
+// resource has the same ID in the renamed one, or nothing is left in it.
+func (f *family[T, P]) existsAnywhere(ctx context.Context, c *conn, r Resource) (bool, error) {
+	exists, err := f.exists(ctx, c, r)
+	if !errors.Is(err, ErrLocationNotFound) {
+		return exists, err
+	}
+	_, err = locate(ctx, c, r.Kind, r.ID)
+	if isMissing(err) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // retryAfter returns the pause that the server asks for in an error.

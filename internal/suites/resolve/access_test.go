@@ -84,16 +84,18 @@ func TestCheckAccessLooksElsewhere(t *testing.T) {
 		cloudapi.Resource{Kind: cloudapi.KindVM, ID: vm.ID, Location: "us-east-a2"},
 		cloudapi.Resource{Kind: cloudapi.KindVM, ID: stub.VMID, Location: "us-east-a2"},
 		cloudapi.Resource{Kind: cloudapi.KindFirewall, ID: firewall.ID, Location: "eu-central-h1"},
+		cloudapi.Resource{Kind: cloudapi.KindVM, ID: vm.ID, Location: "us-east-a9"}, // which doesn't exist
 	)
 	want := []cloudapi.Resource{
 		{Kind: cloudapi.KindVM, ID: vm.ID, Location: "eu-central-h1", Name: "web-1"},
 		{Kind: cloudapi.KindFirewall, ID: firewall.ID, Location: "us-east-a2", Name: "edge"},
+		{Kind: cloudapi.KindVM, ID: vm.ID, Location: "eu-central-h1", Name: "web-1"},
 	}
 	if err != nil || !slices.Equal(existing, want) {
 		t.Errorf("%v exist, %v, want %v", existing, err, want)
 	}
 	for name, resource := range map[string]cloudapi.Resource{
-		"a location that doesn't exist": {Kind: cloudapi.KindVM, ID: vm.ID, Location: "us-east-a9"},
+		"a location that doesn't exist": {Kind: cloudapi.KindVM, ID: stub.VMID, Location: "us-east-a9"},
 		"an ID that is cut off":         {Kind: cloudapi.KindVM, ID: vm.ID[:20], Location: "eu-central-h1"},
 	} {
 		if existing, err := client.CheckAccess(t.Context(), resource); err == nil {

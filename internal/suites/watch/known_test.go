@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
@@ -186,5 +187,81 @@ func TestKnownRecordsAsJSON(t *testing.T) {
 		if masked := strings.Contains(string(stored), "[redacted]"); (digest(record) != digest(again.Elem())) != masked {
 			t.Errorf("%s: stored with masked secrets: %v; it differs: %v: %s", service.Name, masked, !masked, stored)
 		}
+	}
+}
+
+// TestWatchWithoutTheLocation: a resource whose location no longer exists was
+// deleted with it, unless it's in the renamed location. A location that has the
+// name of a deleted one is another one.
+func TestWatchWithoutTheLocation(t *testing.T) {
+	t.Parallel()
+	place := func(t *testing.T, client *cloudapi.Client, name string) *cloudapi.PrivateLocation {
+		return stub.Must(client.PrivateLocations.Create(t.Context(), &cloudapi.PrivateLocationCreateRequest{Name: name,
+			ProviderLocationName: cloudapi.ProviderLocationUSWest2, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}))(t)
+	}
+	remove := func(t *testing.T, client *cloudapi.Client) {
+		stub.Must(0, client.Firewalls.Delete(t.Context(), "mine", "edge"))(t)
+		stub.Must(0, client.PrivateLocations.Delete(t.Context(), "mine"))(t)
+	}
+	rename := func(t *testing.T, client *cloudapi.Client) {
+		stub.Must(client.PrivateLocations.Rename(t.Context(), "mine", "ours"))(t)
+	}
+	empty := cloudapitest.Reply(200, nil, `{"items":[],"count":0}`)
+	for _, tt := range []struct {
+		name              string
+		meantime          func(*testing.T, *cloudapi.Client)
+		faults            map[string]cloudapitest.Fault // by operation
+		firewalls, places string                        // the events of each watch
+	}{
+		{"deleted", remove, nil, "deleted edge in mine", "deleted mine"},
+		{"deleted, and the lookup fails", remove, map[string]cloudapitest.Fault{"Projects.ObjectInfo": cloudapitest.Reply(503, nil, "").For(time.Minute)},
+			"deleted edge in mine", "deleted mine"},
+		{"renamed", rename, nil, "modified edge in ours", "modified ours"},
+		{"renamed, and the list is empty by mistake", rename, map[string]cloudapitest.Fault{"Firewalls.List": empty}, "modified edge in ours", "modified ours"},
+		{"deleted and created again", func(t *testing.T, client *cloudapi.Client) { remove(t, client); place(t, client, "mine") }, nil,
+			"deleted edge in mine", "added mine, deleted mine"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{}))
+				client := srv.Client()
+				mine := place(t, client, "mine")
+				edge := stub.Must(client.Firewalls.Create(t.Context(), "mine", "edge", nil))(t)
+				tt.meantime(t, client)
+				for operation, fault := range tt.faults {
+					srv.Fail(cloudapitest.Match{Operation: operation}, fault)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+				defer cancel()
+				var firewalls, places []string
+				for e, err := range client.Firewalls.Watch(ctx, nil, edge) {
+					if err != nil {
+						if !errors.Is(err, context.DeadlineExceeded) {
+							t.Error(err)
+						}
+						break
+					}
+					firewalls = append(firewalls, string(e.Type)+" "+e.Record.Name+" in "+e.Record.Location)
+				}
+				ctx, cancel = context.WithTimeout(t.Context(), 3*time.Minute)
+				defer cancel()
+				for e, err := range client.PrivateLocations.Watch(ctx, nil, mine) {
+					if err != nil {
+						if !errors.Is(err, context.DeadlineExceeded) {
+							t.Error(err)
+						}
+						break
+					}
+					places = append(places, string(e.Type)+" "+e.Record.UIName)
+				}
+				if got := strings.Join(firewalls, ", "); got != tt.firewalls {
+					t.Errorf("the events of the firewalls are %q, want %q", got, tt.firewalls)
+				}
+				if got := strings.Join(places, ", "); got != tt.places {
+					t.Errorf("the events of the locations are %q, want %q", got, tt.places)
+				}
+			})
+		})
 	}
 }
