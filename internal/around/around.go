@@ -31,12 +31,13 @@ type Page[T any] struct {
 // given, in no order, and the number of items that the server counts.
 func (l *List[T]) Read(names []string) (items []T, count int, err error) {
 	found, after := map[string]T{}, "" // by ID
-	add := func(page Page[T]) (isEmpty bool) {
-		if len(page.Items) == 0 {
-			return true
-		}
+	add := func(page Page[T]) (isEnd bool) {
+		before := len(found)
 		for _, item := range page.Items {
 			found[l.ID(item)] = item
+		}
+		if len(found) == before { // it's empty, or the server sends the same page again
+			return true
 		}
 		if page.Count > 0 {
 			count = page.Count

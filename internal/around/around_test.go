@@ -80,6 +80,21 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestReadEnds: a server that sends the same page again and again isn't asked
+// forever. The count says that items are missing.
+func TestReadEnds(t *testing.T) {
+	t.Parallel()
+	for _, names := range [][]string{nil, {name(50)}} {
+		s := &server{items: 100, broken: 50}
+		l := s.list(7)
+		fetch := l.Fetch
+		l.Fetch = func(_ string, size int) (Page[int], error) { return fetch("", size) }
+		if items, count, err := l.Read(names); len(items) != 7 || count != 100 || err != nil {
+			t.Errorf("%q: %d items of %d, %v after %d calls", names, len(items), count, err, s.calls)
+		}
+	}
+}
+
 // TestReadFails: any other error ends the reading, and so does a page that is
 // refused although all names have been passed.
 func TestReadFails(t *testing.T) {
