@@ -49,6 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	isDone := *file != "" // whether the program normally ends by an interrupt
+	var printed error     // of printing the targets
 	d.publish = func(targets []byte) error {
 		if *file != "" {
 			return replace(*file, targets)
@@ -58,8 +59,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		isDone = true
 		stop()
-		_, err := stdout.Write(targets)
-		return err
+		_, printed = stdout.Write(targets)
+		return nil
 	}
 	if *file != "" {
 		if err := d.load(*file + ".known"); err != nil {
@@ -69,7 +70,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := d.run(ctx); ctx.Err() == nil || !isDone {
 		return err
 	}
-	return nil
+	return printed
 }
 
 // replace writes a file that others can read, atomically.

@@ -54,6 +54,16 @@ func TestPrintsTargets(t *testing.T) {
 	}
 }
 
+// TestPrintsToNothing: if the targets can't be printed, the program fails.
+func TestPrintsToNothing(t *testing.T) {
+	t.Parallel()
+	closed, stdout := io.Pipe()
+	closed.Close()
+	if err := run(t.Context(), nil, stdout, io.Discard); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
 const location = "eu-central-h1"
 
 // project is a server with two VMs and a database, and the file of a program.
