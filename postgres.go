@@ -167,7 +167,7 @@ type passwordRequest struct {
 	Password Secret `json:"password"`
 }
 
-func (r passwordRequest) sent() any { return r }
+func (r passwordRequest) prune(map[string]any) {}
 
 // maintenanceWindowRequest is the body of SetMaintenanceWindow. The server
 // removes the window if the hour is absent, and refuses null.

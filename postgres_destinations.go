@@ -38,11 +38,11 @@ type PostgresMetricAuthorization struct {
 	Credentials Secret `json:"credentials"`   // required
 }
 
-func (r *PostgresMetricDestinationCreateRequest) sent() any {
-	if r.Options == nil || r.Username != "" || !r.Password.IsZero() {
-		return r
+func (r *PostgresMetricDestinationCreateRequest) prune(body map[string]any) {
+	if r.Options != nil && r.Username == "" && r.Password.IsZero() {
+		delete(body, "username")
+		delete(body, "password")
 	}
-	return map[string]any{"url": r.URL, "options": r.Options}
 }
 
 // PostgresLogDestination is a server to which a database sends its logs.
@@ -82,7 +82,7 @@ type PostgresLogDestinationOptions struct {
 	StructuredData map[string]map[string]Secret `json:"structured_data,omitzero"` // by element ID and name; for "syslog" only
 }
 
-func (r *PostgresLogDestinationCreateRequest) sent() any { return r }
+func (r *PostgresLogDestinationCreateRequest) prune(map[string]any) {}
 
 var (
 	opPostgresCreateMetricDestination = Operation{"Postgres.CreateMetricDestination", "POST", postgresRoute + "/metric-destination", once}

@@ -51,7 +51,7 @@ type PrivateLocationCreateRequest struct {
 
 func (r PrivateLocationCreateRequest) newName() string { return r.Name }
 
-func (r *PrivateLocationCreateRequest) sent() any { return r }
+func (r *PrivateLocationCreateRequest) prune(map[string]any) {}
 
 const privateLocationRoute = projectRoute + "/private-location/{private_location_name}"
 

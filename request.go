@@ -25,7 +25,7 @@ func (r renameRequest) newName() string { return r.Name }
 
 // confidential is a request with secrets, which its JSON masks.
 type confidential interface {
-	sent() any // what is sent, with the secrets in clear
+	prune(body map[string]any) // removes from the body, which has the secrets, what isn't sent
 }
 
 // encodeBody returns the body of an operation, and the secrets in it. A nil
@@ -43,7 +43,10 @@ func encodeBody(operation string, request any) (body []byte, secrets []string, e
 	form := request
 	if c, ok := request.(confidential); ok {
 		secrets = reveal.Secrets(request)
-		form, err = reveal.Tree(c.sent())
+		form, err = reveal.Tree(request)
+		if body, ok := form.(map[string]any); ok {
+			c.prune(body)
+		}
 	}
 	if err == nil {
 		body, err = json.Marshal(form)

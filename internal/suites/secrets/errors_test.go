@@ -150,3 +150,37 @@ func walkStrings(v reflect.Value, path string, seen map[pointerID]bool, visit fu
 		}
 	}
 }
+
+// TestSecretsInExtendedRequests: Do sends all fields of a program's own type
+// that contains a request of the SDK, and no error shows its secrets.
+func TestSecretsInExtendedRequests(t *testing.T) {
+	t.Parallel()
+	location := cloudapi.PrivateLocationCreateRequest{Name: "mine", AccessKey: cloudapi.NewSecret("access-key"), SecretKey: cloudapi.NewSecret(secretPassword)}
+	destination := &cloudapi.PostgresMetricDestinationCreateRequest{URL: "https://example.com",
+		Options: &cloudapi.PostgresMetricDestinationOptions{Headers: map[string]cloudapi.Secret{"X-Key": cloudapi.NewSecret(secretPassword)}}}
+	for _, tt := range []struct {
+		in   any
+		want string
+	}{
+		{&struct {
+			cloudapi.PrivateLocationCreateRequest
+			Dedicated bool `json:"dedicated"`
+		}{location, true},
+			`{"access_key":"access-key","dedicated":true,"name":"mine","provider_location_name":"","secret_key":"` + secretPassword + `"}`},
+		{struct {
+			*cloudapi.PostgresMetricDestinationCreateRequest
+			Interval int             `json:"interval"`
+			Proxy    cloudapi.Secret `json:"proxy"`
+		}{destination, 60, cloudapi.NewSecret("proxy-key")},
+			`{"interval":60,"options":{"headers":{"X-Key":"` + secretPassword + `"}},"proxy":"proxy-key","url":"https://example.com"}`},
+	} {
+		network := &stub.Recorder{Answer: stub.Always(400, "no "+secretPassword)}
+		err := sdktest.Recorded(t, network).Do(t.Context(), "POST", []string{"x"}, nil, tt.in, nil)
+		if sent := network.Take(); len(sent) != 1 || sent[0].Body != tt.want {
+			t.Errorf("sent %+v, want %s", sent, tt.want)
+		}
+		if err == nil || len(shows(err.Error())) > 0 {
+			t.Errorf("error %v", err)
+		}
+	}
+}
