@@ -253,8 +253,10 @@ func TestSettersRefuseWhatDoesNotExist(t *testing.T) {
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{SeverityLevel: "info"})
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{ServerRole: "replica"})
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{ServerUBID: "pv0"})
-	if len(tb.reports) != 18 {
-		t.Errorf("%d mistakes are reported, want 18: %q", len(tb.reports), tb.reports)
+	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{Timestamp: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)})
+	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{Timestamp: time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))})
+	if len(tb.reports) != 20 {
+		t.Errorf("%d mistakes are reported, want 20: %q", len(tb.reports), tb.reports)
 	}
 	for _, report := range tb.reports {
 		if !strings.HasPrefix(report, "cloudapitest: ") || strings.Contains(report, "pat-") {

@@ -230,8 +230,12 @@ func AddLogLine(at *api.Moment, id string, entry cloudapi.PostgresLogEntry) erro
 		}
 		server = servers[i]
 	}
+	written := cmp.Or(entry.Timestamp, at.Now).UTC()
+	if year := written.Year(); year < 1 || year > 9999 {
+		return fmt.Errorf("the timestamp is in the year %d, which its form can't express", year)
+	}
 	line := loggedLine{logPlace{at.Now, len(servers) + len(p.lines)}, postgresLogLine{
-		Timestamp: logTimestamp(cmp.Or(entry.Timestamp, at.Now)),
+		Timestamp: logTimestamp(written),
 		Stream:    cmp.Or(entry.StreamName, cloudapi.PostgresLogStreamPostgres),
 		Severity:  cmp.Or(entry.SeverityLevel, cloudapi.PostgresLogSeverityInfo),
 		Message:   entry.Message,
