@@ -132,3 +132,19 @@ func TestWatchAsksForNothingThatWasBeingDeleted(t *testing.T) {
 		}
 	})
 }
+
+// TestWatchOfHiddenKeys: an inference API key that the token may not see looks
+// like one that is gone, also by ID.
+func TestWatchOfHiddenKeys(t *testing.T) {
+	t.Parallel()
+	srv := cloudapitest.New(t)
+	client := srv.Client()
+	key := stub.Must(client.InferenceAPIKeys.Create(t.Context()))(t)
+	srv.SetPermissions(client.Project(), srv.Token(), "Project:view")
+	for e, err := range client.InferenceAPIKeys.Watch(t.Context(), nil, key) {
+		if err != nil || e.Type != cloudapi.EventDeleted || e.Record != key {
+			t.Errorf("got %+v, %v", e, err)
+		}
+		break
+	}
+}
