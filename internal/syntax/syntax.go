@@ -7,7 +7,13 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
+
+// isMasked is what is wrong with a value that a program has printed or stored
+// without revealing it.
+const isMasked = "is the masked form of a Secret: use the result of Reveal"
 
 // maxSegment is the maximum length of a path segment.
 const maxSegment = 255
@@ -76,8 +82,11 @@ func BaseURL(address string) (u *url.URL, shown, reason string) {
 
 // Token checks a bearer token. The reason never contains the token.
 func Token(token string) string {
-	if token == "" {
+	switch {
+	case token == "":
 		return "must not be empty"
+	case strings.Contains(token, mask.Redacted):
+		return isMasked
 	}
 	for i := range len(token) {
 		if c := token[i]; c <= ' ' || c >= 0x7f {
@@ -99,6 +108,9 @@ func Header(name, value string) string {
 	}
 	if !IsName(name) {
 		return "is not a header name"
+	}
+	if strings.Contains(value, mask.Redacted) {
+		return "has a value that " + isMasked
 	}
 	for i := range len(value) {
 		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {

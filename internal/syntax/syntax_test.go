@@ -73,12 +73,13 @@ func TestHeaders(t *testing.T) {
 		{"X-Tenant", "a b\té", true}, {"X-Tenant", "", true}, {"Authorization", "Basic eA==", true},
 		{"X-Tenant", "a\nb", false}, {"X-Tenant", "\x7f", false}, {"", "a", false}, {"A B", "a", false}, {"A:", "a", false}, {"É", "a", false},
 		{"Host", "a", false}, {"Te", "a", false}, {"Idempotency-Key", "a", false}, {"X-Idempotency-Key", "a", false},
+		{"Authorization", "Bearer [redacted]", false},
 	} {
 		if reason := Header(http.CanonicalHeaderKey(tt.name), tt.value); (reason == "") != tt.valid {
 			t.Errorf("%q: %q: %q", tt.name, tt.value, reason)
 		}
 	}
-	for token, valid := range map[string]bool{"": false, "pat-a": true, "pat a": false, "pat-\n": false, "é": false} {
+	for token, valid := range map[string]bool{"": false, "pat-a": true, "pat a": false, "pat-\n": false, "é": false, "[redacted]": false} {
 		if reason := Token(token); (reason == "") != valid || token != "" && strings.Contains(reason, token) {
 			t.Errorf("the token %q: %q", token, reason)
 		}
