@@ -44,8 +44,9 @@ var parameterForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 // Change returns the URL with the changes. Everything else in it stays as it is
 // written.
 func Change(connection string, c Changes) (string, *Invalid) {
+	unescaped, _ := url.PathUnescape(connection) // as a driver reads the values in it
 	for _, field := range []struct{ name, value string }{
-		{"connection", connection}, {"Password", c.Password}, {"User", c.User}, {"Database", c.Database}, {"SSLRootCert", c.SSLRootCert},
+		{"connection", connection}, {"connection", unescaped}, {"Password", c.Password}, {"User", c.User}, {"Database", c.Database}, {"SSLRootCert", c.SSLRootCert},
 	} {
 		if reason := unusable(field.value); reason != "" {
 			return "", &Invalid{Name: field.name, Reason: reason}

@@ -27,7 +27,8 @@ func TestChange(t *testing.T) {
 	if got, invalid := Change("postgres://a@b/c?x=1&password=p", Changes{WithoutPassword: true}); got != "postgres://a@b/c?x=1" {
 		t.Errorf("without a password: %s, %v", got, invalid)
 	}
-	for _, other := range []string{"", "x", "https://a@b/", "postgres:///c", "postgres://%zz/"} {
+	for _, other := range []string{"", "x", "https://a@b/", "postgres:///c", "postgres://%zz/", "postgres://a:[redacted]@b/c", "postgres://a:%5Bredacted%5D@b/c",
+		"postgres://a@b/c%00", "postgres://a@b/c?password=%5bredacted%5d"} {
 		if got, invalid := Change(other, Changes{}); invalid == nil || invalid.Name != "connection" || invalid.Value != "" || got != "" {
 			t.Errorf("%q: %q, %v", other, got, invalid)
 		}
