@@ -1,23 +1,30 @@
 // Package reveal finds the secrets in a value, and returns the value's JSON
-// with them. A secret is anything with a Reveal method; its own JSON masks it.
+// with them. A secret is anything with a Reveal method whose text masks it.
 package reveal
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"reflect"
 	"strings"
 )
 
+// masked is a secret, whose text masks it.
+type masked interface {
+	Reveal() string
+	encoding.TextMarshaler
+}
+
 // Tree returns the decoded JSON of a value, with its secrets in clear. Numbers
 // are a [json.Number].
 func Tree(v any) (any, error) {
-	masked, err := json.Marshal(v)
+	text, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
 	var tree any
-	decoder := json.NewDecoder(bytes.NewReader(masked))
+	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	if err := decoder.Decode(&tree); err != nil {
 		return nil, err
@@ -55,9 +62,12 @@ func walk(v reflect.Value, tree any, found func(string)) any {
 		}
 	case reflect.Struct:
 		if v.CanInterface() {
-			if secret, ok := v.Interface().(interface{ Reveal() string }); ok {
-				found(secret.Reveal())
-				return secret.Reveal()
+			if s, ok := v.Interface().(masked); ok {
+				found(s.Reveal())
+				if text, err := s.MarshalText(); err == nil && tree == any(string(text)) {
+					return s.Reveal()
+				}
+				return tree // of another field with the name, or nothing
 			}
 		}
 		members, _ := tree.(map[string]any)

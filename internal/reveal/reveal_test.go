@@ -44,6 +44,10 @@ func TestTree(t *testing.T) {
 		{[]secret{{"a"}, {}}, `["a",""]`, []string{"a", ""}},
 		{[2]any{1, &secret{"b"}}, `[1,"b"]`, []string{"b"}},
 		{map[string]any{"x": secret{"c"}}, `{"x":"c"}`, []string{"c"}},
+		{struct {
+			inner
+			Key string `json:"key"`
+		}{inner{Key: secret{"k"}}, "another"}, `{"key":"another"}`, []string{"k"}},
 		{outer{ID: 9007199254740993}, `{"ID":9007199254740993,"any":null,"key":"","map":null,"pointer":null}`, []string{"", ""}},
 		{
 			&outer{
