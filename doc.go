@@ -118,7 +118,7 @@
 //
 // # Versions
 //
-// The SDK works with the API of October 2025 and of August 2026, without a
+// The SDK works with the October 2025 and the August 2026 API, without a
 // setting. Comments of methods and services say if they require the August 2026
 // API. With an older one, such methods return [ErrMaybeUnsupported]. In these
 // comments, "the contract" is the OpenAPI description of the October 2025 API,

@@ -429,8 +429,8 @@ func ExampleVMsService() {
 	// <nil>
 }
 
-// newLaterServer is newServer with the service of August 2026, and with databases
-// that have run for some hours.
+// newLaterServer is newServer with the August 2026 API, and with databases that
+// have run for some hours.
 func newLaterServer() *cloudapitest.Server {
 	return cloudapitest.NewServer(cloudapitest.WithAPI(cloudapitest.August2026), cloudapitest.WithDelays(cloudapitest.Delays{Backup: -3 * time.Hour}))
 }

@@ -43,7 +43,7 @@ func postgresConfigCases() []wireCase {
 			call: replaceWith(config),
 		},
 		{
-			name: "get the configuration of August 2026", method: "GET", target: target,
+			name: "get the configuration, August 2026", method: "GET", target: target,
 			reply: `{"pg_config":{},"pgbouncer_config":{},"default_pg_config":{"listen_addresses":"'*'","port":5432}}`,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.GetConfig(ctx, location, "orders-db")
