@@ -144,18 +144,16 @@ type call struct {
 	tokens     []string      // returned by the token source
 	attempts   int           // number of requests passed to the transport
 	mayHaveRun bool          // whether the server may have executed one of them
+	unsent     bool          // whether the last attempt ended before the transport
 	retrying   bool          // whether another attempt follows
 	pause      time.Duration // before the next attempt
-	notRetried error         // why a due retry wasn't sent
+	notSent    error         // why a due attempt wasn't sent
 
 	// Of the last attempt that was passed to the transport:
-	started   time.Time
-	status    int    // 0 if there was no response
-	requestID string // which the server assigned, or ""
-	result    any
-	failure   *Failure // nil if the response was accepted
-
-	notSent error // why an attempt ended before the transport
+	started time.Time
+	status  int // 0 if there was no response
+	result  any
+	failure *Failure // nil if the response was accepted
 }
 
 // loop calls [transport.RoundTrip] for each attempt, [checkRetry] after it, and
@@ -183,11 +181,13 @@ func (c *call) run() (any, *Failure) {
 	if c.failure == nil {
 		return c.result, nil
 	}
-	if c.retrying && c.notRetried == nil {
-		c.notRetried = pace.Err(c.Context) // the context ended during the pause between attempts
+	if c.retrying && c.notSent == nil {
+		c.notSent = pace.Err(c.Context) // the context ended during the pause between attempts
 	}
 	f := c.failure
-	f.Attempts, f.NotRetried = c.attempts, c.notRetried
+	if f.Attempts = c.attempts; f.Attempts > 0 {
+		f.NotRetried = c.notSent
+	}
 	f.MayHaveRun = c.mayHaveRun && c.req.changes()
 	f.Earlier = f.MayHaveRun && c.req.Idempotent && c.isAnswered()
 	f.OutcomeUnknown = f.Earlier || f.MayHaveRun && !c.req.Idempotent
@@ -256,21 +256,17 @@ func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := req.Context().(*call)
 	header, err := c.prepare()
 	if err != nil {
-		err = c.withoutSecrets(err) // the error of a token source may contain secrets
-		c.notSent, c.notRetried = err, err
+		c.unsent, c.notSent = true, c.withoutSecrets(err) // the error of a token source may contain secrets
 		if c.attempts == 0 {
-			c.failure, c.notRetried = &Failure{Cause: fmt.Errorf("%w, %w", err, ErrNotSent)}, nil
+			c.failure = &Failure{Cause: fmt.Errorf("%w, %w", c.notSent, ErrNotSent)}
 		}
-		return nil, err
+		return nil, c.notSent
 	}
 	c.attempts++
-	c.status, c.requestID, c.failure = 0, "", nil
+	c.status, c.failure = 0, nil
 	c.started = time.Now()
 	resp := c.attempt(req, header)
 	c.mayHaveRun = c.mayHaveRun || c.failure != nil && c.failure.mayHaveRun()
-	if c.failure != nil && c.requestID != "" {
-		c.failure.RequestID, _ = mask.Excerpt(c.secrets().Mask(c.requestID), maxExcerpt)
-	}
 	if resp == nil {
 		return nil, c.failure.Cause
 	}
@@ -338,21 +334,27 @@ func (c *call) attempt(req *http.Request, header http.Header) *http.Response {
 		err = errors.New("the transport returned neither a response nor an error")
 	}
 	if err == nil {
-		c.status, c.requestID = resp.StatusCode, resp.Header.Get("X-Request-Id")
-		if err = c.receive(attempt, resp); err == nil {
-			return resp
-		}
+		c.status = resp.StatusCode
+		err = c.receive(attempt, resp)
 	} else if c.req.Received != nil {
 		c.req.Received(Received{Attempt: c.attempts})
 	}
-	switch {
-	case c.Err() != nil:
-		err = pace.Err(c)
-	case attempt.Err() != nil:
-		err = &timeoutError{limit}
+	if err != nil {
+		switch {
+		case c.Err() != nil:
+			err = pace.Err(c)
+		case attempt.Err() != nil:
+			err = &timeoutError{limit}
+		}
+		c.failure = &Failure{Cause: c.withoutSecrets(err), sent: sent}
 	}
-	c.failure = &Failure{Cause: c.withoutSecrets(err), sent: sent}
-	return nil
+	if c.failure != nil && c.status != 0 {
+		c.failure.RequestID, _ = mask.Excerpt(c.secrets().Mask(resp.Header.Get("X-Request-Id")), maxExcerpt)
+	}
+	if err != nil {
+		return nil
+	}
+	return resp
 }
 
 // newBody returns a reader of the body, as GetBody requires.

@@ -46,13 +46,12 @@ func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 			Number:   c.attempts,
 			Duration: time.Since(c.started),
 			Status:   c.status,
-			NotSent:  c.notSent,
 			Failure:  c.failure,
 			Retried:  c.retrying,
 			RetryIn:  c.pause,
 		}
-		if a.NotSent != nil {
-			a.Number++
+		if c.unsent {
+			a.Number, a.NotSent = a.Number+1, c.notSent
 		}
 		report(ctx, c.req, &a)
 	}
@@ -61,23 +60,23 @@ func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 
 // next decides whether there is another attempt, and after what pause.
 func (c *call) next() bool {
-	if c.failure == nil || c.notSent != nil || c.attempts >= c.cfg.Retry.MaxAttempts || !c.mayRetry() {
+	if c.failure == nil || c.unsent || c.attempts >= c.cfg.Retry.MaxAttempts || !c.mayRetry() {
 		return false
 	}
 	if c.Err() != nil {
 		if !errors.Is(c.failure.Cause, c.Err()) {
-			c.notRetried = pace.Err(c)
+			c.notSent = pace.Err(c)
 		}
 		return false
 	}
 	c.pause = c.cfg.Retry.Delay(c.attempts, c.failure.RetryAfter)
 	if deadline, ok := c.Deadline(); ok && time.Until(deadline) <= c.pause {
-		c.notRetried = fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
+		c.notSent = fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
 			c.pause.Round(time.Millisecond), context.DeadlineExceeded)
 		return false
 	}
 	if c.cfg.Budget.isUsedUp(c.cfg.Retry.Budget) {
-		c.notRetried = ErrBudget
+		c.notSent = ErrBudget
 		return false
 	}
 	return true
