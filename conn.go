@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"runtime"
 	"slices"
@@ -94,38 +95,30 @@ func (cfg *config) secretsFunc() func(*http.Request) []string {
 }
 
 // headerFunc returns a function that returns the headers of a request, with or
-// without the headers for a body.
+// without the one for a body.
 func (cfg *config) headerFunc() func(content bool) http.Header {
-	lines := make([]string, 0, 2*(4+len(cfg.headers))) // a name and a value each
-	add := func(name, value string) { lines = append(lines, name, value) }
-	add("Content-Type", "application/json")
-	add("Accept", "application/json")
 	agent := userAgent
 	if cfg.application != "" {
 		agent += " " + cfg.application
 	}
-	add("User-Agent", agent)
+	header := http.Header{"Accept": {"application/json"}, "User-Agent": {agent}}
 	if !cfg.token.IsZero() {
-		add("Authorization", "Bearer "+cfg.token.Reveal())
+		header["Authorization"] = []string{"Bearer " + cfg.token.Reveal()}
 	}
-	for _, header := range cfg.headers {
-		add(header.name, header.value.Reveal())
+	for _, h := range cfg.headers {
+		header[h.name] = []string{h.value.Reveal()}
 	}
+	withContent := maps.Clone(header)
+	withContent["Content-Type"] = []string{"application/json"}
 	return func(content bool) http.Header {
-		lines := lines
-		if !content {
-			lines = lines[2:]
+		h := header
+		if content {
+			h = withContent
 		}
 		if len(cfg.middleware) > 0 {
-			lines = slices.Clone(lines) // a middleware may write to them
+			return h.Clone() // a middleware may write to the values
 		}
-		h := make(http.Header, len(lines)/2+1) // and the header of a token source
-		for i := 0; i < len(lines); i += 2 {
-			// The capacity of each slice is its length, so that append doesn't overwrite
-			// the next value.
-			h[lines[i]] = lines[i+1 : i+2 : i+2]
-		}
-		return h
+		return maps.Clone(h)
 	}
 }
 
