@@ -98,11 +98,17 @@ func (k Kind) also() Kind {
 // includes reports whether IDs of the kind may have the prefix of another.
 func (k Kind) includes(other Kind) bool { return other == k || other != "" && other == k.also() }
 
-// kinds are the kinds of resources that a reference can stand for.
-type kinds []Kind
+// kinds are the kinds of resources that a reference can stand for: their
+// prefixes, one after another.
+type kinds string
 
 func (set kinds) has(kind Kind) bool {
-	return slices.ContainsFunc(set, func(k Kind) bool { return k.includes(kind) })
+	for ; set != ""; set = set[ubid.PrefixLength:] {
+		if Kind(set[:ubid.PrefixLength]).includes(kind) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasID reports whether s has the form of an ID of one of the kinds.
@@ -118,7 +124,8 @@ func (set kinds) reserves(s string) bool {
 // String lists the prefixes.
 func (set kinds) String() string {
 	var prefixes []string
-	for _, kind := range set {
+	for ; set != ""; set = set[ubid.PrefixLength:] {
+		kind := Kind(set[:ubid.PrefixLength])
 		prefixes = append(prefixes, kind.Prefix())
 		if also := kind.also(); also != "" {
 			prefixes = append(prefixes, also.Prefix())

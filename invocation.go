@@ -14,7 +14,7 @@ import (
 type invocation struct {
 	conn    *conn
 	op      *Operation
-	newName string // the name that the request gives to the resource of the response, or ""
+	about   subject
 	request call.Request
 }
 
@@ -22,20 +22,20 @@ type invocation struct {
 // the request. There is no body if request is nil, and an empty object if it's
 // a nil pointer.
 func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, error) {
-	path, byID, err := op.path(c.config.project, args)
+	path, about, err := op.path(c.config.project, args)
 	if errors.Is(err, ErrNoProject) {
 		err = fmt.Errorf("%w%s", err, c.config.unset())
 	}
 	if err != nil {
 		return nil, err
 	}
-	in := &invocation{conn: c, op: op, request: call.Request{Method: op.Method, Path: path, Idempotent: !op.class.has(once)}}
-	if r, ok := request.(namer); ok && !isNil(request) {
-		in.newName = r.newName()
-	}
-	if in.newName != "" && !byID {
+	in := &invocation{conn: c, op: op, about: about, request: call.Request{Method: op.Method, Path: path, Idempotent: !op.class.has(once)}}
+	if name := newNameOf(request); name != "" {
 		// After the first attempt the old name may be gone.
-		in.request.Idempotent = false
+		in.request.Idempotent = in.request.Idempotent && about.id != ""
+		if !in.request.Idempotent {
+			in.about = subject{location: about.location, name: name}
+		}
 	}
 	if request != nil {
 		if err := in.setBody(request); err != nil {

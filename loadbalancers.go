@@ -174,7 +174,12 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 	if body.Stack == "" {
 		body.Stack = LoadBalancerStackDual
 	}
-	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersCreate, body, location, name)
+	in, err := s.conn.invoke(&opLoadBalancersCreate, body, []string{location, name})
+	if err != nil {
+		return nil, err
+	}
+	in.about.location = "" // the server creates it in the location of its subnet
+	return perform[LoadBalancer](ctx, in)
 }
 
 // Update replaces all settings of a load balancer, including its VMs. Copy

@@ -20,7 +20,7 @@ func send[T any, P record[T]](ctx context.Context, c *conn, op *Operation, reque
 
 // perform sends a call whose response is a record.
 func perform[T any, P record[T]](ctx context.Context, in *invocation) (*T, error) {
-	result, err := in.do(ctx, oneRecord[T, P]{in})
+	result, err := in.do(ctx, oneRecord[T, P]{&in.about})
 	if err != nil {
 		return nil, err
 	}

@@ -46,21 +46,21 @@ func TestPlaceholders(t *testing.T) {
 		for kind := range kindNames {
 			id := newID(t, kind)
 			fits := slices.Contains(tt.kinds, kind)
-			path, byID, err := op.path("", []string{id})
+			path, about, err := op.path("", []string{id})
 			if tt.idOnly && !fits {
 				if !errors.Is(err, ErrInvalidArgument) || !strings.Contains(err.Error(), "must be an ID: "+string(tt.kinds[0])) {
 					t.Errorf("%s with the ID of a %s: %q, %v", tt.route, kind, path, err)
 				}
 				continue
 			}
-			if want := tt.route[:strings.Index(tt.route, "{")] + id; err != nil || path != want || byID != fits {
-				t.Errorf("%s with the ID of a %s: %q, by ID %v, %v", tt.route, kind, path, byID, err)
+			if want := tt.route[:strings.Index(tt.route, "{")] + id; err != nil || path != want || (about.id != "") != fits {
+				t.Errorf("%s with the ID of a %s: %q, by ID %v, %v", tt.route, kind, path, about.id != "", err)
 			}
 		}
 		for _, name := range []string{"web-1", "A.b_c~d", strings.Repeat("x", 255), "..."} {
-			path, byID, err := op.path("", []string{name})
-			if (err != nil) != tt.idOnly || err == nil && (!strings.HasSuffix(path, "/"+name) || byID) {
-				t.Errorf("%s with %s: %q, by ID %v, %v", tt.route, name, path, byID, err)
+			path, about, err := op.path("", []string{name})
+			if (err != nil) != tt.idOnly || err == nil && (!strings.HasSuffix(path, "/"+name) || about.id != "") {
+				t.Errorf("%s with %s: %q, by ID %v, %v", tt.route, name, path, about.id != "", err)
 			}
 		}
 	}
@@ -105,16 +105,16 @@ func TestReferencesOfDeletions(t *testing.T) {
 func TestBoundProject(t *testing.T) {
 	t.Parallel()
 	op := Operation{Name: "VMs.Get", Route: vmRoute}
-	path, byID, err := op.path(stub.Project, []string{"l", "v"})
-	if path != "/project/"+stub.Project+"/location/l/vm/v" || byID || err != nil {
-		t.Errorf("path = %q, %v, %v", path, byID, err)
+	path, about, err := op.path(stub.Project, []string{"l", "v"})
+	if path != "/project/"+stub.Project+"/location/l/vm/v" || about.id != "" || err != nil {
+		t.Errorf("path = %q, %v, %v", path, about.id != "", err)
 	}
 	if _, _, err = op.path("", []string{"l", "v"}); !errors.Is(err, ErrNoProject) {
 		t.Errorf("without a project: %v", err)
 	}
 	op = Operation{Name: "Projects.Get", Route: projectRoute}
-	if path, byID, err = op.path(stub.Project, []string{"pj00000000021g000000000001"}); path != "/project/pj00000000021g000000000001" || !byID || err != nil {
-		t.Errorf("a project of its own: %q, %v, %v", path, byID, err)
+	if path, about, err = op.path(stub.Project, []string{"pj00000000021g000000000001"}); path != "/project/pj00000000021g000000000001" || about.id == "" || err != nil {
+		t.Errorf("a project of its own: %q, %v, %v", path, about.id != "", err)
 	}
 	if path, _, err = (&Operation{Route: "/project"}).path("", nil); path != "/project" || err != nil {
 		t.Errorf("without placeholders: %q, %v", path, err)

@@ -168,7 +168,7 @@ func WithTokenSource(source func(context.Context) (string, error)) Option {
 // operations outside [ProjectsService] use. See also [Client.InProject].
 func WithProject(id string) Option {
 	return func(c *config) error {
-		if reason := pathParams["project_id"].check(id); reason != "" {
+		if reason := projectParam.check(id); reason != "" {
 			return optionError("project", id, reason)
 		}
 		c.project = id

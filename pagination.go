@@ -98,7 +98,7 @@ func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes
 		return nil, err
 	}
 	in.request.FinalOn500 = routes.finalOn500
-	result, err := in.do(ctx, onePage[T, P]{in, &o})
+	result, err := in.do(ctx, onePage[T, P]{&in.about, &o})
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +141,8 @@ func checkPageSize(op *Operation, size int) error {
 
 // onePage accepts a page of the list that the call asks for.
 type onePage[T any, P listItem[T]] struct {
-	invocation *invocation
-	options    *ListOptions
+	about   *subject
+	options *ListOptions
 }
 
 func (d onePage[T, P]) Decode(r call.Response) (any, error) {
@@ -150,7 +150,7 @@ func (d onePage[T, P]) Decode(r call.Response) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if i, field := firstOther(d.invocation, page.Items); field != "" {
+	if i, field := firstOther(d.about, page.Items); field != "" {
 		return nil, fmt.Errorf("item %d is of another %s", i, field)
 	}
 	return page, nil

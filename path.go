@@ -19,35 +19,37 @@ type pathParam struct {
 // pathParams are the rules for the placeholders that stand for resources. Any
 // other, such as the location, accepts any segment.
 var pathParams = map[string]pathParam{
-	"project_id":            {kinds: kinds{KindProject}, idOnly: true},
-	"object_id":             {kinds: kinds{KindFirewall, KindKubernetesCluster, KindLoadBalancer, KindMachineImage, KindPostgres, KindPrivateSubnet, KindVM}, idOnly: true},
-	"firewall_rule_id":      {kinds: kinds{KindFirewallRule}, idOnly: true},
-	"github_cache_entry_id": {kinds: kinds{KindGitHubCacheEntry}, idOnly: true},
-	"inference_api_key_id":  {kinds: kinds{KindInferenceAPIKey}, idOnly: true},
-	"log_destination_id":    {kinds: kinds{KindPostgresLogDestination}, idOnly: true},
-	"metric_destination_id": {kinds: kinds{KindPostgresMetricDestination}, idOnly: true},
-	"private_subnet_id":     {kinds: kinds{KindPrivateSubnet}, idOnly: true},
+	"project_id":            projectParam,
+	"object_id":             {kinds: kinds(KindFirewall + KindKubernetesCluster + KindLoadBalancer + KindMachineImage + KindPostgres + KindPrivateSubnet + KindVM), idOnly: true},
+	"firewall_rule_id":      {kinds: kinds(KindFirewallRule), idOnly: true},
+	"github_cache_entry_id": {kinds: kinds(KindGitHubCacheEntry), idOnly: true},
+	"inference_api_key_id":  {kinds: kinds(KindInferenceAPIKey), idOnly: true},
+	"log_destination_id":    {kinds: kinds(KindPostgresLogDestination), idOnly: true},
+	"metric_destination_id": {kinds: kinds(KindPostgresMetricDestination), idOnly: true},
+	"private_subnet_id":     {kinds: kinds(KindPrivateSubnet), idOnly: true},
 
-	"firewall_reference":            {kinds: kinds{KindFirewall}},
-	"github_installation_reference": {kinds: kinds{KindGitHubInstallation}},
-	"github_repository_reference":   {kinds: kinds{KindGitHubRepository}},
-	"kubernetes_cluster_reference":  {kinds: kinds{KindKubernetesCluster}},
-	"kubernetes_nodepool_reference": {kinds: kinds{KindKubernetesNodePool}},
-	"load_balancer_reference":       {kinds: kinds{KindLoadBalancer}},
-	"machine_image_reference":       {kinds: kinds{KindMachineImage}},
-	"postgres_database_reference":   {kinds: kinds{KindPostgres}},
-	"private_subnet_reference":      {kinds: kinds{KindPrivateSubnet}},
-	"ssh_public_key_reference":      {kinds: kinds{KindSSHPublicKey}},
-	"vm_init_script_reference":      {kinds: kinds{KindVMInitScript}},
-	"vm_reference":                  {kinds: kinds{KindVM}},
+	"firewall_reference":            {kinds: kinds(KindFirewall)},
+	"github_installation_reference": {kinds: kinds(KindGitHubInstallation)},
+	"github_repository_reference":   {kinds: kinds(KindGitHubRepository)},
+	"kubernetes_cluster_reference":  {kinds: kinds(KindKubernetesCluster)},
+	"kubernetes_nodepool_reference": {kinds: kinds(KindKubernetesNodePool)},
+	"load_balancer_reference":       {kinds: kinds(KindLoadBalancer)},
+	"machine_image_reference":       {kinds: kinds(KindMachineImage)},
+	"postgres_database_reference":   {kinds: kinds(KindPostgres)},
+	"private_subnet_reference":      {kinds: kinds(KindPrivateSubnet)},
+	"ssh_public_key_reference":      {kinds: kinds(KindSSHPublicKey)},
+	"vm_init_script_reference":      {kinds: kinds(KindVMInitScript)},
+	"vm_reference":                  {kinds: kinds(KindVM)},
 
-	"private_location_name": {kinds: kinds{KindPrivateLocation}, nameOnly: true},
-	"version":               {kinds: kinds{KindMachineImageVersion}, nameOnly: true},
+	"private_location_name": {kinds: kinds(KindPrivateLocation), nameOnly: true},
+	"version":               {kinds: kinds(KindMachineImageVersion), nameOnly: true},
 }
+
+var projectParam = pathParam{kinds: kinds(KindProject), idOnly: true}
 
 // postgresFirewallRule is the rule for the firewall_rule_id of a database, since
 // the contract has one name for two kinds.
-var postgresFirewallRule = pathParam{kinds: kinds{KindPostgresFirewallRule}, idOnly: true}
+var postgresFirewallRule = pathParam{kinds: kinds(KindPostgresFirewallRule), idOnly: true}
 
 // param returns the rule for a placeholder of the route.
 func (op *Operation) param(name string) pathParam {
@@ -122,46 +124,53 @@ func (op *Operation) checkArgs(project string, args ...string) error {
 
 // path fills the placeholders of the route with args, in order. If the route
 // has one placeholder more than there are args, the first is the client's
-// project.
-//
-// byID reports whether the last placeholder is filled with an ID, which
-// identifies the same resource even after a rename.
-func (op *Operation) path(project string, args []string) (path string, byID bool, err error) {
-	projectFirst := strings.Count(op.Route, "{") == len(args)+1
-	if projectFirst && project == "" {
-		return "", false, fmt.Errorf("cloudapi: %s: %w", op.Name, ErrNoProject)
-	}
+// project. The request is about the resource of the last placeholder, or of the
+// first of two for the same kind.
+func (op *Operation) path(project string, args []string) (path string, about subject, err error) {
 	var b strings.Builder
 	size := len(op.Route) + len(project)
 	for _, arg := range args {
 		size += len(arg)
 	}
 	b.Grow(size)
-	var param pathParam // of the last placeholder, and its value
-	var value string
-	for rest := op.Route; ; {
+	rest := op.Route
+	if strings.Count(rest, "{") == len(args)+1 {
+		if project == "" {
+			return "", subject{}, fmt.Errorf("cloudapi: %s: %w", op.Name, ErrNoProject)
+		}
+		if reason := projectParam.check(project); reason != "" {
+			return "", subject{}, argumentError(op.Name, "project_id", project, reason)
+		}
+		b.WriteString("/project/")
+		b.WriteString(project)
+		rest = rest[len(projectRoute):]
+	}
+	for {
 		literal, placeholder, found := strings.Cut(rest, "{")
 		b.WriteString(literal)
 		if !found {
-			break
+			return b.String(), about, nil
 		}
 		var name string
 		name, rest, _ = strings.Cut(placeholder, "}")
-		if projectFirst {
-			value, projectFirst = project, false
-		} else {
-			value, args = args[0], args[1:]
-		}
-		param = op.param(name)
+		value := args[0]
+		args = args[1:]
+		param := op.param(name)
 		reason := param.check(value)
 		if reason == "" && op.Method == http.MethodDelete && len(args) == 0 {
 			reason = param.checkDeletion(value)
 		}
 		if reason != "" {
-			return "", false, argumentError(op.Name, name, value, reason)
+			return "", subject{}, argumentError(op.Name, name, value, reason)
 		}
 		b.WriteString(value)
+		if name == "location" {
+			about.location = value
+		} else if param.kinds != "" && param.kinds != about.kinds {
+			about.kinds, about.id, about.name = param.kinds, "", value
+			if id, ok := param.id(value); ok {
+				about.id, about.name = id, ""
+			}
+		}
 	}
-	_, byID = param.id(value)
-	return b.String(), byID, nil
 }

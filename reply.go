@@ -26,7 +26,7 @@ func (noContent) Decode(r call.Response) (any, error) {
 }
 
 // oneRecord accepts the record that the call asks for.
-type oneRecord[T any, P record[T]] struct{ invocation *invocation }
+type oneRecord[T any, P record[T]] struct{ about *subject }
 
 func (d oneRecord[T, P]) Decode(r call.Response) (any, error) {
 	record := new(T)
@@ -36,7 +36,7 @@ func (d oneRecord[T, P]) Decode(r call.Response) (any, error) {
 	if field := P(record).lacks(); field != "" {
 		return nil, fmt.Errorf("it has no %s", field)
 	}
-	if _, field := firstOther(d.invocation, []*T{record}); field != "" {
+	if _, field := firstOther(d.about, []*T{record}); field != "" {
 		return nil, fmt.Errorf("it is about another resource: it has another %s", field)
 	}
 	return record, nil

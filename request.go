@@ -16,6 +16,14 @@ type namer interface {
 	newName() string // "" if the resource keeps its name
 }
 
+// newNameOf returns the new name in a request, or "".
+func newNameOf(request any) string {
+	if r, ok := request.(namer); ok && !isNil(request) {
+		return r.newName()
+	}
+	return ""
+}
+
 // renameRequest is the body of the rename operations.
 type renameRequest struct {
 	Name string `json:"name"`
