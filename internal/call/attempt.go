@@ -1,0 +1,167 @@
+package call
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+)
+
+// Attempt describes an attempt that has ended.
+type Attempt struct {
+	Number   int // from 1
+	Duration time.Duration
+	Status   int // 0 if there was no response
+
+	// NotSent is why nothing was sent: the error of the limiter, the token
+	// source, the budget, or the context. Duration, Status and Failure are then
+	// meaningless.
+	NotSent error
+
+	Failure *Failure // nil if the response was accepted
+
+	Retried bool          // whether another attempt follows
+	RetryIn time.Duration // after this pause
+}
+
+// Received is what an attempt received, whether or not the decoder accepted it.
+type Received struct {
+	Attempt int         // from 1
+	Status  int         // 0 if there was no response
+	Header  http.Header // shows no credentials
+	Body    []byte      // as far as it was read; must not be kept, since the buffer is reused
+}
+
+// ErrNotSent marks failures that happened before anything was sent.
+var ErrNotSent = errors.New("nothing was sent")
+
+// transport is the transport of the loop. It has no method
+// CloseIdleConnections, so that after a failure retryablehttp can't close
+// connections that other calls could use.
+type transport struct{}
+
+// RoundTrip makes one attempt. The result of the attempt stays in the call.
+// retryablehttp gets only the response, whose body has already been read.
+func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	c := req.Context().(*call)
+	header, err := c.prepare()
+	if err != nil {
+		c.unsent, c.notSent = true, c.withoutSecrets(err) // the error of a token source may contain secrets
+		if c.attempts == 0 {
+			c.failure = &Failure{Cause: fmt.Errorf("%w, %w", c.notSent, ErrNotSent)}
+		}
+		return nil, c.notSent
+	}
+	c.attempts++
+	c.status, c.failure = 0, nil
+	c.started = time.Now()
+	resp := c.attempt(req, header)
+	c.mayHaveRun = c.mayHaveRun || c.failure != nil && c.failure.mayHaveRun()
+	if resp == nil {
+		return nil, c.failure.Cause
+	}
+	resp.Body = http.NoBody
+	return resp, nil
+}
+
+// prepare does the work before an attempt, and returns its headers.
+func (c *call) prepare() (http.Header, error) {
+	if c.Err() != nil {
+		return nil, pace.Err(c)
+	}
+	if c.cfg.Limit != nil {
+		if err := c.cfg.Limit(c); err != nil {
+			return nil, fmt.Errorf("rate limiter: %w", err)
+		}
+	}
+	header := c.cfg.Header(c.req.Body != nil || c.req.Method == http.MethodPost || c.req.Method == http.MethodPatch)
+	if c.req.Accept != "" {
+		header["Accept"] = []string{c.req.Accept}
+	}
+	if c.cfg.Token != nil {
+		token, err := c.cfg.Token(c)
+		if err != nil {
+			return nil, err
+		}
+		c.tokens = append(c.tokens, token)
+		header["Authorization"] = []string{"Bearer " + token}
+	}
+	if c.attempts > 0 && !c.cfg.Budget.take(c.cfg.Retry.Budget) {
+		return nil, ErrBudget
+	}
+	return header, nil
+}
+
+// attempt sends a copy of the request, and decodes the response. It returns nil
+// if there is no complete response.
+func (c *call) attempt(req *http.Request, header http.Header) *http.Response {
+	limit := c.cfg.Timeout
+	begin := exchange.BeginOnce
+	if c.req.Idempotent {
+		begin = exchange.Begin
+	}
+	var deadline time.Time
+	if limit > 0 {
+		deadline = c.started.Add(limit)
+	}
+	attempt := begin(c, deadline)
+	defer attempt.End()
+
+	req = req.WithContext(attempt)
+	req.Host = req.URL.Host // retryablehttp doesn't need it, and copies less without it
+	req.Header = header
+	if c.req.Body != nil {
+		req.Body, _ = c.newBody()
+		req.GetBody = c.newBody
+		req.ContentLength = int64(len(c.req.Body))
+	}
+	resp, err := c.cfg.Transport.RoundTrip(req)
+	sent := resp != nil || attempt.Sent(err) // a response may come from a middleware, which the attempt doesn't see
+	switch {
+	case err != nil && resp != nil && resp.Body != nil:
+		resp.Body.Close() // from a middleware: net/http never returns both
+	case err == nil && resp == nil:
+		err = errors.New("the transport returned neither a response nor an error")
+	}
+	if err == nil {
+		c.status = resp.StatusCode
+		err = c.receive(attempt, resp)
+	} else if c.req.Received != nil {
+		c.req.Received(Received{Attempt: c.attempts})
+	}
+	if err != nil {
+		switch {
+		case c.Err() != nil:
+			err = pace.Err(c)
+		case attempt.Err() != nil:
+			err = &timeoutError{limit}
+		}
+		c.failure = &Failure{Cause: c.withoutSecrets(err), sent: sent}
+	}
+	if c.failure != nil && c.status != 0 {
+		c.failure.RequestID, _ = mask.Excerpt(c.secrets().Mask(resp.Header.Get("X-Request-Id")), maxExcerpt)
+	}
+	if err != nil {
+		return nil
+	}
+	return resp
+}
+
+// newBody returns a reader of the body, as GetBody requires.
+func (c *call) newBody() (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(c.req.Body)), nil
+}
+
+// timeoutError says that one attempt took too long.
+type timeoutError struct{ limit time.Duration }
+
+func (e *timeoutError) Error() string        { return fmt.Sprintf("no complete response within %v", e.limit) }
+func (e *timeoutError) Timeout() bool        { return true }
+func (e *timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
