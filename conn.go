@@ -108,17 +108,15 @@ func (cfg *config) headerFunc() func(content bool) http.Header {
 	for _, h := range cfg.headers {
 		header[h.name] = []string{h.value.Reveal()}
 	}
-	withContent := maps.Clone(header)
-	withContent["Content-Type"] = []string{"application/json"}
 	return func(content bool) http.Header {
-		h := header
-		if content {
-			h = withContent
-		}
+		h := maps.Clone(header)
 		if len(cfg.middleware) > 0 {
-			return h.Clone() // a middleware may write to the values
+			h = header.Clone() // a middleware may write to the values
 		}
-		return maps.Clone(h)
+		if content {
+			h["Content-Type"] = []string{"application/json"}
+		}
+		return h
 	}
 }
 
