@@ -144,6 +144,7 @@ func (op *Operation) path(project string, args []string) (path string, about sub
 		b.WriteString("/project/")
 		b.WriteString(project)
 		rest = rest[len(projectRoute):]
+		about.kinds, about.id = projectParam.kinds, project
 	}
 	for {
 		literal, placeholder, found := strings.Cut(rest, "{")

@@ -133,6 +133,7 @@ func TestRecordsOfAPath(t *testing.T) {
 			return c.PrivateLocations.Get(ctx, reference)
 		}
 	}
+	access := func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.CheckAccess(ctx) }
 	version := func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		return c.MachineImages.CreateVersion(ctx, "eu", "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VM: "x"})
 	}
@@ -171,6 +172,8 @@ func TestRecordsOfAPath(t *testing.T) {
 		{"a private location", place("own"), `{"id":"` + location + `","name":"us-east-1","ui_name":"own"}`, "", false},
 		{"another private location", place("own"), `{"id":"` + location + `","name":"own","ui_name":"x"}`, "name", false},
 		{"a private location with a name like its ID", place(location), `{"id":"` + location + `","ui_name":"x"}`, "name", false},
+		{"the client's project", access, vm(stub.Project, "p", ""), "", false},
+		{"another project", access, vm("pj00000000021g000000000001", "p", ""), "id", false},
 		{"a list", list("eu"), `{"items":[` + vm(id, "a", "eu") + `,{"id":"` + otherID + `"}],"count":2}`, "", false},
 		{"a list with another location", list("eu"), `[` + vm(id, "a", "eu") + `,` + vm(otherID, "b", "us") + `]`, "item 1 is of another location", false},
 		{"a list of all locations", list(""), `[` + vm(id, "a", "eu") + `,` + vm(otherID, "b", "us") + `]`, "", false},
