@@ -1,6 +1,7 @@
 package cloudapitest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -11,15 +12,25 @@ import (
 )
 
 // Encode returns the JSON that a server sends for a record, such as a
-// *[cloudapi.VM], or for a list. Use it in HTTP mocks that respond with records
-// of the SDK: json.Marshal masks their secrets, and the SDK refuses a response
-// with masked secrets. Encode panics if it can't encode the value.
+// *[cloudapi.VM], for a list, or for an error. Use it in HTTP mocks that respond
+// with records of the SDK: json.Marshal masks their secrets, and the SDK refuses
+// a response with masked secrets. Encode panics if it can't encode the value.
 //
 // A slice of records becomes a whole list, {"count":…,"items":[…]}, with its
 // length as the count. A [cloudapi.Page] becomes a part of a list, with its
 // Count as the count. If it has no Count, its NextStartAfter, if set, becomes
 // the pagination_key, as in the audit log and the logs of a database.
+//
+// A *[cloudapi.Error] becomes the API's envelope, {"error":{"code":…,"type":…}}.
+// It needs a Type, by which the SDK tells the API's errors from a gateway's, and
+// a Code or StatusCode.
 func Encode(v any) []byte {
+	if e, ok := v.(cloudapi.Error); ok {
+		v = &e
+	}
+	if err, ok := v.(error); ok {
+		return mustMarshal(map[string]any{"error": contentOf(err)})
+	}
 	if page := reflect.Indirect(reflect.ValueOf(v)); isPage(page) {
 		return mustMarshal(envelopeOf(page))
 	}
@@ -49,6 +60,22 @@ func envelopeOf(page reflect.Value) map[string]any {
 		envelope["pagination_key"] = key
 	}
 	return envelope
+}
+
+// contentOf returns what the API's envelope has about an error.
+func contentOf(err error) map[string]any {
+	e, ok := err.(*cloudapi.Error)
+	if !ok {
+		panic(fmt.Sprintf("cloudapitest: Encode: a server doesn't send a %T: encode a *cloudapi.Error", err))
+	}
+	if e == nil || e.Type == "" || e.Code == 0 && e.StatusCode == 0 {
+		panic(`cloudapitest: Encode: the Error needs a Type, such as "ResourceNotFound", and a Code or StatusCode; for a gateway's error, respond with its text instead`)
+	}
+	content := map[string]any{"code": cmp.Or(e.Code, e.StatusCode), "type": e.Type, "message": e.Message}
+	if e.Details != nil {
+		content["details"] = e.Details
+	}
+	return content
 }
 
 // treeOf returns the decoded JSON of a value, with its secrets.

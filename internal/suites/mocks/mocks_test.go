@@ -2,9 +2,11 @@
 package mocks_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -267,6 +269,54 @@ func TestEncodedPages(t *testing.T) {
 	}
 	if !slices.Equal(got, ids) {
 		t.Errorf("the pages have %v, want %v", got, ids)
+	}
+}
+
+// TestEncodedErrors: Encode returns an error as the API sends it, from which the
+// SDK makes the same error, and refuses what no server sends.
+func TestEncodedErrors(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		err  *cloudapi.Error
+		want string
+		is   error
+	}{
+		{&cloudapi.Error{StatusCode: 404, Type: "ResourceNotFound", Message: "no such <VM>"},
+			`{"error":{"code":404,"message":"no such \u003cVM\u003e","type":"ResourceNotFound"}}`, cloudapi.ErrNotFound},
+		{&cloudapi.Error{StatusCode: 409, Code: 409, Type: "DependencyError", Message: "has VMs", Details: json.RawMessage("null")},
+			`{"error":{"code":409,"details":null,"message":"has VMs","type":"DependencyError"}}`, cloudapi.ErrConflict},
+		{&cloudapi.Error{Code: 400, Type: "InvalidRequest", Details: json.RawMessage(`{"size":["is too large"]}`), Operation: "VMs.Create", Attempts: 2, Body: "x"},
+			`{"error":{"code":400,"details":{"size":["is too large"]},"message":"","type":"InvalidRequest"}}`, cloudapi.ErrInvalidRequest},
+	} {
+		encoded := cloudapitest.Encode(test.err)
+		if byValue := cloudapitest.Encode(*test.err); string(encoded) != test.want || string(byValue) != test.want {
+			t.Errorf("%v is encoded as %s, want %s", test.err, encoded, test.want)
+		}
+		mock := httpmock.NewMockTransport()
+		mock.RegisterNoResponder(httpmock.NewBytesResponder(cmp.Or(test.err.StatusCode, test.err.Code), encoded))
+		_, err := sdktest.Client(t, mock).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		got, ok := errors.AsType[*cloudapi.Error](err)
+		if !ok || !errors.Is(err, test.is) || got.Type != test.err.Type || got.Message != test.err.Message || string(got.Details) != string(test.err.Details) || got.Body != "" {
+			t.Errorf("%s became %v", encoded, err)
+		}
+	}
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{&cloudapi.Error{StatusCode: 404}, "needs a Type"},
+		{&cloudapi.Error{Type: "ResourceNotFound"}, "and a Code or StatusCode"},
+		{(*cloudapi.Error)(nil), "needs a Type"},
+		{&cloudapi.TransportError{Err: io.EOF}, "doesn't send a *cloudapi.TransportError: encode a *cloudapi.Error"},
+	} {
+		func() {
+			defer func() {
+				if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "cloudapitest: Encode: ") || !strings.Contains(text, test.want) {
+					t.Errorf("%#v: the panic is %q, want %q", test.err, text, test.want)
+				}
+			}()
+			cloudapitest.Encode(test.err)
+		}()
 	}
 }
 
