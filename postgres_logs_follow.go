@@ -106,8 +106,8 @@ const (
 // gets after each round of requests.
 //
 // FollowLogs continues after transient failures ([IsTransient]), which it
-// reports to Progress, and after [ErrPaginationStalled], but not the third time
-// in a row. Any other error is the last element.
+// reports to Progress, and after [ErrPaginationStalled] or a gateway's 404, but
+// not the third time in a row. Any other error is the last element.
 //
 // Lines have no ID: FollowLogs asks for overlapping ranges of time, and
 // recognizes lines by their contents. It can miss a line that appears later

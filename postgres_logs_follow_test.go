@@ -540,16 +540,25 @@ func TestFollowLogsEnds(t *testing.T) {
 	t.Parallel()
 	unavailable := func(int) (*http.Response, error) { return stub.Respond(503, stub.Envelope(503)), nil }
 	stalled := func(int) (*http.Response, error) { return stub.Respond(200, `{"logs":[],"pagination_key":"x"}`), nil }
+	stray := func(int) (*http.Response, error) { return stub.Respond(404, "no such backend"), nil }
 	for name, tt := range map[string]struct {
 		fault    func(int) (*http.Response, error)
 		untilNow bool
-		want     error
+		want     error // nil for a gateway's 404
 		requests int
 	}{
-		"the context":  {fault: unavailable, want: context.DeadlineExceeded, requests: 20},
-		"until now":    {fault: unavailable, untilNow: true, want: ErrServer, requests: 1},
-		"forbidden":    {fault: func(int) (*http.Response, error) { return stub.Respond(403, stub.Envelope(403)), nil }, want: ErrForbidden, requests: 1},
-		"three stalls": {fault: stalled, want: ErrPaginationStalled, requests: 7}, // of the first request, which is for the clock, one page
+		"the context": {fault: unavailable, want: context.DeadlineExceeded, requests: 20},
+		"until now":   {fault: unavailable, untilNow: true, want: ErrServer, requests: 1},
+		"forbidden":   {fault: func(int) (*http.Response, error) { return stub.Respond(403, stub.Envelope(403)), nil }, want: ErrForbidden, requests: 1},
+		"gone":        {fault: func(int) (*http.Response, error) { return stub.Respond(404, stub.Envelope(404)), nil }, want: ErrNotFound, requests: 1},
+		"a gateway's 404 now and then": {fault: func(request int) (*http.Response, error) {
+			if request%4 > 1 {
+				return stray(request)
+			}
+			return nil, nil
+		}, want: context.DeadlineExceeded, requests: 20},
+		"three of a gateway's 404": {fault: stray, requests: 3},
+		"three stalls":             {fault: stalled, want: ErrPaginationStalled, requests: 7}, // of the first request, which is for the clock, one page
 		"a stall now and then": {fault: func(request int) (*http.Response, error) {
 			if request%4 > 1 {
 				return stalled(request)
@@ -565,7 +574,8 @@ func TestFollowLogsEnds(t *testing.T) {
 				defer cancel()
 				reports := 0
 				_, _, err := followed(ctx, s.client(), 0, &PostgresFollowLogsOptions{UntilNow: tt.untilNow, Progress: func(p Progress) { reports++ }})
-				if !errors.Is(err, tt.want) || s.requests < tt.requests || tt.requests < 20 && s.requests > tt.requests || reports == 0 {
+				e, _ := errors.AsType[*Error](err)
+				if !errors.Is(err, tt.want) && (tt.want != nil || e == nil || e.StatusCode != 404 || e.Type != "") || s.requests < tt.requests || tt.requests < 20 && s.requests > tt.requests || reports == 0 {
 					t.Errorf("%v after %d requests and %d reports", err, s.requests, reports)
 				}
 			})

@@ -36,13 +36,18 @@ func isOfSearch(err error) bool {
 // errNotShown is the ErrNotFound of a search in lists.
 var errNotShown = fmt.Errorf("%w among what the token can see", ErrNotFound)
 
+// isStray reports whether a gateway answers a GET with a 404 in place of the
+// API. That can be over soon, or the base URL is wrong.
+func isStray(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Method == http.MethodGet && e.StatusCode == http.StatusNotFound && !e.isOwn()
+}
+
 // isVanishing reports whether an error can occur for a moment while a resource
-// is being destroyed: the token may not see it, or a gateway answers in place
-// of the API.
+// is being destroyed: the token may not see it, or a gateway answers.
 func isVanishing(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && e.Method == http.MethodGet &&
-		(e.Is(ErrForbidden) || e.StatusCode == http.StatusNotFound && !e.isOwn())
+	return ok && e.Method == http.MethodGet && e.Is(ErrForbidden) || isStray(err)
 }
 
 // IsTransient reports whether the same call may succeed later: after a 5xx, 429

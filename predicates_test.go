@@ -18,7 +18,7 @@ import (
 // TestPredicates checks all predicates for all failures, directly and wrapped.
 func TestPredicates(t *testing.T) {
 	t.Parallel()
-	type verdict struct{ gone, invalidLocation, vanishing, transient, notFound bool }
+	type verdict struct{ gone, invalidLocation, stray, vanishing, transient, notFound bool }
 	answer := func(status int, kind string) *Error {
 		return &Error{StatusCode: status, Type: kind, Method: "GET"}
 	}
@@ -32,7 +32,7 @@ func TestPredicates(t *testing.T) {
 		{"404", answer(404, "ResourceNotFound"), verdict{gone: true, notFound: true}},
 		{"404 of a later server", answer(404, "Unheard"), verdict{gone: true, notFound: true}},
 		{"404 to a POST", &Error{StatusCode: 404, Type: "ResourceNotFound", Method: "POST"}, verdict{gone: true, notFound: true}},
-		{"404 of a gateway", answer(404, ""), verdict{vanishing: true}},
+		{"404 of a gateway", answer(404, ""), verdict{stray: true, vanishing: true}},
 		{"404 of a gateway to a POST", &Error{StatusCode: 404, Method: "POST"}, verdict{}},
 		{"no such location", answer(404, "InvalidLocation"), verdict{invalidLocation: true, notFound: true}},
 		{"the SDK's own", ErrNotFound, verdict{gone: true, notFound: true}},
@@ -50,7 +50,7 @@ func TestPredicates(t *testing.T) {
 		{"503", answer(503, ""), verdict{transient: true}},
 		{"302", answer(302, ""), verdict{}},
 		{"cut off", &DecodeError{outcome: outcome{truncated: true}, Err: io.ErrUnexpectedEOF}, verdict{transient: true}},
-		{"404 cut off", &Error{StatusCode: 404, Method: "GET", outcome: outcome{truncated: true}}, verdict{transient: true, vanishing: true}},
+		{"404 cut off", &Error{StatusCode: 404, Method: "GET", outcome: outcome{truncated: true}}, verdict{stray: true, vanishing: true, transient: true}},
 		{"unusable", &DecodeError{Err: errors.New("it is a page")}, verdict{transient: true}},
 		{"too large", &DecodeError{Err: fmt.Errorf("%w: it has 5 bytes", ErrResponseTooLarge)}, verdict{}},
 		{"no connection", &TransportError{Err: &net.OpError{Op: "dial", Err: errors.New("refused")}}, verdict{transient: true}},
@@ -69,7 +69,7 @@ func TestPredicates(t *testing.T) {
 			wrapped = append(wrapped, fmt.Errorf("looking: %w", tt.err), unprefixed{tt.err}, &WaitError{Err: tt.err})
 		}
 		for _, err := range wrapped {
-			got := verdict{IsGone(err), errors.Is(err, ErrLocationNotFound), isVanishing(err), IsTransient(err), errors.Is(err, ErrNotFound)}
+			got := verdict{IsGone(err), errors.Is(err, ErrLocationNotFound), isStray(err), isVanishing(err), IsTransient(err), errors.Is(err, ErrNotFound)}
 			if got != tt.want {
 				t.Errorf("%s, as %T: %+v, want %+v", tt.name, err, got, tt.want)
 			}

@@ -263,7 +263,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 
 // tolerates reports whether another poll may succeed after an error.
 func (w *waiter[T]) tolerates(err error) bool {
-	return IsTransient(err) || w.gone && isVanishing(err)
+	return IsTransient(err) || isStray(err) || w.gone && isVanishing(err)
 }
 
 func stateOf[T any](record *T) string {

@@ -40,20 +40,21 @@ type Event[T any] struct {
 //
 // If the program passes records of an earlier watch as known, the first round
 // yields the changes since then. A known record that isn't in the short form,
-// or was stored without its secrets, is yielded as modified. One that is nil,
-// lacks its ID or location, or isn't in Location leads to an [*ArgumentError].
+// or was stored without its secrets, is yielded as modified; one of another
+// project, which records don't name, as deleted. One that is nil, lacks its ID
+// or location, or isn't in Location leads to an [*ArgumentError].
 //
 // Lists leave out what the token may not see. So before a watch yields a
 // deletion, it gets the record by ID, unless that was being deleted; if the
 // record's location no longer exists, it looks for the ID in the others. The
 // watch ends with [ErrForbidden] if the token may not see the record in three
-// rounds in a row. It can't report what lists never had; see
-// [Client.CheckAccess].
+// rounds in a row. A round stops yielding deletions after ten such records. It
+// can't report what lists never had; see [Client.CheckAccess].
 //
 // A watch continues after a transient failure ([IsTransient]), but yields no
 // deletions in that round. It also continues after an [*UnlistedError], and
-// after [ErrPaginationStalled], unless three rounds stall without a complete
-// one in between. Any other error is the last element.
+// after [ErrPaginationStalled] or a gateway's 404, unless it gets three without
+// a complete round in between. Any other error is the last element.
 //
 // A watch holds one copy of the records, and about 60 bytes for each. Every
 // range over the sequence is a separate watch.
@@ -81,6 +82,10 @@ const (
 	// before the watch ends. One stall may be chance, if many items came and went
 	// during the walk, and what is being destroyed can be hidden for a moment.
 	maxStalls = 3
+
+	// maxHidden is how many hidden records a round asks for. A token that has lost
+	// a permission may not see thousands.
+	maxHidden = 10
 )
 
 // withDefaults returns the options with defaults for unset fields.
@@ -266,6 +271,9 @@ func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, er
 	}
 	hidden, result := map[string]int{}, unlisted
 	for id, last := range w.known.Missing() {
+		if len(hidden) == maxHidden {
+			break
+		}
 		r := Resource{Kind: kindOf[T](), ID: id, Location: last.location, Name: last.name}
 		exists, err := w.isThere(r, last, unlisted)
 		switch {
@@ -301,7 +309,7 @@ func (w *watcher[T, P]) isThere(r Resource, last *sight, unlisted error) (bool, 
 // tolerance decides whether something that keeps polling a list continues after
 // an error.
 type tolerance struct {
-	stalls int // rounds that stalled since the last complete one
+	stalls int // rounds that stalled, or got a gateway's 404, since the last complete one
 }
 
 // tolerates reports whether to continue after a round with the error.
@@ -314,9 +322,11 @@ func (t *tolerance) tolerates(err error) bool {
 	case errors.As(err, &hidden):
 		t.stalls = 0
 		return hidden.rounds < maxStalls
-	case errors.Is(err, ErrPaginationStalled):
+	case IsTransient(err):
+		return true
+	case errors.Is(err, ErrPaginationStalled), isStray(err):
 		t.stalls++
 		return t.stalls < maxStalls
 	}
-	return IsTransient(err)
+	return false
 }

@@ -102,6 +102,7 @@ func TestWaitTolerates(t *testing.T) {
 		{"not 403", []any{403}, nil, 1, cloudapi.ErrForbidden},
 		{"not 404", []any{vmIn("creating"), 404}, nil, 2, cloudapi.ErrNotFound},
 		{"a gateway's page", []any{vmIn("creating"), "<html>Back soon</html>", "<html>Back soon</html>", vmIn("running")}, nil, 4, nil},
+		{"a gateway's 404", []any{vmIn("creating"), stub.BadNotFound("no such backend"), vmIn("running")}, nil, 3, nil},
 		{"a record of another VM", []any{`{"id":"` + stub.VMID + `","name":"web-2","state":"running"}`, vmIn("running")}, nil, 2, nil},
 		{"an unusable response", []any{"{}", vmIn("running")}, nil, 2, nil},
 		{"unusable responses only", []any{"{}"}, nil, 6, cloudapi.ErrInvalidResponse},

@@ -3,6 +3,9 @@ package watch_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -96,6 +100,39 @@ func TestWatchWithHiddenResources(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWatchOfManyHiddenResources: a token that has lost a permission costs few
+// requests, however many records it may no longer see. What is gone is yielded
+// as deleted even if others are hidden.
+func TestWatchOfManyHiddenResources(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var known []*cloudapi.Firewall
+		for i := range 1000 {
+			known = append(known, &cloudapi.Firewall{ID: fmt.Sprintf("fw%024d", i), Name: fmt.Sprint(i), Location: "here"})
+		}
+		network := &stub.Recorder{Answer: func(r *http.Request) (*http.Response, error) {
+			switch id := path.Base(r.URL.Path); {
+			case id == "firewall":
+				return stub.Respond(200, `{"items":[],"count":0}`), nil
+			case id == known[1].ID || id == known[3].ID:
+				return stub.Respond(404, stub.Envelope(404)), nil
+			}
+			return stub.Respond(403, stub.Envelope(403)), nil
+		}}
+		var events []string
+		for e, err := range sdktest.Recorded(t, network).Firewalls.Watch(t.Context(), nil, known...) {
+			if err == nil {
+				events = append(events, string(e.Type)+" "+e.Record.Name)
+			} else if !errors.Is(err, cloudapi.ErrForbidden) {
+				t.Errorf("it ends with %v", err)
+			}
+		}
+		if sent := len(network.Take()); sent > 50 || !slices.Equal(events, []string{"deleted 1", "deleted 3"}) {
+			t.Errorf("it sends %d requests; the events are %q", sent, events)
+		}
+	})
 }
 
 // TestWatchAsksForNothingThatWasBeingDeleted: the list has shown that these

@@ -92,6 +92,7 @@ func TestWatchYieldsWhatChanges(t *testing.T) {
 		{"everything deleted", []any{listOf("a"), listOf(), listOf("a")}, []string{"added a", "deleted a", "added a"}},
 		{"behind failures", []any{503, listOf("a"), 500, io.ErrClosedPipe, `{"items":[{"id":"`, 429, listOf("a=1")}, []string{"added a", "modified a=1 from a"}},
 		{"behind a gateway's page", []any{listOf("a"), "<html>Back soon</html>", listOf("a=1")}, []string{"added a", "modified a=1 from a"}},
+		{"behind a gateway's 404", []any{listOf("a"), stray, stray, listOf("a=1"), stray, stray, listOf("a=1")}, []string{"added a", "modified a=1 from a"}},
 		{"a failure deletes nothing", []any{listOf("a"), 503, listOf("a")}, []string{"added a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -126,6 +127,7 @@ func TestWatchEndsWith(t *testing.T) {
 		{"401", []any{listOf("a"), 401}, nil, cloudapi.WatchOptions{}, 2, cloudapi.ErrUnauthorized},
 		{"403", []any{listOf("a"), 403}, nil, cloudapi.WatchOptions{}, 2, cloudapi.ErrForbidden},
 		{"404", []any{listOf("a"), 404}, nil, cloudapi.WatchOptions{}, 2, cloudapi.ErrNotFound},
+		{"404 of a gateway", []any{listOf("a"), stray, 503, stray, stray}, nil, cloudapi.WatchOptions{}, 5, new(cloudapi.Error)},
 		{"302", []any{302}, nil, cloudapi.WatchOptions{}, 1, new(cloudapi.Error)},
 		{"a stall at last", slices.Concat([]any{listOf("a")}, stalled, []any{503}, stalled, stalled), nil, cloudapi.WatchOptions{}, 5, cloudapi.ErrPaginationStalled},
 		{"no project", nil, func(c *cloudapi.Client) *cloudapi.Client { return c.InProject("") }, cloudapi.WatchOptions{}, 1, cloudapi.ErrNoProject},
@@ -144,7 +146,7 @@ func TestWatchEndsWith(t *testing.T) {
 					client = tt.change(client)
 				}
 				got, reports, err := watched(t, client, 20, tt.opts)
-				if e, ok := errors.AsType[*cloudapi.Error](err); !errors.Is(err, tt.want) && !(ok && e.StatusCode == 302) {
+				if e, ok := errors.AsType[*cloudapi.Error](err); !errors.Is(err, tt.want) && !(ok && (e.StatusCode == 302 || e.StatusCode == 404 && e.Type == "")) {
 					t.Errorf("got %q, then %v, want %v", got, err, tt.want)
 				}
 				if len(reports) != tt.polls || reports[tt.polls-1].Err != err {
@@ -788,6 +790,9 @@ func changes(t reflect.Type, within ...reflect.Type) (all []func(reflect.Value) 
 	}
 	return all
 }
+
+// stray is a gateway's 404.
+const stray = stub.BadNotFound("no such backend")
 
 // walks is how many times a list is walked before it counts as stalled.
 const walks = 4
