@@ -2,10 +2,7 @@ package cloudapi
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
-
-	"github.com/cloudapi-sdk/cloudapi/internal/jsonform"
 )
 
 // PostgresConfig contains the settings of a database that users have set; all
@@ -31,21 +28,6 @@ func (c *PostgresConfig) lacks() string {
 		return "pgbouncer_config"
 	}
 	return ""
-}
-
-// UnmarshalJSON decodes a configuration. Numbers and booleans become text.
-func (c *PostgresConfig) UnmarshalJSON(data []byte) error {
-	var lenient struct {
-		PGConfig        jsonform.Texts `json:"pg_config"`
-		PgBouncerConfig jsonform.Texts `json:"pgbouncer_config"`
-		DefaultPGConfig jsonform.Texts `json:"default_pg_config"`
-		Message         string         `json:"message"`
-	}
-	if err := json.Unmarshal(data, &lenient); err != nil {
-		return err
-	}
-	*c = PostgresConfig{lenient.PGConfig, lenient.PgBouncerConfig, lenient.DefaultPGConfig, lenient.Message}
-	return nil
 }
 
 // PostgresConfigUpdateRequest is the body of [PostgresService.UpdateConfig]. A

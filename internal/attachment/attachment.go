@@ -42,9 +42,16 @@ const (
 	PrivateKey  = "PRIVATE KEY"
 )
 
+// maxPEM is larger than any bundle of certificates. Decoding a larger one could
+// take longer than its caller waits.
+const maxPEM = 1 << 20
+
 // CheckPEM checks that content consists of whole PEM blocks of the kinds, at
 // least one of each. Text may precede a block.
 func CheckPEM(content []byte, kinds []string) error {
+	if len(content) > maxPEM {
+		return errors.New("it is too large for a bundle of certificates")
+	}
 	var blocks []*pem.Block
 	rest := content
 	for {

@@ -3,6 +3,7 @@ package jsonform
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"time"
 )
 
@@ -41,6 +42,17 @@ func otherForms(data json.RawMessage, t reflect.Type, levels int) json.RawMessag
 		for _, f := range reflect.VisibleFields(t) {
 			if value, ok := members[fieldName(f)]; ok {
 				members[fieldName(f)] = otherForms(value, f.Type, levels-1)
+			}
+		}
+		return rawJSON(members)
+	case t.Kind() == reflect.Map && t.Elem().Kind() == reflect.String:
+		var members map[string]json.RawMessage
+		if json.Unmarshal(data, &members) != nil || members == nil {
+			return data
+		}
+		for name, value := range members {
+			if strings.IndexByte(`"[{n`, value[0]) < 0 { // a number or a boolean
+				members[name] = rawJSON(string(value))
 			}
 		}
 		return rawJSON(members)

@@ -34,7 +34,8 @@ type Decoder struct {
 	//   - records in an array of IDs become their IDs;
 	//   - IDs in an array of records within a record become records with only an
 	//     ID;
-	//   - a time that isn't in RFC 3339 becomes the zero time.
+	//   - a time that isn't in RFC 3339 becomes the zero time;
+	//   - numbers and booleans in a map of strings become their JSON text.
 	OtherForms bool
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"reflect"
@@ -25,6 +26,7 @@ type record struct {
 	By    map[int]any       `json:"by"`
 	Pairs pairs             `json:"pairs"`
 	Raw   json.RawMessage   `json:"raw"`
+	Texts map[string]string `json:"texts"`
 	Array [2]int            `json:"array"`
 	Any   any               `json:"any"`
 	Plain float64
@@ -186,6 +188,8 @@ func TestContext(t *testing.T) {
 		"any":               repeated(size, `{"any":[`, `[]`, `]}`),
 		"raw":               repeated(size, `{"raw":[`, `[]`, `]}`),
 		"large items":       repeated(size, `{"items":[`, repeated(size/4, `{"ids":[`, `"a"`, `]}`), `]}`),
+		"texts":             repeated(size, `{"texts":{`, `"a":"b"`, `}}`),
+		"numbers for texts": repeated(size, `{"texts":{`, `"a":1`, `}}`),
 		"a time in a large": repeated(size, `{"items":[`, `{"time":1}`, `]}`),
 	} {
 		looks := 0
@@ -258,6 +262,9 @@ func TestMemory(t *testing.T) {
 		"arrays":           {`[`, `[]`, `]`, func() any { return new(any) }},
 		"arrays of arrays": {`[`, `[[[[[]]]]]`, `]`, func() any { return new(any) }},
 		"texts":            {`[`, `"` + strings.Repeat("x", 20) + `"`, `]`, func() any { return new(any) }},
+		"members":          {`{`, `"%04x":1`, `}`, func() any { return new(any) }},
+		"members of texts": {`{"texts":{`, `"%04x":""`, `}}`, func() any { return new(record) }},
+		"small maps":       {`{"items":[`, `{"texts":{"a":"","b":"","c":"","d":"","e":"","f":"","g":"","h":"","i":"","j":"","k":"","l":"","m":"","n":"","o":""}}`, `]}`, func() any { return new(record) }},
 	} {
 		accepted, least, most := 0, 0, 8<<20
 		var size uint64
@@ -265,6 +272,14 @@ func TestMemory(t *testing.T) {
 			n := (least + most) / 2
 			v := tt.target()
 			text := []byte(repeated(n, tt.begin, tt.unit, tt.end))
+			for i, rest := 0, text; strings.Contains(tt.unit, "%04x"); i++ {
+				at := bytes.Index(rest, []byte("%04x"))
+				if at < 0 {
+					break
+				}
+				copy(rest[at:], fmt.Sprintf("%04x", i))
+				rest = rest[at:]
+			}
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
@@ -288,8 +303,9 @@ func TestMemory(t *testing.T) {
 // TestDividedForms: values in a divided text are converted as in a whole one.
 func TestDividedForms(t *testing.T) {
 	t.Parallel()
-	const text = `{"id":"a","items":["b",{"id":"c","time":1},{"items":["d"]}],"ids":[{"id":"e"},"f"],"time":"soon","next":{"ids":[{"id":"g"}],"time":[1]}}`
-	want := record{ID: "a", Items: []record{{ID: "b"}, {ID: "c"}, {Items: []record{{ID: "d"}}}}, IDs: []string{"e", "f"}, Next: &record{IDs: []string{"g"}}}
+	const text = `{"id":"a","items":["b",{"id":"c","time":1},{"items":["d"]}],"ids":[{"id":"e"},"f"],"time":"soon","texts":{"a":"b\n","c":-1.50,"d":true,"e":null},"next":{"ids":[{"id":"g"}],"time":[1]}}`
+	want := record{ID: "a", Items: []record{{ID: "b"}, {ID: "c"}, {Items: []record{{ID: "d"}}}}, IDs: []string{"e", "f"},
+		Texts: map[string]string{"a": "b\n", "c": "-1.50", "d": "true", "e": ""}, Next: &record{IDs: []string{"g"}}}
 	for small := range len(text) + 1 {
 		var got record
 		d := Decoder{Memory: math.MaxInt64, OtherForms: true}

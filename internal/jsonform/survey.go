@@ -20,6 +20,13 @@ var (
 // recordSize is the number of bytes that a small record takes.
 const recordSize = 128
 
+// An object with more members than fewMembers may become a map, in which each
+// further member takes memberSize bytes besides its name and value.
+const (
+	fewMembers = 8
+	memberSize = 80
+)
+
 // sizes are estimates of how many bytes a decoded value takes: one for objects,
 // and one for anything else.
 type sizes struct{ object, value int64 }
@@ -48,9 +55,10 @@ type span struct {
 // divided is an object or array that hasn't ended.
 type divided struct {
 	span
-	begin int
-	from  int // after the last cut
-	comma int // the last comma
+	begin   int
+	from    int // after the last cut
+	comma   int // the last comma
+	members int // of an object, so far
 }
 
 // reach cuts at the last comma if the text since the last cut isn't small.
@@ -101,6 +109,12 @@ func survey(ctx context.Context, data []byte, small int, memory int64, of sizes)
 				top.comma = i
 			}
 		case ':':
+			if len(open) > 0 {
+				top := &open[len(open)-1]
+				if top.members++; top.members > fewMembers {
+					size += memberSize
+				}
+			}
 		case '}', ']':
 			if len(open) == 0 {
 				break

@@ -3,7 +3,6 @@ package jsonform
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"reflect"
 	"unicode/utf8"
 )
@@ -49,31 +48,4 @@ func hasInvalidText(v reflect.Value) bool {
 		}
 	}
 	return false
-}
-
-// Texts is a JSON object of scalars. Numbers and booleans become their JSON
-// text, and null becomes "".
-type Texts map[string]string
-
-// UnmarshalJSON decodes an object.
-func (t *Texts) UnmarshalJSON(data []byte) error {
-	var values map[string]json.RawMessage
-	if err := json.Unmarshal(data, &values); err != nil || values == nil {
-		return err
-	}
-	*t = make(Texts, len(values))
-	for name, value := range values {
-		text := string(value)
-		switch value[0] {
-		case '{', '[':
-			return errors.New("a value is not a scalar")
-		case '"', 'n':
-			text = ""
-			if err := json.Unmarshal(value, &text); err != nil {
-				return err
-			}
-		}
-		(*t)[name] = text
-	}
-	return nil
 }

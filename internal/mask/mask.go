@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Redacted replaces a secret.
@@ -80,25 +81,41 @@ func (secrets Secrets) replacer() *strings.Replacer {
 // unescaped returns JSON, or part of it, with its escapes replaced by the
 // characters.
 func unescaped(s string) string {
-	var units []uint16 // one character may be escaped as two
-	for s != "" {
+	var out []byte
+	for {
 		before, escape, _ := strings.Cut(s, `\`)
-		units = append(units, utf16.Encode([]rune(before))...)
-		if s = escape; s == "" {
-			break
+		out = append(out, before...)
+		if escape == "" {
+			return string(out)
 		}
-		control := strings.IndexByte("bfnrt", s[0])
-		code, err := strconv.ParseUint(s[1:min(len(s), 5)], 16, 16)
+		s = s[len(before):]
+		control := strings.IndexByte("bfnrt", escape[0])
+		unit, ok := escapedUnit(s)
 		switch {
-		case s[0] == 'u' && len(s) >= 5 && err == nil:
-			units, s = append(units, uint16(code)), s[5:]
+		case ok:
+			s = s[6:]
+			if second, ok := escapedUnit(s); ok && utf16.DecodeRune(unit, second) != utf8.RuneError {
+				unit, s = utf16.DecodeRune(unit, second), s[6:]
+			}
+			out = utf8.AppendRune(out, unit)
 		case control >= 0:
-			units, s = append(units, uint16("\b\f\n\r\t"[control])), s[1:]
-		case s[0] == '\\':
-			units, s = append(units, '\\'), s[1:]
+			out, s = append(out, "\b\f\n\r\t"[control]), s[2:]
+		case escape[0] == '\\':
+			out, s = append(out, '\\'), s[2:]
+		default:
+			s = escape
 		}
 	}
-	return string(utf16.Decode(units))
+}
+
+// escapedUnit returns the UTF-16 unit of an escape such as \u00e9 at the
+// beginning of a text.
+func escapedUnit(s string) (unit rune, ok bool) {
+	if len(s) < 6 || s[:2] != `\u` {
+		return 0, false
+	}
+	code, err := strconv.ParseUint(s[2:6], 16, 16)
+	return rune(code), err == nil
 }
 
 // differsInJSON reports whether JSON may encode a character differently.

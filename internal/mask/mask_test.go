@@ -3,6 +3,7 @@ package mask
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -55,6 +56,24 @@ func TestDeepNesting(t *testing.T) {
 	}
 }
 
+// TestMemory: a text with many escapes takes hardly more memory than its size
+// for each level.
+func TestMemory(t *testing.T) {
+	// Not parallel: other tests would also be counted.
+	for name, text := range map[string]string{
+		"backslashes":    strings.Repeat(`\\`, 1<<19),
+		"nested escapes": `\` + strings.Repeat("u005c", 1<<18),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		New([]string{"gateway"}).Mask(text)
+		runtime.ReadMemStats(&after)
+		if factor := (after.TotalAlloc - before.TotalAlloc) / uint64(len(text)); factor > 40 {
+			t.Errorf("%s: %d bytes of memory for each byte", name, factor)
+		}
+	}
+}
+
 // escapeAll returns a text as JSON with every character escaped.
 func escapeAll(s string) string {
 	var b strings.Builder
@@ -67,17 +86,21 @@ func escapeAll(s string) string {
 func TestUnescaped(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"":                     "",
-		"plain é":              "plain é",
-		`a\/b\"c\\d`:           `a/b"c\d`,
-		`\b\f\n\r\t`:           "\b\f\n\r\t",
-		`\u0070at\u002D\u002d`: "pat--",
-		`\ud834\udd1e`:         "𝄞",
-		escapeAll("aé日𝄞"):      "aé日𝄞",
-		`cut \`:                "cut ",
-		`cut \u`:               "cut u",
-		`cut \u00`:             "cut u00",
-		`no \u00zz`:            "no u00zz",
+		"":                      "",
+		"plain é":               "plain é",
+		`a\/b\"c\\d`:            `a/b"c\d`,
+		`\b\f\n\r\t`:            "\b\f\n\r\t",
+		`\u0070at\u002D\u002d`:  "pat--",
+		`\ud834\udd1e`:          "𝄞",
+		escapeAll("aé日𝄞"):       "aé日𝄞",
+		`cut \`:                 "cut ",
+		`cut \u`:                "cut u",
+		`cut \u00`:              "cut u00",
+		`no \u00zz`:             "no u00zz",
+		`\ud834 \udd1e`:         "\uFFFD \uFFFD",
+		`\udd1e\ud834`:          "\uFFFD\uFFFD",
+		`\ud834\ud834\udd1e`:    "\uFFFD𝄞",
+		`\ud834\u0061\x\\u0061`: "\uFFFDax\\u0061",
 	} {
 		if got := unescaped(in); got != want {
 			t.Errorf("%q is unescaped as %q, want %q", in, got, want)

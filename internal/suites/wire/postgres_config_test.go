@@ -2,9 +2,9 @@ package wire_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -117,18 +117,20 @@ func TestPostgresConfigRequestsAreNotChanged(t *testing.T) {
 	}
 }
 
+// TestPostgresConfigValues: every scalar becomes a text, however many there are.
 func TestPostgresConfigValues(t *testing.T) {
 	t.Parallel()
-	var c cloudapi.PostgresConfig
-	err := json.Unmarshal([]byte(`{"pg_config":{"text":"8MB","quoted":"a\"b","empty":"","int":300,"float":-1.50e3,"true":true,"false":false,"null":null}}`), &c)
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := map[string]string{
 		"text": "8MB", "quoted": `a"b`, "empty": "", "int": "300", "float": "-1.50e3", "true": "true", "false": "false", "null": "",
 	}
-	if !maps.Equal(c.PGConfig, want) || c.PgBouncerConfig != nil {
-		t.Errorf("decoded %q and %q, want %q", c.PGConfig, c.PgBouncerConfig, want)
+	for _, more := range []string{"", strings.Repeat(`"int":300,`, 500_000)} {
+		c, err := sdktest.Answering(t, 200, "application/json", `{"pg_config":{`+more+`"text":"8MB","quoted":"a\"b","empty":"","int":300,
+			"float":-1.50e3,"true":true,"false":false,"null":null},"pgbouncer_config":{}}`).Postgres.GetConfig(t.Context(), "eu-central-h1", "orders-db")
+		if err != nil {
+			t.Errorf("with %d bytes more: %v", len(more), err)
+		} else if !maps.Equal(c.PGConfig, want) {
+			t.Errorf("with %d bytes more: decoded %q, want %q", len(more), c.PGConfig, want)
+		}
 	}
 }
 
