@@ -379,6 +379,11 @@ func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) ([]clouda
 	seen, err := shared.take(ctx, func(ctx context.Context) (map[string][]cloudapi.Resource, error) {
 		return r.surveyor.users(ctx, resource)
 	})
+	if cloudapi.IsGone(err) { // a list is gone with the project, or the server is wrong
+		if _, project := r.client.Projects.Get(ctx, r.project()); !cloudapi.IsGone(project) {
+			err = fmt.Errorf("%w: a list is missing: %v", cloudapi.ErrInvalidResponse, err)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -410,7 +415,7 @@ func (r *run) mayBecomePossible(f *Failure) bool {
 	if e, ok := errors.AsType[*cloudapi.Error](f.Err); ok && e.Method == http.MethodGet && !cloudapi.IsGone(e) {
 		return true // a failed look, for example at something that is forbidden briefly while it's being deleted
 	}
-	return cloudapi.IsTransient(f.Err) || errors.Is(f.Err, cloudapi.ErrConflict) ||
+	return cloudapi.IsTransient(f.Err) || errors.Is(f.Err, cloudapi.ErrInvalidResponse) || errors.Is(f.Err, cloudapi.ErrConflict) ||
 		errors.Is(f.Err, cloudapi.ErrInvalidRequest) || // for example a VM that is being copied to a machine image
 		errors.Is(f.Err, cloudapi.ErrLocationNotFound) // gone or renamed since the lookup
 }

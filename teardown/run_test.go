@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"reflect"
@@ -1015,6 +1016,10 @@ func TestTeardownIsNotBlind(t *testing.T) {
 	}{
 		{"users, forbidden", cloudapitest.Match{Operation: "LoadBalancers.ListInLocation"}, sdktest.Refusal(403, "Forbidden"),
 			[]string{"/private-subnet/"}, "failed private subnet eu-central-h1/net-1", cloudapi.ErrForbidden},
+		{"users, without a list that every server has", cloudapitest.Match{Operation: "LoadBalancers.ListInLocation"}, sdktest.Refusal(404, "ResourceNotFound"),
+			[]string{"/private-subnet/"}, "failed private subnet eu-central-h1/net-1", cloudapi.ErrInvalidResponse},
+		{"users, without their only list", cloudapitest.Match{Operation: "PrivateSubnets.ListInLocation"}, sdktest.Refusal(404, "ResourceNotFound"),
+			[]string{"/private-subnet/", "/firewall/"}, "failed firewall eu-central-h1/fw-1", cloudapi.ErrInvalidResponse},
 		{"users, broken", cloudapitest.Match{Operation: "PrivateSubnets.ListInLocation"}, sdktest.Refusal(500, "UnexceptedError"),
 			[]string{"/private-subnet/", "/firewall/"}, "failed firewall eu-central-h1/fw-1", cloudapi.ErrServer},
 		{"users, in time", cloudapitest.Match{Operation: "LoadBalancers.ListInLocation"}, cloudapitest.Delay(2 * time.Hour),
@@ -1092,7 +1097,14 @@ func TestTeardownDuringTheDeletionOfALoadBalancer(t *testing.T) {
 			ids = append(ids, balancer.ID)
 		}
 		p.Server.Fail(cloudapitest.Match{Operation: "LoadBalancers.Get", Func: func(r cloudapitest.Request) bool { return strings.HasSuffix(r.Path, ids[0]) }},
-			sdktest.Refusal(404, "ResourceNotFound").Repeating())
+			cloudapitest.Handle(func(w http.ResponseWriter, _ *http.Request) {
+				if err := p.Client.LoadBalancers.Delete(t.Context(), sdktest.Somewhere, ids[0]); err != nil {
+					t.Error(err)
+				}
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(404)
+				io.WriteString(w, stub.Envelope(404))
+			}))
 		report := checkReport(t, p, plan, plan.Run(t.Context()))
 		want := []string{"blocked private subnet eu-central-h1/net-1", "blocked firewall eu-central-h1/fw-1"}
 		if got := outcomes(report); !slices.Equal(got, want) {
@@ -1100,6 +1112,43 @@ func TestTeardownDuringTheDeletionOfALoadBalancer(t *testing.T) {
 		}
 		equalTexts(t, "the subnet is blocked by", report.Failed[0].BlockedBy, "load balancer eu-central-h1/new-2")
 	})
+}
+
+// TestTeardownBelievesLists: a list has a load balancer that Get doesn't find,
+// which may be in any subnet, or the list has something else.
+func TestTeardownBelievesLists(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		operation string
+		fault     cloudapitest.Fault
+		want      []string
+	}{
+		"a Get of another opinion": {"LoadBalancers.Get", sdktest.Refusal(404, "ResourceNotFound"),
+			[]string{"blocked private subnet eu-central-h1/default-eu-central-h1", "blocked private subnet eu-central-h1/net-1",
+				"blocked firewall eu-central-h1/default-eu-central-h1-default", "blocked firewall eu-central-h1/fw-1"}},
+		"a list of VMs": {"LoadBalancers.ListInLocation", cloudapitest.Reply(200, http.Header{"Content-Type": {"application/json"}}, `{"items":[`+stub.VM+`],"count":1}`),
+			[]string{"failed Kubernetes cluster eu-central-h1/k8s-1", "failed Postgres database eu-central-h1/db-1", "failed Postgres database eu-central-h1/db-2",
+				"failed private subnet eu-central-h1/default-eu-central-h1", "failed private subnet eu-central-h1/net-1",
+				"blocked firewall eu-central-h1/default-eu-central-h1-default", "blocked firewall eu-central-h1/fw-1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newFullProject(t)
+				plan := planTeardown(t, p.Client, nil)
+				stub.Must(p.Client.LoadBalancers.Create(t.Context(), sdktest.Somewhere, "new", sdktest.BalancerIn(p.Subnet.ID)))(t)
+				p.Server.Fail(cloudapitest.Match{Operation: tt.operation, Func: func(r cloudapitest.Request) bool { return strings.Contains(r.Path, sdktest.Somewhere) }},
+					tt.fault.Repeating())
+				if got := outcomes(checkReport(t, p, plan, plan.Run(t.Context()))); !slices.Equal(got, tt.want) {
+					t.Errorf("%q, want %q", got, tt.want)
+				}
+				p.Server.ClearFaults()
+				if _, err := p.Client.LoadBalancers.Get(t.Context(), sdktest.Somewhere, "new"); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }
 
 // TestTeardownReportsTheLastTry: the server refuses a deletion, and the context
@@ -1233,11 +1282,11 @@ func TestTeardownPlanFailures(t *testing.T) {
 			t.Errorf("without init scripts there are %d resources", n)
 		}
 
-		// A load balancer that has disappeared since it was listed is ignored.
+		// A load balancer is in the list, which is enough, but Get doesn't find it.
 		fail("GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}", sdktest.Refusal(404, "ResourceNotFound"))
 		plan = planTeardown(t, p.Client, nil)
-		if n := len(slices.Concat(plan.Stages()...)); n != 18 {
-			t.Errorf("without the load balancer there are %d resources", n)
+		if n := len(slices.Concat(plan.Stages()...)); n != 19 {
+			t.Errorf("with the load balancer there are %d resources", n)
 		}
 
 		var none context.Context

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -62,9 +63,8 @@ func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 }
 
 // survey lists the resources of some kinds, in the order of the kinds: in one
-// location, or in all if location is "". It leaves out a kind whose list the
-// server doesn't have, and returns an error if the server has none of the
-// lists.
+// location, or in all if location is "". It leaves out a kind whose list not
+// every server has, if this one doesn't.
 func (s *surveyor) survey(ctx context.Context, kinds []cloudapi.Kind, location string) ([]item, error) {
 	type list struct {
 		items []item
@@ -75,20 +75,13 @@ func (s *surveyor) survey(ctx context.Context, kinds []cloudapi.Kind, location s
 		return &list{items, err}
 	})
 	var all []item
-	var gone error
-	has := false
 	for _, l := range lists {
 		switch {
 		case l.err == nil:
-			has, all = true, append(all, l.items...)
-		case cloudapi.IsGone(l.err):
-			gone = l.err
-		default:
+			all = append(all, l.items...)
+		case !errors.Is(l.err, cloudapi.ErrMaybeUnsupported):
 			return nil, l.err
 		}
-	}
-	if !has {
-		return nil, gone
 	}
 	return all, nil
 }
@@ -121,6 +114,11 @@ func (s *surveyor) list(ctx context.Context, kind cloudapi.Kind, location string
 	default:
 		items, err = collect(s.client.Resources(ctx, opts, kind), func(r cloudapi.Resource) item { return item{Resource: r} })
 	}
+	for _, i := range items {
+		if i.ID != "" && !cloudapi.IsID(i.ID, kind) {
+			return nil, fmt.Errorf("%w: %q in the list of %ss is the ID of another kind", cloudapi.ErrInvalidResponse, i.ID, kind)
+		}
+	}
 	slices.SortFunc(items, func(a, b item) int {
 		return cmp.Or(cmp.Compare(a.Location, b.Location), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
@@ -139,7 +137,7 @@ func collect[T any](all iter.Seq2[T, error], of func(T) item) (items []item, err
 }
 
 // complete gets the full form of load balancers whose subnet isn't known yet.
-// It drops any that are gone by now.
+// One that isn't there any more may be in any subnet, in case that is wrong.
 func (s *surveyor) complete(ctx context.Context, items []item) ([]item, error) {
 	type completed struct {
 		item
@@ -151,14 +149,15 @@ func (s *surveyor) complete(ctx context.Context, items []item) ([]item, error) {
 			return &completed{item: i}
 		}
 		balancer, err := s.client.LoadBalancers.Get(ctx, i.Location, i.ID)
+		if cloudapi.IsGone(err) {
+			return &completed{item: i}
+		}
 		return &completed{item{Resource: i.Resource, record: balancer}, err}
 	}) {
-		switch {
-		case c.err == nil:
-			complete = append(complete, c.item)
-		case !cloudapi.IsGone(c.err):
+		if c.err != nil {
 			return nil, c.err
 		}
+		complete = append(complete, c.item)
 	}
 	return complete, nil
 }
@@ -172,9 +171,6 @@ func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource) (map[s
 		location = resource.Name
 	}
 	all, err := s.survey(ctx, dependants(resource.Kind), location)
-	if cloudapi.IsGone(err) {
-		return nil, nil // gone with the project
-	}
 	if err != nil {
 		return nil, err
 	}
