@@ -7,6 +7,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -80,17 +81,15 @@ func (env *environment) provision(ctx context.Context) (err error) {
 		Name:      name,
 		PublicKey: throwawayKey(),
 	})
-	env.deleteLater("SSH key", name, err, func(ctx context.Context) error {
-		return client.SSHPublicKeys.Delete(ctx, name)
-	})
+	env.deleteLater("SSH key", name, err, client.SSHPublicKeys.Delete)
 	if err != nil {
 		return err
 	}
 	env.created("SSH key", name, key.ID)
 
 	firewall, err := client.Firewalls.Create(uninterrupted(ctx), location, name, &cloudapi.FirewallCreateRequest{Description: "SSH and the web"})
-	env.deleteLater("firewall", name, err, func(ctx context.Context) error {
-		return client.Firewalls.Delete(ctx, location, name)
+	env.deleteLater("firewall", name, err, func(ctx context.Context, reference string) error {
+		return client.Firewalls.Delete(ctx, location, reference)
 	})
 	if err != nil {
 		return err
@@ -108,11 +107,11 @@ func (env *environment) provision(ctx context.Context) (err error) {
 	}
 
 	subnet, err := client.PrivateSubnets.Create(uninterrupted(ctx), location, name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID})
-	env.deleteLater("subnet", name, err, func(ctx context.Context) error {
-		if err := client.PrivateSubnets.Delete(ctx, location, name); err != nil {
+	env.deleteLater("subnet", name, err, func(ctx context.Context, reference string) error {
+		if err := client.PrivateSubnets.Delete(ctx, location, reference); err != nil {
 			return err
 		}
-		return client.PrivateSubnets.WaitDeleted(ctx, location, name)
+		return client.PrivateSubnets.WaitDeleted(ctx, location, reference)
 	})
 	if err != nil {
 		return err
@@ -126,11 +125,11 @@ func (env *environment) provision(ctx context.Context) (err error) {
 			PrivateSubnetID: subnet.ID,
 			EnableIP4:       new(true),
 		})
-		env.deleteLater("VM", name, err, func(ctx context.Context) error {
-			if err := client.VMs.Delete(ctx, location, name); err != nil {
+		env.deleteLater("VM", name, err, func(ctx context.Context, reference string) error {
+			if err := client.VMs.Delete(ctx, location, reference); err != nil {
 				return err
 			}
-			return client.VMs.WaitDeleted(ctx, location, name)
+			return client.VMs.WaitDeleted(ctx, location, reference)
 		})
 		if err != nil {
 			return err
@@ -213,15 +212,17 @@ func (env *environment) tearDown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// deleteLater records how to delete a resource. err is the error of its
-// creation: without a response the resource may exist nevertheless.
-func (env *environment) deleteLater(kind, name string, err error, remove func(context.Context) error) {
+// deleteLater records how to delete a resource: by its ID, once that is known.
+// err is the error of its creation: without a response the resource may exist
+// nevertheless.
+func (env *environment) deleteLater(kind, name string, err error, remove func(ctx context.Context, reference string) error) {
 	if err != nil && !errors.Is(err, cloudapi.ErrOutcomeUnknown) {
 		return
 	}
 	env.undo = append(env.undo, func(ctx context.Context) error {
-		if err := remove(ctx); err != nil {
-			return fmt.Errorf("%s %s is left over: %w", kind, strings.TrimSpace(name+" "+env.ids[kind+" "+name]), err)
+		id := env.ids[kind+" "+name]
+		if err := remove(ctx, cmp.Or(id, name)); err != nil {
+			return fmt.Errorf("%s %s is left over: %w", kind, strings.TrimSpace(name+" "+id), err)
 		}
 		env.say(kind, name, "deleted")
 		return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -50,6 +51,38 @@ func TestTellsWhatIsLeft(t *testing.T) {
 		}
 		if want := "VM " + vms[0].Name + " " + vms[0].ID + " is left over: "; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
+		}
+	})
+}
+
+// TestSparesAnotherWithTheName: while the program runs, another program renames
+// its VM, and creates one with the VM's name.
+func TestSparesAnotherWithTheName(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := cloudapitest.New(t)
+		client := server.Client()
+		var other *cloudapi.VM
+		server.Fail(cloudapitest.Match{Operation: "VMs.ListInLocation"}, cloudapitest.Handle(func(w http.ResponseWriter, _ *http.Request) {
+			vms, err := cloudapi.Collect(client.VMs.All(t.Context(), nil))
+			if err == nil {
+				_, err = client.VMs.Rename(t.Context(), "eu-central-h1", vms[0].ID, "renamed")
+			}
+			if err == nil {
+				other, err = client.VMs.Create(t.Context(), "eu-central-h1", vms[0].Name, &cloudapi.VMCreateRequest{PublicKey: throwawayKey()})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			w.WriteHeader(403)
+		}))
+		env := &environment{client: client, location: "eu-central-h1", out: io.Discard, start: time.Now(), ids: map[string]string{}}
+		if err := env.provision(t.Context()); !errors.Is(err, cloudapi.ErrForbidden) {
+			t.Errorf("error %v, want only that of the list", err)
+		}
+		vms, err := cloudapi.Collect(client.VMs.All(t.Context(), nil))
+		if err != nil || len(vms) != 1 || vms[0].ID != other.ID {
+			t.Errorf("there are %d VMs, %v, want only %s", len(vms), err, other.ID)
 		}
 	})
 }

@@ -12,6 +12,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	_ "embed"
@@ -118,15 +119,16 @@ func (d *drill) run(ctx context.Context) (err error) {
 // patience tolerates failures until the context of the cleanup ends.
 var patience = cloudapi.WaitTolerance(100)
 
-// remove deletes the copy, if there is one, and waits until it's gone. It tries
-// again during an outage, since the copy costs money. If it's unknown whether
-// the copy was created, "not found" proves nothing.
+// remove deletes the copy, if there is one, and waits until it's gone. It looks
+// for the name only if nobody knows the ID. It tries again during an outage,
+// since the copy costs money. If it's unknown whether the copy was created, "not
+// found" proves nothing.
 func (d *drill) remove(ctx context.Context, name string, unknown bool) error {
 	always := func(*cloudapi.Postgres) (bool, error) { return true, nil }
 	copied, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Postgres, error) {
-		return d.client.Postgres.Get(ctx, d.source.Location, name)
+		return d.client.Postgres.Get(ctx, d.source.Location, cmp.Or(d.copyID, name))
 	}, always, demo.Soon, patience)
-	if errors.Is(err, cloudapi.ErrNotFound) && !unknown {
+	if cloudapi.IsGone(err) && !unknown {
 		return nil
 	}
 	if err != nil {

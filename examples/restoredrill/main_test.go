@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -61,15 +62,24 @@ func newDrill(t *testing.T, command ...string) (*cloudapitest.Server, *drill) {
 	t.Helper()
 	server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Backup: -time.Hour}))
 	client := server.Client()
+	return server, &drill{client: client, source: newDatabase(t, client, "eu-central-h1"), command: command, output: new(demo.Output), stdout: io.Discard, stderr: io.Discard, start: time.Now()}
+}
+
+// newDatabase creates a database that can be restored.
+func newDatabase(t *testing.T, client *cloudapi.Client, location string) *cloudapi.Postgres {
+	t.Helper()
 	request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
-	if _, err := client.Postgres.Create(t.Context(), "eu-central-h1", "db", request); err != nil {
+	if location == "own" {
+		request.Size, request.StorageSize = "m8gd.large", 118
+	}
+	if _, err := client.Postgres.Create(t.Context(), location, "db", request); err != nil {
 		t.Fatal(err)
 	}
-	source, err := client.Postgres.Get(t.Context(), "eu-central-h1", "db")
+	source, err := client.Postgres.Get(t.Context(), location, "db")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return server, &drill{client: client, source: source, command: command, output: new(demo.Output), stdout: io.Discard, stderr: io.Discard, start: time.Now()}
+	return source
 }
 
 // databases returns the names of the existing databases.
@@ -124,6 +134,67 @@ func TestDeletesTheCopyWhateverFails(t *testing.T) {
 				}
 				if names := d.databases(t); names != "db " {
 					t.Errorf("there are %s", names)
+				}
+			})
+		})
+	}
+}
+
+// TestDeletesOnlyTheCopy: during the checks, another program renames the copy,
+// and creates a database with its name. Or it renames the private location, in
+// which the copy is then not found.
+func TestDeletesOnlyTheCopy(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, location string
+		do             func(ctx context.Context, client *cloudapi.Client, copied string) error
+		left           string // in the error
+		databases      int
+	}{
+		{"replaced", "eu-central-h1", func(ctx context.Context, client *cloudapi.Client, copied string) error {
+			_, err := client.Postgres.Rename(ctx, "eu-central-h1", copied, "renamed")
+			if err == nil {
+				_, err = client.Postgres.Create(ctx, "eu-central-h1", copied, &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
+			}
+			return err
+		}, "", 2},
+		{"location renamed", "own", func(ctx context.Context, client *cloudapi.Client, _ string) error {
+			_, err := client.PrivateLocations.Rename(ctx, "own", "new")
+			return err
+		}, "delete own/db-drill-", 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server, d := newDrill(t, "true")
+				if test.location == "own" {
+					if _, err := d.client.PrivateLocations.Create(t.Context(), &cloudapi.PrivateLocationCreateRequest{Name: "own", ProviderLocationName: cloudapi.ProviderLocationUSEast1,
+						AccessKey: cloudapi.NewSecret("a"), SecretKey: cloudapi.NewSecret("s")}); err != nil {
+						t.Fatal(err)
+					}
+					if err := d.client.Postgres.Delete(t.Context(), "eu-central-h1", "db"); err != nil {
+						t.Fatal(err)
+					}
+					d.source = newDatabase(t, d.client, "own")
+				}
+				copied := "" // its name
+				server.Fail(cloudapitest.Match{Route: database + "/ca-certificates"}, cloudapitest.Handle(func(w http.ResponseWriter, r *http.Request) {
+					for _, name := range strings.Fields(d.databases(t)) {
+						if strings.HasPrefix(name, "db-drill-") {
+							copied = name
+						}
+					}
+					if err := test.do(t.Context(), d.client, copied); err != nil {
+						t.Error(err)
+					}
+					w.WriteHeader(403)
+				}))
+				err := d.run(t.Context())
+				if err == nil || !strings.Contains(err.Error(), "failed 1 check") || strings.Contains(err.Error(), "delete ") != (test.left != "") || !strings.Contains(err.Error(), test.left) {
+					t.Errorf("error %v, want a failed check, and %q", err, test.left)
+				}
+				if names := strings.Fields(d.databases(t)); len(names) != test.databases || !slices.Contains(names, copied) {
+					t.Errorf("there are %s, want %s among them", names, copied)
 				}
 			})
 		})
