@@ -156,8 +156,8 @@ func (c *call) run() (any, *Failure) {
 		c.notSent = pace.Err(c.Context) // the context ended during the pause between attempts
 	}
 	f := c.failure
-	if f.Attempts = c.attempts; f.Attempts > 0 {
-		f.NotRetried = c.notSent
+	if f.Attempts = c.attempts; f.Attempts > 0 && c.notSent != nil {
+		f.NotRetried = c.withoutSecrets(c.notSent) // the cause of a context's end may contain secrets
 	}
 	f.MayHaveRun = c.mayHaveRun && c.req.changes()
 	f.Earlier = f.MayHaveRun && c.req.Idempotent && c.isAnswered()

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"reflect"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
@@ -88,6 +90,38 @@ func TestSecretsInErrors(t *testing.T) {
 		if texts == 0 {
 			t.Errorf("%s: no text was found in %T", name, err)
 		}
+	}
+}
+
+// TestSecretsInTheCauseOfAContext: the context of a call ends during an attempt,
+// in the pause after it, or before the first, with a cause that shows the token.
+func TestSecretsInTheCauseOfAContext(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("no longer valid: " + stub.Token)
+	for name, after := range map[string]time.Duration{"before": 0, "during the attempt": time.Second, "in the pause": 3 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			var out bytes.Buffer
+			client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				select {
+				case <-req.Context().Done():
+					return nil, req.Context().Err()
+				case <-time.After(2 * time.Second):
+				}
+				resp := stub.Respond(429, stub.Envelope(429))
+				resp.Header.Set("Retry-After", "5")
+				return resp, nil
+			}), cloudapi.WithLogger(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+			ctx, cancel := context.WithCancelCause(t.Context())
+			if after == 0 {
+				cancel(cause)
+			}
+			time.AfterFunc(after, func() { cancel(cause) })
+			_, err := client.VMs.Get(ctx, "eu-central-h1", "web-1")
+			text := fmt.Sprintf("%v %+v %#v %s", err, err, err, &out)
+			if found := shows(text); len(found) > 0 || !errors.Is(err, context.Canceled) || !errors.Is(err, cause) {
+				t.Errorf("%s shows %q: %s", name, found, text)
+			}
+		})
 	}
 }
 
