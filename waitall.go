@@ -41,8 +41,9 @@ func WaitFailFast() WaitAllOption {
 //
 // Waits of one client for deletions, or for states that lists show, share the
 // lists of a family and location if that takes fewer requests than getting each
-// resource; the records in [Progress] can then have the short form. Waits must
-// use the context that WaitAll passes: set a deadline on WaitAll's own.
+// resource; the records in [Progress] can then have the short form. A list may
+// be stale, so after 16 of them a wait gets its resource. Waits must use the
+// context that WaitAll passes: set a deadline on WaitAll's own.
 func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts ...WaitAllOption) ([]*T, error) {
 	const operation = "WaitAll"
 	c := waitAllConfig{}

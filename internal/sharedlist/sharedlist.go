@@ -173,7 +173,7 @@ func (l *List[T]) current() *reading[T] {
 func (l *List[T]) begin(since time.Time) *reading[T] {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
-	if l.last.records != nil && l.last.began.After(since) {
+	if l.last.began.After(since) {
 		return l.last
 	}
 	r := l.next

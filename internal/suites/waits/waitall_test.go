@@ -424,6 +424,25 @@ func TestWaitsWithListsThatHang(t *testing.T) {
 	})
 }
 
+// TestWaitsWithRefusedLists: waits don't read a list again in the same round
+// because it couldn't be read.
+func TestWaitsWithRefusedLists(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{n: 10, runs: time.Now().Add(40 * time.Second)}
+		client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			resp, err := f.RoundTrip(req)
+			if strings.HasSuffix(req.URL.Path, "/vm") {
+				return stub.Respond(403, `{"error":{"code":403,"type":"Forbidden","message":"no"}}`), nil
+			}
+			return resp, err
+		}))
+		if took := f.waitFor(t, client, 10); f.lists.Load() > 20 || f.gets.Load() > 150 || took > 46*time.Second {
+			t.Errorf("10 waits sent %d lists and %d gets in %v, want at most 20, 150 and 46s", f.lists.Load(), f.gets.Load(), took)
+		}
+	})
+}
+
 // TestWaitsWithStaleLists: a wait now and then gets its own resource.
 func TestWaitsWithStaleLists(t *testing.T) {
 	t.Parallel()
