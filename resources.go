@@ -25,9 +25,9 @@ import (
 //	}
 //
 // The options apply to the list of each kind; a Location leaves out the kinds
-// without locations. Lists that the server doesn't have count as empty; if it
-// has none, Resources yields [ErrNotFound]. A kind that isn't in a project's
-// lists leads to an [*ArgumentError]. An [*UnlistedError] comes last.
+// without locations. Lists that only other versions of the server have count as
+// empty; if all are such, Resources yields [ErrNotFound]. A kind that isn't in a
+// project's lists leads to an [*ArgumentError]. An [*UnlistedError] comes last.
 func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind) iter.Seq2[Resource, error] {
 	return func(yield func(Resource, error) bool) {
 		lists, err := resourceLists(opts, kinds)
@@ -41,7 +41,7 @@ func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind
 		for _, f := range lists {
 			isThere := true
 			for record, err := range f.all(ctx, &c.conn, opts) {
-				if isThere = !IsGone(err); !isThere {
+				if isThere = !errors.Is(err, ErrMaybeUnsupported); !isThere {
 					gone = err
 					break
 				}

@@ -49,20 +49,25 @@ func TestResources(t *testing.T) {
 	})
 }
 
-// TestResourcesFailures: a list that the server doesn't have is empty, any
-// other failure is yielded last, and nothing is sent for invalid kinds.
+// TestResourcesFailures: a list that only other versions of the server have is
+// empty, any other failure is yielded last, and nothing is sent for invalid
+// kinds.
 func TestResourcesFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := sdktest.NewEverything(t)
 		missing := sdktest.Refusal(404, "ResourceNotFound")
-		p.Server.Fail(cloudapitest.Match{Operation: "VMs.List"}, missing)
-		if got, err := collected(t, p.Client, nil, cloudapi.KindVM, cloudapi.KindSSHPublicKey); err != nil || !slices.Equal(sdktest.Described(got), []string{"SSH public key laptop"}) {
-			t.Errorf("without VMs: %v, %v", got, err)
+		p.Server.Fail(cloudapitest.Match{Operation: "VMInitScripts.List"}, missing)
+		if got, err := collected(t, p.Client, nil, cloudapi.KindVMInitScript, cloudapi.KindSSHPublicKey); err != nil || !slices.Equal(sdktest.Described(got), []string{"SSH public key laptop"}) {
+			t.Errorf("without init scripts: %v, %v", got, err)
+		}
+		p.Server.Fail(cloudapitest.Match{Operation: "VMInitScripts.List"}, missing)
+		if got, err := collected(t, p.Client, nil, cloudapi.KindVMInitScript); len(got) != 0 || !errors.Is(err, cloudapi.ErrNotFound) {
+			t.Errorf("without any list: %v, %v", got, err)
 		}
 		p.Server.Fail(cloudapitest.Match{Operation: "VMs.List"}, missing)
-		if got, err := collected(t, p.Client, nil, cloudapi.KindVM); len(got) != 0 || !errors.Is(err, cloudapi.ErrNotFound) {
-			t.Errorf("without any list: %v, %v", got, err)
+		if got, err := collected(t, p.Client, nil, cloudapi.KindVM, cloudapi.KindSSHPublicKey); len(got) != 0 || !errors.Is(err, cloudapi.ErrNotFound) {
+			t.Errorf("without a list that every server has: %v, %v", got, err)
 		}
 		p.Server.Fail(cloudapitest.Match{Operation: "SSHPublicKeys.List"}, sdktest.Refusal(403, "Forbidden"))
 		if got, err := collected(t, p.Client, nil, cloudapi.KindVM, cloudapi.KindSSHPublicKey, cloudapi.KindVMInitScript); len(got) != 2 || !errors.Is(err, cloudapi.ErrForbidden) {
