@@ -160,7 +160,7 @@ var (
 	opFirewallsCreateRule      = Operation{"Firewalls.CreateRule", "POST", firewallRoute + "/firewall-rule", once}
 	opFirewallsGetRule         = Operation{"Firewalls.GetRule", "GET", firewallRuleRoute, idempotent}
 	opFirewallsUpdateRule      = Operation{"Firewalls.UpdateRule", "POST", firewallRuleRoute, once | contractOnly}
-	opFirewallsModifyRule      = Operation{"Firewalls.ModifyRule", "PATCH", firewallRuleRoute, idempotent | partial | august2026}
+	opFirewallsModifyRule      = Operation{"Firewalls.ModifyRule", "PATCH", firewallRuleRoute, idempotent | august2026}
 	opFirewallsDeleteRule      = Operation{"Firewalls.DeleteRule", "DELETE", firewallRuleRoute, idempotent}
 
 	listFirewalls  = listRoutes{project: &opFirewallsList, location: &opFirewallsListInLocation}
@@ -296,6 +296,9 @@ func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, r
 //
 // Requires the August 2026 API.
 func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleModifyRequest) (*FirewallRule, error) {
+	if request == nil || *request == (FirewallRuleModifyRequest{}) {
+		return nil, &ArgumentError{Operation: opFirewallsModifyRule.Name, Name: "request", Reason: "must set at least one field"}
+	}
 	return send[FirewallRule](ctx, s.conn, &opFirewallsModifyRule, request, location, firewall, ruleID)
 }
 

@@ -49,7 +49,7 @@ var (
 	opVMInitScriptsList   = Operation{"VMInitScripts.List", "GET", projectRoute + "/vm-init-script", idempotent | contractOnly}
 	opVMInitScriptsCreate = Operation{"VMInitScripts.Create", "POST", projectRoute + "/vm-init-script", once | contractOnly}
 	opVMInitScriptsGet    = Operation{"VMInitScripts.Get", "GET", vmInitScriptRoute, idempotent | contractOnly}
-	opVMInitScriptsUpdate = Operation{"VMInitScripts.Update", "POST", vmInitScriptRoute, idempotent | partial | contractOnly}
+	opVMInitScriptsUpdate = Operation{"VMInitScripts.Update", "POST", vmInitScriptRoute, idempotent | contractOnly}
 	opVMInitScriptsDelete = Operation{"VMInitScripts.Delete", "DELETE", vmInitScriptRoute, idempotent | contractOnly}
 
 	listVMInitScripts  = listRoutes{project: &opVMInitScriptsList, unpaged: true}
@@ -85,6 +85,9 @@ func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitS
 // Update changes an init script's name, text, or both. Existing VMs don't run
 // it again. A change of the name is idempotent only if script is an ID.
 func (s *VMInitScriptsService) Update(ctx context.Context, script string, request *VMInitScriptUpdateRequest) (*VMInitScript, error) {
+	if request == nil || *request == (VMInitScriptUpdateRequest{}) {
+		return nil, &ArgumentError{Operation: opVMInitScriptsUpdate.Name, Name: "request", Reason: "must set the name or the script"}
+	}
 	return send[VMInitScript](ctx, s.conn, &opVMInitScriptsUpdate, request, script)
 }
 

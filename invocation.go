@@ -48,9 +48,6 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 // setBody encodes a request as the body; a nil one becomes {}.
 func (in *invocation) setBody(request any) (err error) {
 	in.request.Body, in.request.Secrets, err = encodeBody(in.op.Name, request)
-	if in.op.class.has(partial) && string(in.request.Body) == "{}" {
-		return &ArgumentError{Operation: in.op.Name, Name: "request", Reason: "must set at least one field"}
-	}
 	return err
 }
 

@@ -31,10 +31,6 @@ const (
 	// balancer without ports; see [UnlistedError].
 	showsPortless
 
-	// partial: the operation keeps the fields that the request doesn't set. A
-	// request that sets none is a mistake, although some servers accept it.
-	partial
-
 	// idempotent: a retry has the same effect as the first attempt alone.
 	idempotent class = 0
 )

@@ -153,8 +153,8 @@ type PostgresCreateRequest struct {
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
 }
 
-// PostgresUpdateRequest is the body of [PostgresService.Update]. It must set a
-// field, and keeps the others. A new Size may need a new StorageSize as well.
+// PostgresUpdateRequest is the body of [PostgresService.Update]. Fields that
+// aren't set stay unchanged. A new Size may need a new StorageSize as well.
 type PostgresUpdateRequest struct {
 	Size        string        `json:"size,omitzero"`         // of the servers
 	StorageSize int           `json:"storage_size,omitzero"` // in GiB; can shrink if under 80% of it will be in use
@@ -183,7 +183,7 @@ var (
 	opPostgresListInLocation         = Operation{"Postgres.ListInLocation", "GET", locationRoute + "/postgres", idempotent}
 	opPostgresGet                    = Operation{"Postgres.Get", "GET", postgresRoute, idempotent}
 	opPostgresCreate                 = Operation{"Postgres.Create", "POST", postgresRoute, once}
-	opPostgresUpdate                 = Operation{"Postgres.Update", "PATCH", postgresRoute, idempotent | partial}
+	opPostgresUpdate                 = Operation{"Postgres.Update", "PATCH", postgresRoute, idempotent}
 	opPostgresDelete                 = Operation{"Postgres.Delete", "DELETE", postgresRoute, idempotent}
 	opPostgresCACertificates         = Operation{"Postgres.CACertificates", "GET", postgresRoute + "/ca-certificates", idempotent}
 	opPostgresRename                 = Operation{"Postgres.Rename", "POST", postgresRoute + "/rename", idempotent}

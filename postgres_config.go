@@ -30,8 +30,8 @@ func (c *PostgresConfig) lacks() string {
 	return ""
 }
 
-// PostgresConfigUpdateRequest is the body of [PostgresService.UpdateConfig]. It
-// must have a setting. Value changes a setting, and Null resets it.
+// PostgresConfigUpdateRequest is the body of [PostgresService.UpdateConfig]. A
+// map is required. Value changes a setting, and Null resets it.
 //
 //	request := &cloudapi.PostgresConfigUpdateRequest{
 //		PGConfig: map[string]cloudapi.Opt[string]{
@@ -47,7 +47,7 @@ type PostgresConfigUpdateRequest struct {
 var (
 	opPostgresGetConfig     = Operation{"Postgres.GetConfig", "GET", postgresRoute + "/config", idempotent}
 	opPostgresReplaceConfig = Operation{"Postgres.ReplaceConfig", "POST", postgresRoute + "/config", idempotent}
-	opPostgresUpdateConfig  = Operation{"Postgres.UpdateConfig", "PATCH", postgresRoute + "/config", idempotent | partial}
+	opPostgresUpdateConfig  = Operation{"Postgres.UpdateConfig", "PATCH", postgresRoute + "/config", idempotent}
 )
 
 // GetConfig returns the settings of a database that users have set.
@@ -73,18 +73,17 @@ func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres 
 // UpdateConfig changes some settings of a database, and returns all that are
 // now set. It takes effect, and fails, like [PostgresService.ReplaceConfig].
 func (s *PostgresService) UpdateConfig(ctx context.Context, location, postgres string, request *PostgresConfigUpdateRequest) (*PostgresConfig, error) {
-	changes := orZero(request)
-	body := PostgresConfigUpdateRequest{withoutAbsent(changes.PGConfig), withoutAbsent(changes.PgBouncerConfig)}
+	if request == nil || request.PGConfig == nil && request.PgBouncerConfig == nil {
+		return nil, &ArgumentError{Operation: opPostgresUpdateConfig.Name, Name: "request", Reason: "must set a map"}
+	}
+	body := PostgresConfigUpdateRequest{withoutAbsent(request.PGConfig), withoutAbsent(request.PgBouncerConfig)}
 	return send[PostgresConfig](ctx, s.conn, &opPostgresUpdateConfig, body, location, postgres)
 }
 
 // withoutAbsent returns a copy without absent values, which would be sent as
-// null and so reset a setting. It returns nil if no value is left.
+// null and so reset a setting.
 func withoutAbsent(settings map[string]Opt[string]) map[string]Opt[string] {
 	settings = maps.Clone(settings)
 	maps.DeleteFunc(settings, func(_ string, value Opt[string]) bool { return value.IsZero() })
-	if len(settings) == 0 {
-		return nil
-	}
 	return settings
 }

@@ -29,7 +29,7 @@ type PostgresFirewallRuleCreateRequest struct {
 }
 
 // PostgresFirewallRuleUpdateRequest is the body of
-// [PostgresService.UpdateFirewallRule]. It must set a field; null keeps it.
+// [PostgresService.UpdateFirewallRule]. Absent or null changes nothing.
 type PostgresFirewallRuleUpdateRequest struct {
 	CIDR        Opt[string] `json:"cidr,omitzero"`
 	Description Opt[string] `json:"description,omitzero"`
@@ -40,7 +40,7 @@ const postgresFirewallRuleRoute = postgresRoute + "/firewall-rule/{firewall_rule
 var (
 	opPostgresListFirewallRules  = Operation{"Postgres.ListFirewallRules", "GET", postgresRoute + "/firewall-rule", idempotent}
 	opPostgresCreateFirewallRule = Operation{"Postgres.CreateFirewallRule", "POST", postgresRoute + "/firewall-rule", once}
-	opPostgresUpdateFirewallRule = Operation{"Postgres.UpdateFirewallRule", "PATCH", postgresFirewallRuleRoute, idempotent | partial}
+	opPostgresUpdateFirewallRule = Operation{"Postgres.UpdateFirewallRule", "PATCH", postgresFirewallRuleRoute, idempotent}
 	opPostgresDeleteFirewallRule = Operation{"Postgres.DeleteFirewallRule", "DELETE", postgresFirewallRuleRoute, idempotent}
 
 	listPostgresFirewallRules = listRoutes{project: &opPostgresListFirewallRules, unpaged: true}

@@ -47,7 +47,7 @@ var (
 	opSSHPublicKeysList   = Operation{"SSHPublicKeys.List", "GET", projectRoute + "/ssh-public-key", idempotent}
 	opSSHPublicKeysCreate = Operation{"SSHPublicKeys.Create", "POST", projectRoute + "/ssh-public-key", once}
 	opSSHPublicKeysGet    = Operation{"SSHPublicKeys.Get", "GET", sshPublicKeyRoute, idempotent}
-	opSSHPublicKeysUpdate = Operation{"SSHPublicKeys.Update", "POST", sshPublicKeyRoute, idempotent | partial}
+	opSSHPublicKeysUpdate = Operation{"SSHPublicKeys.Update", "POST", sshPublicKeyRoute, idempotent}
 	opSSHPublicKeysDelete = Operation{"SSHPublicKeys.Delete", "DELETE", sshPublicKeyRoute, idempotent}
 
 	listSSHPublicKeys  = listRoutes{project: &opSSHPublicKeysList, unpaged: true}
@@ -83,6 +83,9 @@ func (s *SSHPublicKeysService) Get(ctx context.Context, key string) (*SSHPublicK
 // created with the old key keep it. It returns [ErrAlreadyExists] if the name
 // is taken. A change of the name is idempotent only if key is an ID.
 func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *SSHPublicKeyUpdateRequest) (*SSHPublicKey, error) {
+	if request == nil || *request == (SSHPublicKeyUpdateRequest{}) {
+		return nil, &ArgumentError{Operation: opSSHPublicKeysUpdate.Name, Name: "request", Reason: "must set the name or the public key"}
+	}
 	return send[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysUpdate, request, key)
 }
 

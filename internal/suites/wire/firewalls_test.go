@@ -214,3 +214,13 @@ func TestRulesThatAreNotTwo(t *testing.T) {
 		t.Errorf("a rule that is two: %v, %v", rule, err)
 	}
 }
+
+func TestEmptyModifyRule(t *testing.T) {
+	t.Parallel()
+	for _, request := range []*cloudapi.FirewallRuleModifyRequest{nil, {}} {
+		_, err := sdktest.SendingNothing(t).Firewalls.ModifyRule(t.Context(), "eu-central-h1", "edge", "frhgen1ff6864nrqg8etdv647m", request)
+		if !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("%v: %v", request, err)
+		}
+	}
+}

@@ -2,9 +2,11 @@ package wire_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 func TestVMInitScriptsWire(t *testing.T) {
@@ -73,4 +75,15 @@ func TestVMInitScriptsWire(t *testing.T) {
 			},
 		},
 	})
+}
+
+func TestEmptyVMInitScriptUpdate(t *testing.T) {
+	t.Parallel()
+	client := sdktest.SendingNothing(t)
+	for _, request := range []*cloudapi.VMInitScriptUpdateRequest{nil, {}} {
+		_, err := client.VMInitScripts.Update(t.Context(), "bootstrap", request)
+		if !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("Update with %+v: %v", request, err)
+		}
+	}
 }

@@ -81,13 +81,30 @@ func postgresConfigCases() []wireCase {
 			body: `{"pgbouncer_config":{"pool_mode":null}}`,
 			call: updateWith(&cloudapi.PostgresConfigUpdateRequest{PgBouncerConfig: map[string]cloudapi.Opt[string]{"pool_mode": cloudapi.Null[string]()}}),
 		},
+		{
+			name: "update nothing, explicitly", method: "PATCH", target: target, reply: reply, want: config,
+			body: `{"pg_config":{},"pgbouncer_config":{}}`,
+			call: updateWith(&cloudapi.PostgresConfigUpdateRequest{
+				PGConfig: map[string]cloudapi.Opt[string]{"work_mem": {}}, PgBouncerConfig: map[string]cloudapi.Opt[string]{},
+			}),
+		},
+	}
+}
+
+func TestEmptyPostgresConfigUpdate(t *testing.T) {
+	t.Parallel()
+	for _, request := range []*cloudapi.PostgresConfigUpdateRequest{nil, {}} {
+		_, err := sdktest.SendingNothing(t).Postgres.UpdateConfig(t.Context(), "eu-central-h1", "orders-db", request)
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Operation != "Postgres.UpdateConfig" || e.Name != "request" {
+			t.Errorf("UpdateConfig with %v: %v", request, err)
+		}
 	}
 }
 
 func TestPostgresConfigRequestsAreNotChanged(t *testing.T) {
 	t.Parallel()
 	client := sdktest.Answering(t, 200, "application/json", `{"pg_config":{},"pgbouncer_config":{}}`)
-	update := cloudapi.PostgresConfigUpdateRequest{PGConfig: map[string]cloudapi.Opt[string]{"work_mem": {}, "max_connections": cloudapi.Null[string]()}}
+	update := cloudapi.PostgresConfigUpdateRequest{PGConfig: map[string]cloudapi.Opt[string]{"work_mem": {}}}
 	if _, err := client.Postgres.UpdateConfig(t.Context(), "eu-central-h1", "orders-db", &update); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +112,7 @@ func TestPostgresConfigRequestsAreNotChanged(t *testing.T) {
 	if _, err := client.Postgres.ReplaceConfig(t.Context(), "eu-central-h1", "orders-db", &replacement); err != nil {
 		t.Fatal(err)
 	}
-	if len(update.PGConfig) != 2 || replacement.PGConfig != nil {
+	if len(update.PGConfig) != 1 || replacement.PGConfig != nil {
 		t.Errorf("the requests became %v and %v", update, replacement)
 	}
 }

@@ -74,6 +74,11 @@ func postgresFirewallCases() []wireCase {
 			call: updateWith(&cloudapi.PostgresFirewallRuleUpdateRequest{CIDR: cloudapi.Null[string](), Description: cloudapi.Null[string]()}),
 		},
 		{
+			name: "update nothing of a rule", method: "PATCH", target: base + "/" + testRuleID, reply: testRuleJSON, want: testRule(),
+			body: `{}`,
+			call: updateWith(nil),
+		},
+		{
 			name: "delete a rule", method: "DELETE", target: base + "/" + testRuleID,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return nothing(c.Postgres.DeleteFirewallRule(ctx, location, "orders-db", testRuleID))

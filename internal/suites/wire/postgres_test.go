@@ -163,6 +163,13 @@ func TestPostgresWire(t *testing.T) {
 			}),
 		},
 		{
+			name: "update nothing", method: "PATCH", target: item, reply: testPgFull, want: full,
+			body: `{}`,
+			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
+				return s.Update(ctx, location, "orders-db", nil)
+			}),
+		},
+		{
 			name: "update everything", method: "PATCH", target: item, reply: testPgFull, want: full,
 			body: `{"size":"standard-4","storage_size":128,"ha_type":"none","tags":[{"key":"team","value":"payments"}]}`,
 			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {

@@ -2,9 +2,11 @@ package wire_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 func TestSSHPublicKeysWire(t *testing.T) {
@@ -72,4 +74,15 @@ func TestSSHPublicKeysWire(t *testing.T) {
 			},
 		},
 	})
+}
+
+func TestEmptySSHPublicKeyUpdate(t *testing.T) {
+	t.Parallel()
+	client := sdktest.SendingNothing(t)
+	for _, request := range []*cloudapi.SSHPublicKeyUpdateRequest{nil, {}} {
+		key, err := client.SSHPublicKeys.Update(t.Context(), "laptop", request)
+		if key != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("Update with %+v = %v, %v", request, key, err)
+		}
+	}
 }
