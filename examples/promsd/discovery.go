@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"maps"
@@ -27,11 +26,11 @@ import (
 
 // discovery follows the lists of a project.
 type discovery struct {
-	client  *cloudapi.Client
-	port    int
-	every   time.Duration
-	stderr  io.Writer
-	publish func(targets []byte) error
+	client   *cloudapi.Client
+	port     int
+	every    time.Duration
+	complain func(error) // about what a later round tries again
+	publish  func(targets []byte) error
 
 	mu sync.Mutex // guards the fields below
 	known
@@ -53,32 +52,55 @@ func (d *discovery) load(file string) error {
 	d.knownFile = file
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
+		d.Project = d.client.Project()
 		return nil
 	}
-	if err == nil {
-		err = json.Unmarshal(text, &d.known)
-	}
-	if err == nil && d.Project != d.client.Project() {
-		err = fmt.Errorf("it belongs to another project, %q: remove it to start over", d.Project)
-	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		return err
+	}
+	err = json.Unmarshal(text, &d.known)
+	if err == nil && d.Project != d.client.Project() {
+		err = fmt.Errorf("it belongs to another project, %q", d.Project)
+	}
+	if err = cmp.Or(err, check(d.VMs, vmID), check(d.Subnets, subnetID), check(d.Databases, databaseID)); err != nil {
+		return fmt.Errorf("%s: %w: remove it to start over", file, err)
 	}
 	return nil
 }
 
+// check returns an error if a record from a file isn't the one with its ID.
+func check[T any](records map[string]*T, idOf func(*T) string) error {
+	for id, record := range records {
+		if record == nil || idOf(record) != id {
+			return fmt.Errorf("%q doesn't have the record with that ID", id)
+		}
+	}
+	return nil
+}
+
+func vmID(vm *cloudapi.VM) string               { return vm.ID }
+func subnetID(s *cloudapi.PrivateSubnet) string { return s.ID }
+func databaseID(db *cloudapi.Postgres) string   { return db.ID }
+
+// keep writes what is known to the file from which the next run reads it.
+func (d *discovery) keep() error {
+	if d.knownFile == "" {
+		return nil
+	}
+	text, err := json.Marshal(d.known)
+	if err != nil {
+		return err
+	}
+	return cloudapi.File{Content: text}.Replace(d.knownFile)
+}
+
 // run follows the project until the context ends.
 func (d *discovery) run(ctx context.Context) error {
-	if d.Project == "" {
-		d.known = known{d.client.Project(), map[string]*cloudapi.VM{}, map[string]*cloudapi.PrivateSubnet{}, map[string]*cloudapi.Postgres{}}
-	}
+	// A file that somebody has changed may lack any of them.
+	d.VMs, d.Subnets, d.Databases = orEmpty(d.VMs), orEmpty(d.Subnets), orEmpty(d.Databases)
 	tasks, ctx := errgroup.WithContext(ctx)
-	tasks.Go(func() error {
-		return follow(ctx, d, d.client.VMs.Watch, d.VMs, func(vm *cloudapi.VM) string { return vm.ID })
-	})
-	tasks.Go(func() error {
-		return follow(ctx, d, d.client.PrivateSubnets.Watch, d.Subnets, func(s *cloudapi.PrivateSubnet) string { return s.ID })
-	})
+	tasks.Go(func() error { return follow(ctx, d, d.client.VMs.Watch, d.VMs, vmID) })
+	tasks.Go(func() error { return follow(ctx, d, d.client.PrivateSubnets.Watch, d.Subnets, subnetID) })
 	tasks.Go(func() error {
 		return follow(ctx, d, d.client.Postgres.Watch, d.Databases, func(db *cloudapi.Postgres) string {
 			if old := d.Databases[db.ID]; old != nil && old.Name == db.Name {
@@ -90,6 +112,13 @@ func (d *discovery) run(ctx context.Context) error {
 	return tasks.Wait()
 }
 
+func orEmpty[T any](records map[string]*T) map[string]*T {
+	if records == nil {
+		return map[string]*T{}
+	}
+	return records
+}
+
 // follow applies the changes of a list to the records, and publishes the
 // targets after each round. A watch that has ended, for example because the
 // token has lost a permission, is started again with what is known.
@@ -97,7 +126,9 @@ func follow[T any](ctx context.Context, d *discovery, watch func(context.Context
 	records map[string]*T, id func(*T) string) error {
 	isRead := false
 	opts := &cloudapi.WatchOptions{Interval: min(5*time.Second, d.every), MaxInterval: d.every, Progress: func(p cloudapi.Progress) {
-		d.complain(ctx, p.Err)
+		if isRead || cloudapi.IsTransient(p.Err) { // otherwise the error may be the watch's last
+			d.report(ctx, p.Err)
+		}
 		d.nameHosts(ctx)
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -106,7 +137,7 @@ func follow[T any](ctx context.Context, d *discovery, watch func(context.Context
 			d.read++
 		}
 		if d.read == 3 {
-			d.complain(ctx, d.update())
+			d.report(ctx, d.update())
 		}
 	}}
 	for {
@@ -153,7 +184,7 @@ func (d *discovery) nameHosts(ctx context.Context) {
 	for id, location := range unnamed {
 		full, err := d.client.Postgres.Get(ctx, location, id)
 		if err != nil {
-			d.complain(ctx, err)
+			d.report(ctx, err)
 			continue
 		}
 		d.mu.Lock()
@@ -165,9 +196,10 @@ func (d *discovery) nameHosts(ctx context.Context) {
 	}
 }
 
-func (d *discovery) complain(ctx context.Context, err error) {
+// report reports an error, unless the program ends anyway.
+func (d *discovery) report(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
-		fmt.Fprintf(d.stderr, "promsd: %v\n", err)
+		d.complain(err)
 	}
 }
 
@@ -178,14 +210,8 @@ func (d *discovery) update() error {
 	if err != nil || bytes.Equal(targets, d.published) {
 		return err
 	}
-	if d.knownFile != "" {
-		text, err := json.Marshal(d.known)
-		if err == nil {
-			err = cloudapi.File{Content: text}.Replace(d.knownFile)
-		}
-		if err != nil {
-			return err
-		}
+	if err := d.keep(); err != nil {
+		return err
 	}
 	if err := d.publish(append(targets, '\n')); err != nil {
 		return err

@@ -13,8 +13,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"time"
@@ -45,32 +48,48 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	defer closeServer()
 
-	d := &discovery{client: client, port: *port, every: *every, stderr: stderr}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	isDone := *file != "" // whether the program normally ends by an interrupt
-	var printed error     // of printing the targets
-	d.publish = func(targets []byte) error {
-		if *file != "" {
-			return replace(*file, targets)
-		}
-		if isDone {
-			return nil
-		}
-		isDone = true
-		stop()
-		_, printed = stdout.Write(targets)
-		return nil
+	d := &discovery{client: client, port: *port, every: *every}
+	if *file == "" {
+		return printOnce(ctx, d, stdout)
 	}
-	if *file != "" {
-		if err := d.load(*file + ".known"); err != nil {
-			return err
-		}
+	if info, err := os.Stat(*file); err == nil && info.IsDir() {
+		return demo.Usagef("--file %s is a folder: name a file in it", *file)
 	}
-	if err := d.run(ctx); ctx.Err() == nil || !isDone {
+	d.complain = func(err error) { fmt.Fprintf(stderr, "promsd: %v\n", err) }
+	d.publish = func(targets []byte) error { return replace(*file, targets) }
+	if err := d.load(*file + ".known"); err != nil {
 		return err
 	}
-	return printed
+	if err := d.keep(); err != nil { // for example because there is no such folder
+		return err
+	}
+	return d.run(ctx)
+}
+
+// errPrinted ends the program when it has printed the targets.
+var errPrinted = errors.New("printed")
+
+// printOnce prints the targets, or returns why they can't be complete.
+func printOnce(ctx context.Context, d *discovery, stdout io.Writer) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	d.complain = end
+	d.publish = func(targets []byte) error {
+		if ctx.Err() != nil {
+			return nil
+		}
+		_, err := stdout.Write(targets)
+		end(cmp.Or(err, errPrinted))
+		return nil
+	}
+	err := d.run(ctx)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if err == errPrinted {
+		return nil
+	}
+	return err
 }
 
 // replace writes a file that others can read, atomically.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,6 +65,37 @@ func TestPrintsToNothing(t *testing.T) {
 	}
 }
 
+// TestPrintsWholeTargetsOnly: without a file, nothing tries again what has
+// failed, so the program ends with the error.
+func TestPrintsWholeTargetsOnly(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		operation string
+		fault     cloudapitest.Fault
+		want      error
+	}{
+		"the service fails": {"PrivateSubnets.List", cloudapitest.Reply(503, nil, "").Repeating(), cloudapi.ErrServer},
+		"a wrong token":     {"VMs.List", cloudapitest.Reply(401, nil, `{"error":{"code":401,"type":"InvalidCredentials","message":"no"}}`).Repeating(), cloudapi.ErrUnauthorized},
+		"a host name":       {"Postgres.Get", cloudapitest.Reply(503, nil, "").Repeating(), cloudapi.ErrServer},
+		"a single failure":  {"Postgres.Get", cloudapitest.Reply(503, nil, ""), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newProject(t)
+				p.srv.Fail(cloudapitest.Match{Operation: tt.operation}, tt.fault)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				var stdout bytes.Buffer
+				err := printOnce(ctx, &discovery{client: p.srv.Client(), port: 9100, every: 30 * time.Second}, &stdout)
+				if !errors.Is(err, tt.want) || (stdout.Len() > 0) != (err == nil) {
+					t.Errorf("it prints %q and ends with %v, want %v", stdout.String(), err, tt.want)
+				}
+			})
+		})
+	}
+}
+
 const location = "eu-central-h1"
 
 // project is a server with two VMs and a database, and the file of a program.
@@ -95,7 +127,7 @@ func (p *project) must(err error) {
 // start runs the program with the file until stop is called.
 func (p *project) start() (stop func() error) {
 	ctx, cancel := context.WithCancel(p.Context())
-	d := &discovery{client: p.srv.Client(), port: 9100, every: 30 * time.Second, stderr: io.Discard,
+	d := &discovery{client: p.srv.Client(), port: 9100, every: 30 * time.Second, complain: func(error) {},
 		publish: func(targets []byte) error { return replace(p.file, targets) }}
 	p.must(d.load(p.file + ".known"))
 	done := make(chan error, 1)
@@ -204,6 +236,37 @@ func TestKeepsTargetsAcrossRestarts(t *testing.T) {
 	})
 }
 
+// TestChangedFile: what somebody has removed from the file of known resources is
+// found again. The program doesn't start with a file in which a record is wrong.
+func TestChangedFile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newProject(t)
+		change := func(records string) {
+			p.Helper()
+			p.must(os.WriteFile(p.file+".known", []byte(`{"project":"`+p.srv.ProjectID()+`"`+records+`}`), 0o600))
+		}
+		for _, records := range []string{"", `,"vms":null,"databases":{}`} {
+			change(records)
+			stop := p.start()
+			p.check(time.Minute, "web-1 web-2 db")
+			stop()
+		}
+		for records, want := range map[string]string{
+			`,"vms":{"vm-1":null}`:                  `"vm-1" doesn't have the record with that ID: remove it to start over`,
+			`,"subnets":{"ps-1":{"id":"ps-2"}}`:     `"ps-1" doesn't have the record with that ID: remove it to start over`,
+			`,"databases":{"pg-1":{"name":"pg-1"}}`: `"pg-1" doesn't have the record with that ID: remove it to start over`,
+			`,"vms":[]`:                             "cannot unmarshal array",
+		} {
+			change(records)
+			d := &discovery{client: p.srv.Client()}
+			if err := d.load(p.file + ".known"); err == nil || !strings.HasPrefix(err.Error(), p.file+".known: ") || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", records, err, want)
+			}
+		}
+	})
+}
+
 // TestHostNames: a renamed database has another host name. If getting it fails,
 // a later round tries again.
 func TestHostNames(t *testing.T) {
@@ -242,9 +305,15 @@ func TestHostNamesWithoutTheList(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	t.Parallel()
+	folder := t.TempDir()
+	missing := filepath.Join(folder, "missing")
+	if err := run(t.Context(), []string{"--file", filepath.Join(missing, "targets.json")}, io.Discard, io.Discard); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing) {
+		t.Errorf("a folder that doesn't exist: %v", err)
+	}
 	for want, args := range map[string][]string{
-		"--port 0 isn't a port number": {"--port", "0"},
-		`unexpected argument "file"`:   {"file"},
+		"--file " + folder + " is a folder: name a file in it": {"--file", folder},
+		"--port 0 isn't a port number":                         {"--port", "0"},
+		`unexpected argument "file"`:                           {"file"},
 	} {
 		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil || err.Error() != want {
 			t.Errorf("%v: %v, want %s", args, err, want)
