@@ -34,6 +34,7 @@ type collector struct {
 	client          *cloudapi.Client
 	maxAge, timeout time.Duration
 	errors          *prometheus.CounterVec
+	complain        func(error) // nil if nobody listens
 
 	mu      sync.Mutex // held during a refresh, so that scrapes share it
 	began   time.Time
@@ -116,6 +117,11 @@ func (c *collector) refresh() {
 	r.add(duration, time.Since(c.began).Seconds())
 	r.add(refreshed, float64(c.began.UnixMilli())/1000)
 	c.metrics, c.err = r.metrics, errors.Join(r.errs...)
+	for _, err := range r.errs {
+		if c.complain != nil && c.ctx.Err() == nil {
+			c.complain(err)
+		}
+	}
 }
 
 // databases adds the states and the metrics of all databases.

@@ -5,6 +5,7 @@
 //	curl http://127.0.0.1:9790/metrics
 //	exporter --once
 //
+// Failed requests are reported on standard error, and in the metric cloudapi_up.
 // The last form prints the result of one scrape and exits. Run it from cron for
 // the textfile collector of the node exporter, or to try it out.
 package main
@@ -19,6 +20,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -57,7 +59,22 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		return c.lastError()
 	}
+	c.complain = func(err error) { fmt.Fprintf(stderr, "exporter: %v\n", err) }
+	if err := checkToken(ctx, client, *timeout); err != nil {
+		return err
+	}
 	return serve(ctx, *listen, stderr, registry)
+}
+
+// checkToken returns an error if the API refuses the token. Anything else, such
+// as an outage, may be over when somebody scrapes.
+func checkToken(ctx context.Context, client *cloudapi.Client, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if _, err := client.CheckAccess(ctx); errors.Is(err, cloudapi.ErrUnauthorized) {
+		return err
+	}
+	return nil
 }
 
 func printMetrics(w io.Writer, registry *prometheus.Registry) error {

@@ -62,6 +62,21 @@ func TestOnceFailsIfSomethingIsMissing(t *testing.T) {
 	}
 }
 
+// TestWrongToken: the exporter doesn't start to serve if the API refuses the
+// token, since nobody would look for the cause in an empty scrape.
+func TestWrongToken(t *testing.T) {
+	server, _ := newServer(t)
+	t.Setenv(cloudapi.EnvBaseURL, server.Start())
+	t.Setenv(cloudapi.EnvToken, server.Token()+"x")
+	t.Setenv(cloudapi.EnvProject, server.ProjectID())
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var stderr bytes.Buffer
+	if err := run(ctx, []string{"--listen", "127.0.0.1:0"}, io.Discard, &stderr); !errors.Is(err, cloudapi.ErrUnauthorized) || stderr.Len() != 0 {
+		t.Errorf("it prints %q and ends with %v", stderr.String(), err)
+	}
+}
+
 func TestServesUntilInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -148,7 +163,15 @@ func TestWhatFailsIsMissing(t *testing.T) {
 	server.Fail(cloudapitest.Match{Operation: "GET /project/{project_id}/vm"}, cloudapitest.Reply(500, nil, "oops").Repeating())
 	server.Fail(cloudapitest.Match{Route: "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metrics"}, cloudapitest.Reply(403, nil, "{}"))
 	c := newCollector(t.Context(), client, 0, time.Minute)
+	complaints := map[string]int{}
+	c.complain = func(err error) {
+		about, _, _ := strings.Cut(err.Error(), ":")
+		complaints[about]++
+	}
 	got := gather(t, c)
+	if len(complaints) != 2 || complaints["VMs"] != 1 || complaints["Postgres databases"] != 1 {
+		t.Errorf("it complains about %v", complaints)
+	}
 	for name, want := range map[string]float64{
 		"cloudapi_up": 0, "cloudapi_resource_state running": 1, "cloudapi_postgres_deadlocks_per_second": 0, "cloudapi_errors_total VMs": 1, "cloudapi_errors_total Postgres databases": 1,
 	} {
