@@ -16,7 +16,8 @@ import (
 // An Ensure method looks for a resource with the name, which must not be an ID,
 // and creates it if there is none; it may not be ready yet. It returns an
 // existing one if that matches the request, as far as its record shows, and a
-// [*DriftError] otherwise. It compares only fields that the request sets.
+// [*DriftError] otherwise. It compares only fields that the request sets; after
+// an upgrade or a resize, pass the new values.
 //
 // Ensure waits while a resource with the name is being deleted, and while the
 // server refuses an update because of another change. It returns a [*WaitError]

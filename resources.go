@@ -126,8 +126,8 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...Wai
 // one. It returns [ErrForbidden] if the token is refused a resource twice, a
 // second apart, [ErrNotFound] if the project is gone or the token's account has
 // left it, and an [*ArgumentError] for a part, such as a rule. It returns
-// [ErrLocationNotFound] if the Location doesn't exist and it finds the resource
-// in no other.
+// [ErrLocationNotFound] if the Location doesn't exist and no other has the
+// resource.
 //
 // An inference API key that the token may not see looks like one that doesn't
 // exist, and lists of kinds that it may not see look empty.

@@ -45,7 +45,10 @@ func (o *options) changeFlags(flags *flag.FlagSet) {
 	})
 	flags.Func("fail", "`faults` for the requests of an operation, one for each request,\nsuch as VMs.Create=503,drop-after: statuses,\n"+
 		"drop-before or drop-after; can be repeated", func(text string) error {
-		operation, list, _ := strings.Cut(text, "=")
+		operation, list, found := strings.Cut(text, "=")
+		if !found {
+			return errors.New("not the faults of an operation, such as VMs.Create=503")
+		}
 		var faults []map[string]any
 		for part := range strings.SplitSeq(list, ",") {
 			status, err := strconv.Atoi(part)

@@ -127,6 +127,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, usageError{err}
 	case flags.NArg() > 0:
 		return o, usageError{fmt.Errorf("unexpected argument %q", flags.Arg(0))}
+	case o.healthCheck != "" && flags.NFlag() > 1:
+		return o, usageError{errors.New("-health-check goes with no other flag")}
 	}
 	return o, nil
 }

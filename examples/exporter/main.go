@@ -45,6 +45,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return demo.Usagef("--max-age %v is negative", *maxAge)
 	}
 
+	if *once {
+		if err := flags.Useless("with --once", "listen", "max-age"); err != nil {
+			return err
+		}
+	}
 	client, closeServer, err := demo.Connect(ctx, stderr, "exporter", demo.Server{})
 	if err != nil {
 		return err

@@ -254,6 +254,8 @@ func TestRefuses(t *testing.T) {
 		{[]string{"--max-age", "-1s"}, "--max-age"},
 		{[]string{"--listen", ""}, "is a variable not set?"},
 		{[]string{"more"}, `unexpected argument "more"`},
+		{[]string{"--once", "--listen", ":9790"}, "--listen has no effect with --once"},
+		{[]string{"--once", "--max-age", "1m"}, "--max-age has no effect with --once"},
 	} {
 		if err := run(t.Context(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: error %v, want %q", test.args, err, test.want)

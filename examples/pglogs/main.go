@@ -47,6 +47,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := flags.Parse(args, 1); err != nil {
 		return err
 	}
+	if *since > 168*time.Hour {
+		return demo.Usagef("--since %v is longer than the service keeps logs, which is 168h", *since)
+	}
+	if !*follow {
+		if err := flags.Useless("without --follow", "every"); err != nil {
+			return err
+		}
+	}
 	o := options{args: flags.Args(), since: *since, every: *every, follow: *follow, file: *file, asJSON: *asJSON}
 	if *level != "" {
 		least := slices.Index(levels, strings.ToUpper(*level))
@@ -80,6 +88,9 @@ func (o options) run(ctx context.Context, client *cloudapi.Client, stdout, stder
 	}
 	state, err := loadState(o.file, db.Location+"/"+db.Name)
 	if err != nil {
+		return err
+	}
+	if err := state.save(); err != nil { // for example because there is no such folder
 		return err
 	}
 	print := printText(stdout)

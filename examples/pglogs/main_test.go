@@ -101,7 +101,7 @@ func TestBadArguments(t *testing.T) {
 	if err := os.WriteFile(bad, []byte(`{"database":"eu-central-h1/other"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"--level", "loud"}, {"--since", "0s"}, {"--state", bad}, {"eu-central-h1/nobody"}} {
+	for _, args := range [][]string{{"--level", "loud"}, {"--since", "0s"}, {"--since", "169h"}, {"--state", bad}, {"--state", filepath.Join(bad, "state")}, {"--state", filepath.Join(t.TempDir(), "missing", "state")}, {"--every", "1m"}, {"eu-central-h1/nobody"}} {
 		var stdout, stderr bytes.Buffer
 		if err := run(t.Context(), args, &stdout, &stderr); err == nil || stdout.Len() > 0 {
 			t.Errorf("%v: %v, %s", args, err, stdout.String())

@@ -42,6 +42,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *port < 1 || *port > 65535 {
 		return demo.Usagef("--port %d isn't a port number", *port)
 	}
+	if *file == "" {
+		if err := flags.Useless("without --file", "every"); err != nil {
+			return err
+		}
+	}
 	client, closeServer, err := demo.Connect(ctx, stderr, "promsd", demo.Server{})
 	if err != nil {
 		return err

@@ -311,6 +311,7 @@ func TestRefuses(t *testing.T) {
 		t.Errorf("a folder that doesn't exist: %v", err)
 	}
 	for want, args := range map[string][]string{
+		"--every has no effect without --file":                 {"--every", "1m"},
 		"--file " + folder + " is a folder: name a file in it": {"--file", folder},
 		"--port 0 isn't a port number":                         {"--port", "0"},
 		`unexpected argument "file"`:                           {"file"},

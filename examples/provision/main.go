@@ -42,6 +42,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if *printSample {
+		if err := flags.Useless("with --sample", "file", "update", "plan", "timeout", "o", "columns", "no-header"); err != nil {
+			return err
+		}
 		_, err := stdout.Write(sample)
 		return err
 	}

@@ -423,6 +423,11 @@ func TestSampleIsNotForRealProjects(t *testing.T) {
 func TestPrintsSample(t *testing.T) {
 	t.Parallel()
 	var stdout bytes.Buffer
+	for _, args := range [][]string{{"--sample", "--plan"}, {"--sample", "--file", "environment.yaml"}} {
+		if err := run(t.Context(), args, io.Discard, io.Discard); !errors.As(err, new(*demo.UsageError)) || err.Error() != args[1]+" has no effect with --sample" {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
 	if err := run(t.Context(), []string{"--sample"}, &stdout, io.Discard); err != nil || !bytes.Equal(stdout.Bytes(), sample) {
 		t.Errorf("error %v, %s", err, stdout.String())
 	}

@@ -46,6 +46,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := flags.Parse(args, 0); err != nil {
 		return err
 	}
+	if c.planOnly {
+		if err := flags.Useless("with --plan", "yes", "timeout"); err != nil {
+			return err
+		}
+	}
 	c.timeout = *timeout
 
 	// In the embedded server deletions take a second.

@@ -218,6 +218,7 @@ func TestRefuses(t *testing.T) {
 		{[]string{"--timeout", "0s"}, "use a duration"},
 		{[]string{"-o", ""}, "it is empty"},
 		{[]string{""}, "an argument is empty"},
+		{[]string{"--yes"}, "--yes has no effect with --plan"},
 		{[]string{"everything"}, `unexpected argument "everything"`},
 	} {
 		var stdout, stderr bytes.Buffer

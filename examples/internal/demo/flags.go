@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,6 +64,17 @@ func (f *Flags) Parse(args []string, most int) error {
 		return Usagef("unexpected argument %q", f.Arg(most))
 	}
 	return nil
+}
+
+// Useless returns a [*UsageError] if one of the flags is given, because it has no
+// effect in a case such as "with --once".
+func (f *Flags) Useless(when string, names ...string) (err error) {
+	f.Visit(func(given *flag.Flag) {
+		if slices.Contains(names, given.Name) {
+			err = Usagef("--%s has no effect %s", given.Name, when)
+		}
+	})
+	return err
 }
 
 // Positive adds a flag for a duration greater than zero.
