@@ -52,11 +52,11 @@ func (d Decoder) decode(ctx context.Context, data []byte, v any, small int) erro
 	if len(data) <= small || target.Kind() != reflect.Pointer || target.IsNil() {
 		return d.unmarshal(data, v)
 	}
-	spans, size, err := survey(ctx, data, small, d.Memory, sizesOf(target.Type()))
+	spans, err := survey(ctx, data, small, d.Memory, sizesOf(target.Type()))
 	if err != nil {
 		return err
 	}
-	r := reader{Decoder: d, ctx: ctx, data: data, spans: spans, small: small, size: size}
+	r := reader{Decoder: d, ctx: ctx, data: data, spans: spans, small: small}
 	decoded := reflect.New(target.Type().Elem()).Elem()
 	decoded.Set(target.Elem())
 	err = r.text(decoded)

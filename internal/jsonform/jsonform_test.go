@@ -138,7 +138,7 @@ func TestCuts(t *testing.T) {
 	t.Parallel()
 	for _, text := range texts {
 		for small := range min(len(text), 100) {
-			spans, _, err := survey(t.Context(), []byte(text), small, math.MaxInt64, sizes{1, 1})
+			spans, err := survey(t.Context(), []byte(text), small, math.MaxInt64, sizes{1, 1, 1})
 			if err != nil || !json.Valid([]byte(text)) {
 				continue
 			}
@@ -246,7 +246,7 @@ func TestRefused(t *testing.T) {
 func TestMemory(t *testing.T) {
 	// Not parallel: other tests would also be counted.
 	const memory = 4 << 20
-	d := Decoder{Memory: memory}
+	d := Decoder{Memory: memory, OtherForms: true}
 	for name, tt := range map[string]struct {
 		begin, unit, end string
 		target           func() any
@@ -262,6 +262,8 @@ func TestMemory(t *testing.T) {
 		"arrays":           {`[`, `[]`, `]`, func() any { return new(any) }},
 		"arrays of arrays": {`[`, `[[[[[]]]]]`, `]`, func() any { return new(any) }},
 		"texts":            {`[`, `"` + strings.Repeat("x", 20) + `"`, `]`, func() any { return new(any) }},
+		"IDs of records":   {`{"items":[`, `{"items":[` + strings.Repeat(`"",`, 1000) + `""]}`, `]}`, func() any { return new(record) }},
+		"nulls":            {`{"items":[`, `{"refs":[` + strings.Repeat("null,", 1000) + `null],"items":[` + strings.Repeat("null,", 1000) + `null]}`, `]}`, func() any { return new(record) }},
 		"members":          {`{`, `"%04x":1`, `}`, func() any { return new(any) }},
 		"members of texts": {`{"texts":{`, `"%04x":""`, `}}`, func() any { return new(record) }},
 		"small maps":       {`{"items":[`, `{"texts":{"a":"","b":"","c":"","d":"","e":"","f":"","g":"","h":"","i":"","j":"","k":"","l":"","m":"","n":"","o":""}}`, `]}`, func() any { return new(record) }},
@@ -294,7 +296,7 @@ func TestMemory(t *testing.T) {
 			}
 			least, accepted, size = n, len(text), after.HeapAlloc-before.HeapAlloc
 		}
-		if size > memory*5/4 || accepted == 0 {
+		if size > memory*3/2 || accepted == 0 { // a slice of encoding/json may be a third too large
 			t.Errorf("%s: %d bytes became %d", name, accepted, size)
 		}
 	}

@@ -19,7 +19,6 @@ type reader struct {
 	data  []byte
 	spans map[int]span
 	small int
-	size  int64 // estimate for the values
 }
 
 // text decodes the whole text.
@@ -163,39 +162,25 @@ func (r *reader) largeIn(from, to int) int {
 	return to
 }
 
-// slice decodes an array into a slice. It adds the memory that the array's
-// records take beyond the estimate.
+// slice decodes an array into a slice.
 func (r *reader) slice(v reflect.Value, begin int) error {
-	record := v.Type().Elem()
-	for record.Kind() == reflect.Pointer {
-		record = record.Elem()
-	}
-	more := max(0, int64(record.Size())-recordSize)
-	all := reflect.MakeSlice(v.Type(), 0, 0)
-	add := func(items reflect.Value) error {
-		if r.size += more * int64(items.Len()); r.size > r.Memory {
-			return tooMuch(r.data, r.Memory)
-		}
-		all = reflect.AppendSlice(all, items)
-		return nil
-	}
+	all := reflect.MakeSlice(v.Type(), 0, r.spans[begin].members)
 	items := reflect.New(v.Type())
 	err := r.each(begin, func(part []byte) error {
 		if err := r.unmarshal(part, items.Interface()); err != nil {
 			return err
 		}
-		defer items.Elem().Clear() // its memory is reused
-		return add(items.Elem())
+		all = reflect.AppendSlice(all, items.Elem())
+		items.Elem().Clear() // its memory is reused
+		return nil
 	}, func(_ string, at int) error {
 		item := reflect.MakeSlice(v.Type(), 1, 1)
 		err := r.value(item.Index(0), at)
 		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && r.OtherForms {
 			err = json.Unmarshal(idOrRecord(r.data[at:r.spans[at].end], v.Type().Elem()), item.Index(0).Addr().Interface())
 		}
-		if err != nil {
-			return err
-		}
-		return add(item)
+		all = reflect.AppendSlice(all, item)
+		return err
 	})
 	v.Set(all)
 	return err

@@ -194,6 +194,15 @@ func TestDoBoundsMemory(t *testing.T) {
 			t.Errorf("%s: %d MiB of memory were allocated for %d bytes, %v", name, grown>>20, len(body), err)
 		}
 	}
+	var before, after runtime.MemStats
+	var texts []string
+	client := sdktest.Answering(t, 200, "application/json", "["+strings.Repeat(`"",`, 20<<20/3)+`""]`)
+	runtime.ReadMemStats(&before)
+	err := client.Do(t.Context(), "GET", []string{"x"}, nil, nil, &texts)
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; err != nil || len(texts) != 20<<20/3+1 || grown > 200<<20 {
+		t.Errorf("%d MiB of memory were allocated for %d texts, %v", grown>>20, len(texts), err)
+	}
 	var out any
 	usual := "[" + strings.Repeat(`{"id":"vmy9n10s8q164j473ra7pj9nqz","count":1.5,"tags":["a","b"],"more":{"x":null}},`, 10_000) + "{}]"
 	if err := sdktest.Answering(t, 200, "application/json", usual).Do(t.Context(), "GET", []string{"x"}, nil, nil, &out); err != nil || len(out.([]any)) != 10_001 {
