@@ -377,7 +377,7 @@ func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) ([]clouda
 	}
 	r.mu.Unlock()
 	seen, err := shared.take(ctx, func(ctx context.Context) (map[string][]cloudapi.Resource, error) {
-		return r.surveyor.users(ctx, resource)
+		return r.surveyor.users(ctx, resource, r.planned(resource))
 	})
 	if cloudapi.IsGone(err) { // a list is gone with the project, or the server is wrong
 		if _, project := r.client.Projects.Get(ctx, r.project()); !cloudapi.IsGone(project) {
@@ -405,6 +405,19 @@ func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) ([]clouda
 		}
 	}
 	return users, nil
+}
+
+// planned returns a resource, and the others of the plan that have its kind and
+// location.
+func (r *run) planned(resource cloudapi.Resource) (all []cloudapi.Resource) {
+	location := r.Plan.steps[r.index[resource.ID]].resource.Location // which may have another name now
+	for _, s := range r.Plan.steps {
+		if other := s.resource; location != "" && other.ID != resource.ID && other.Kind == resource.Kind && other.Location == location {
+			other.Location = resource.Location
+			all = append(all, other)
+		}
+	}
+	return append(all, resource)
 }
 
 // mayBecomePossible reports whether another attempt can succeed.

@@ -1115,7 +1115,8 @@ func TestTeardownDuringTheDeletionOfALoadBalancer(t *testing.T) {
 }
 
 // TestTeardownBelievesLists: a list has a load balancer that Get doesn't find,
-// which may be in any subnet, or the list has something else.
+// which may be in any subnet; or its subnet is in no list; or the list has
+// something else.
 func TestTeardownBelievesLists(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -1126,6 +1127,8 @@ func TestTeardownBelievesLists(t *testing.T) {
 		"a Get of another opinion": {"LoadBalancers.Get", sdktest.Refusal(404, "ResourceNotFound"),
 			[]string{"blocked private subnet eu-central-h1/default-eu-central-h1", "blocked private subnet eu-central-h1/net-1",
 				"blocked firewall eu-central-h1/default-eu-central-h1-default", "blocked firewall eu-central-h1/fw-1"}},
+		"a list without subnets": {"PrivateSubnets.ListInLocation", cloudapitest.Reply(200, http.Header{"Content-Type": {"application/json"}}, `{"items":[],"count":0}`),
+			[]string{"blocked private subnet eu-central-h1/net-1", "blocked firewall eu-central-h1/fw-1"}},
 		"a list of VMs": {"LoadBalancers.ListInLocation", cloudapitest.Reply(200, http.Header{"Content-Type": {"application/json"}}, `{"items":[`+stub.VM+`],"count":1}`),
 			[]string{"failed Kubernetes cluster eu-central-h1/k8s-1", "failed Postgres database eu-central-h1/db-1", "failed Postgres database eu-central-h1/db-2",
 				"failed private subnet eu-central-h1/default-eu-central-h1", "failed private subnet eu-central-h1/net-1",

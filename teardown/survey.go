@@ -116,7 +116,7 @@ func (s *surveyor) list(ctx context.Context, kind cloudapi.Kind, location string
 	}
 	for _, i := range items {
 		if i.ID != "" && !cloudapi.IsID(i.ID, kind) {
-			return nil, fmt.Errorf("%w: %q in the list of %ss is the ID of another kind", cloudapi.ErrInvalidResponse, i.ID, kind)
+			return nil, fmt.Errorf("%w: the list of %ss has %q, which isn't the ID of one", cloudapi.ErrInvalidResponse, kind, i.ID)
 		}
 	}
 	slices.SortFunc(items, func(a, b item) int {
@@ -163,20 +163,28 @@ func (s *surveyor) complete(ctx context.Context, items []item) ([]item, error) {
 }
 
 // users maps IDs to the resources that need them. The IDs include all resources
-// of the given resource's kind and location; for a private location, only that
-// one.
-func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource) (map[string][]cloudapi.Resource, error) {
+// of the given resource's kind and location, and the known ones even if the
+// list doesn't show them to the token; for a private location, only that one.
+func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource, known []cloudapi.Resource) (map[string][]cloudapi.Resource, error) {
 	location := resource.Location
 	if resource.Kind == cloudapi.KindPrivateLocation {
 		location = resource.Name
 	}
-	all, err := s.survey(ctx, dependants(resource.Kind), location)
+	listed, err := s.survey(ctx, dependants(resource.Kind), location)
 	if err != nil {
 		return nil, err
 	}
-	if resource.Kind == cloudapi.KindPrivateLocation {
-		all = append(all, item{Resource: resource})
+	isListed := map[string]bool{}
+	for _, item := range listed {
+		isListed[item.ID] = true
 	}
+	var all []item // with the listed ones last, whose names are the present ones
+	for _, k := range known {
+		if !isListed[k.ID] {
+			all = append(all, item{Resource: k})
+		}
+	}
+	all = append(all, listed...)
 	users := map[string][]cloudapi.Resource{}
 	needs := s.needs(all)
 	for _, item := range all {
