@@ -388,20 +388,22 @@ func TestWaitRefusesToPanic(t *testing.T) {
 
 func TestWaitForYourOwnCondition(t *testing.T) {
 	t.Parallel()
-	noState := &cloudapi.ObjectInfo{Name: "x"}
-	stop := errors.New("that will never do")
-	info, err := cloudapi.Wait(t.Context(), func(context.Context) (*cloudapi.ObjectInfo, error) { return noState, nil },
-		func(o *cloudapi.ObjectInfo) (bool, error) { return o == noState, nil })
-	if info != noState || err != nil {
-		t.Errorf("Wait = %v, %v", info, err)
-	}
-	info, err = cloudapi.Wait(t.Context(), func(context.Context) (*cloudapi.ObjectInfo, error) { return noState, nil },
-		func(o *cloudapi.ObjectInfo) (bool, error) { return true, stop })
-	e, ok := errors.AsType[*cloudapi.WaitError](err)
-	if info != nil || !ok || !errors.Is(err, stop) || e.Record != any(noState) || e.State != "" ||
-		err.Error() != "cloudapi: Wait of the resource ended after 0s and 1 poll: that will never do" {
-		t.Errorf("Wait = %v, %v", info, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		noState := &cloudapi.ObjectInfo{Name: "x"}
+		stop := errors.New("that will never do")
+		info, err := cloudapi.Wait(t.Context(), func(context.Context) (*cloudapi.ObjectInfo, error) { return noState, nil },
+			func(o *cloudapi.ObjectInfo) (bool, error) { return o == noState, nil })
+		if info != noState || err != nil {
+			t.Errorf("Wait = %v, %v", info, err)
+		}
+		info, err = cloudapi.Wait(t.Context(), func(context.Context) (*cloudapi.ObjectInfo, error) { return noState, nil },
+			func(o *cloudapi.ObjectInfo) (bool, error) { return true, stop })
+		e, ok := errors.AsType[*cloudapi.WaitError](err)
+		if info != nil || !ok || !errors.Is(err, stop) || e.Record != any(noState) || e.State != "" ||
+			err.Error() != "cloudapi: Wait of the resource ended after 0s and 1 poll: that will never do" {
+			t.Errorf("Wait = %v, %v", info, err)
+		}
+	})
 }
 
 // TestWaitOutlastsTheTokenSource: a wait continues if the token source fails
