@@ -108,11 +108,12 @@ func (cfg *config) headerFunc() func(content bool) http.Header {
 	for _, h := range cfg.headers {
 		header[h.name] = []string{h.value.Reveal()}
 	}
+	clone := maps.Clone[http.Header]
+	if len(cfg.middleware) > 0 {
+		clone = http.Header.Clone // a middleware may write to the values
+	}
 	return func(content bool) http.Header {
-		h := maps.Clone(header)
-		if len(cfg.middleware) > 0 {
-			h = header.Clone() // a middleware may write to the values
-		}
+		h := clone(header)
 		if content {
 			h["Content-Type"] = []string{"application/json"}
 		}

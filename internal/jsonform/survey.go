@@ -99,8 +99,8 @@ func (d *divided) reach(i, small int) {
 }
 
 // survey walks over a text once. It returns the objects and arrays that aren't
-// small, keyed by where they begin. It refuses a text whose values would take too much memory, or in which one value is too
-// large.
+// small, keyed by where they begin. It refuses a text whose values would take
+// too much memory, or in which one value is too large.
 func survey(ctx context.Context, data []byte, small int, memory int64, of sizes) (map[int]span, error) {
 	spans, size := map[int]span{}, int64(0)
 	var open []divided
