@@ -146,7 +146,9 @@ func (c *call) attempt(req *http.Request, header http.Header) *http.Response {
 		c.failure = &Failure{Cause: c.withoutSecrets(err), sent: sent}
 	}
 	if c.failure != nil && c.status != 0 {
-		c.failure.RequestID, _ = mask.Excerpt(c.secrets().Mask(resp.Header.Get("X-Request-Id")), maxExcerpt)
+		if id := resp.Header.Get("X-Request-Id"); id != "" {
+			c.failure.RequestID, _ = mask.Excerpt(c.secrets().Mask(id), maxExcerpt)
+		}
 	}
 	if err != nil {
 		return nil
