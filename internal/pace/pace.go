@@ -23,6 +23,12 @@ func Err(ctx context.Context) error {
 
 // Sleep pauses for d. It returns the error of [Err] if the context ends first.
 func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		if ctx.Err() != nil {
+			return Err(ctx)
+		}
+		return nil
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -44,6 +44,14 @@ func TestSleep(t *testing.T) {
 		if err := Sleep(ctx, time.Minute); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
+		for range 100 {
+			if err := Sleep(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("no pause, after the end of the context: %v", err)
+			}
+		}
+		if err := Sleep(t.Context(), -1); err != nil {
+			t.Error(err)
+		}
 	})
 }
 
