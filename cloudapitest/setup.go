@@ -2,6 +2,7 @@ package cloudapitest
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
@@ -106,21 +107,31 @@ func (s *Server) AddProject(name string) string {
 // and for subnets also connect and disconnect. SSH keys and init scripts need
 // "Project:edit", GitHub "Project:github", and the audit log
 // "Project:auditlog". An asterisk matches everything: "Vm:*", "*:view", or "*"
-// for every permission. The test fails if the project, the token or a
-// permission doesn't exist.
+// for every permission.
+//
+// A permission followed by "@" and an ID is for a single object and its parts,
+// such as "Firewall:view@"+firewall.ID. A token with only such permissions sees
+// these objects in lists, and gets a 403 for each other one.
+//
+// The test fails if the project, the token, a permission or an object doesn't
+// exist.
 func (s *Server) SetPermissions(projectID, token string, permissions ...string) {
-	for _, p := range permissions {
-		if !families.KnowsPermission(p) {
-			s.complain("cloudapitest: SetPermissions: there is no permission %q; it is one like Vm:view or Vm:*", p)
+	s.setProject("SetPermissions", projectID, func(at *api.Moment, project *api.Project) {
+		for _, p := range permissions {
+			permission, id, single := strings.Cut(p, "@")
+			if !families.KnowsPermission(permission) {
+				s.complain("cloudapitest: SetPermissions: there is no permission %q; it is one like Vm:view or Vm:*", permission)
+			}
+			if o := at.State.ByID[id]; single && (o == nil || o.Core().Project != project) {
+				s.complain("cloudapitest: SetPermissions: the project has no object %q", id)
+			}
 		}
-	}
-	s.setProject("SetPermissions", projectID, func(at *api.Moment, p *api.Project) {
 		t := at.State.Token(token)
 		if t == nil {
 			s.complain("cloudapitest: SetPermissions: there is no such token")
 			return
 		}
-		p.Permissions[t] = slices.Clone(permissions)
+		project.Permissions[t] = slices.Clone(permissions)
 	})
 }
 

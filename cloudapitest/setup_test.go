@@ -51,6 +51,13 @@ func TestPermissions(t *testing.T) {
 		}
 		return s.ID
 	}()
+	srv.SetDelays(cloudapi.KindPostgres, "", Delays{Backup: -time.Hour})
+	if _, err := srv.Client().Postgres.Create(ctx, here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := srv.Client().PrivateSubnets.Create(ctx, here, "own", nil); err != nil {
+		t.Fatal(err)
+	}
 	requests := []struct {
 		name string
 		do   func() error
@@ -100,6 +107,19 @@ func TestPermissions(t *testing.T) {
 			})
 			return err
 		}},
+		{"restore database", func() error {
+			name := fmt.Sprint("copy-", len(srv.Requests()))
+			_, err := c.Postgres.Restore(ctx, here, "db", &cloudapi.PostgresRestoreRequest{Name: name, RestoreTarget: time.Now().Add(-time.Minute)})
+			return err
+		}},
+		{"connect subnets", func() error {
+			_, err := c.PrivateSubnets.Connect(ctx, here, "own", subnet)
+			return err
+		}},
+		{"disconnect subnets", func() error {
+			_, err := c.PrivateSubnets.Disconnect(ctx, here, "own", subnet)
+			return err
+		}},
 		{"list private locations", func() error { _, err := c.PrivateLocations.List(ctx, nil); return err }},
 		{"get project", func() error { _, err := c.Projects.Get(ctx, srv.ProjectID()); return err }},
 	}
@@ -113,7 +133,16 @@ func TestPermissions(t *testing.T) {
 		{[]string{"Vm:create", "PrivateSubnet:view"}, "create VM, get subnet"},
 		{[]string{"*:view"}, "list VMs, get VM, get subnet, get firewall, get VM by its ID, list private locations, get project"},
 		{[]string{"Firewall:*"}, "get firewall, delete unused firewall"}, // subnets need a permission as well
-		{[]string{"Firewall:*", "PrivateSubnet:*"}, "get subnet, get firewall, detach firewall, delete firewall, delete unused firewall"},
+		{[]string{"Firewall:*", "PrivateSubnet:*"}, "get subnet, get firewall, detach firewall, delete firewall, delete unused firewall, connect subnets, disconnect subnets"},
+		{[]string{"PrivateSubnet:view"}, "get subnet"},
+		{[]string{"PrivateSubnet:connect"}, "connect subnets"},
+		{[]string{"PrivateSubnet:disconnect"}, "disconnect subnets"},
+		{[]string{"PrivateSubnet:*@" + subnet}, "get subnet"}, // the other subnet needs a permission as well
+		{[]string{"PrivateSubnet:connect@" + subnet, "PrivateSubnet:connect@" + srv.IDs(cloudapi.KindPrivateSubnet, "own")[0]}, "connect subnets"},
+		{[]string{"Postgres:create"}, ""},
+		{[]string{"Postgres:view"}, ""},
+		{[]string{"Postgres:view", "Postgres:create"}, "restore database"},
+		{[]string{"Postgres:view@" + srv.IDs(cloudapi.KindPostgres, "db")[0], "Postgres:create"}, "restore database"},
 		{[]string{"Project:edit"}, "register key"},
 		{[]string{"Location:view", "Project:view"}, "list private locations, get project"},
 		{nil, ""},
@@ -131,6 +160,67 @@ func TestPermissions(t *testing.T) {
 		if got := strings.Join(permitted, ", "); got != tt.want {
 			t.Errorf("with %q it can %s, want %s", tt.permissions, got, tt.want)
 		}
+	}
+}
+
+// TestPermissionsForSingleObjects: a token sees three of six firewalls, and one
+// of two images.
+func TestPermissionsForSingleObjects(t *testing.T) {
+	t.Parallel()
+	const token = "pat-other"
+	srv := New(t, WithTokenAccess(token, AccessNone), WithDelays(Delays{}))
+	full, c, ctx := srv.Client(), srv.Client(cloudapi.WithToken(token)), t.Context()
+	var firewalls, permissions []string
+	for i := range 6 {
+		f, err := full.Firewalls.Create(ctx, here, fmt.Sprint("fw-", i), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if firewalls = append(firewalls, f.ID); i%2 == 0 {
+			permissions = append(permissions, "Firewall:view@"+f.ID)
+		}
+	}
+	vm := srv.AddVMs(here, "load", 1)[0]
+	if _, err := full.VMs.Stop(ctx, here, vm); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"golden", "other"} {
+		if _, err := full.MachineImages.Create(ctx, here, name, &cloudapi.MachineImageCreateRequest{VM: vm, Version: "v1"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	permissions = append(permissions, "Firewall:edit@"+firewalls[0], "*@"+srv.IDs(cloudapi.KindMachineImage, "golden")[0])
+	srv.SetPermissions(srv.ProjectID(), token, permissions...)
+
+	for _, size := range []int{0, 1, 2} {
+		var names []string
+		for f, err := range c.Firewalls.All(ctx, &cloudapi.ListOptions{PageSize: size}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, f.Name)
+		}
+		slices.Sort(names)
+		if want := []string{"fw-0", "fw-2", "fw-4"}; !slices.Equal(names, want) {
+			t.Errorf("in pages of %d the list has %q, want %q", size, names, want)
+		}
+	}
+	for i, id := range firewalls {
+		if _, err := c.Firewalls.Get(ctx, here, id); errors.Is(err, cloudapi.ErrForbidden) != (i%2 == 1) {
+			t.Errorf("firewall %d: %v", i, err)
+		}
+		if _, err := c.Firewalls.CreateRule(ctx, here, id, &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"}); errors.Is(err, cloudapi.ErrForbidden) != (i > 0) {
+			t.Errorf("a rule of firewall %d: %v", i, err)
+		}
+	}
+	if _, err := c.Firewalls.Create(ctx, here, "new", nil); !errors.Is(err, cloudapi.ErrForbidden) {
+		t.Errorf("a new firewall: %v", err)
+	}
+	if page, err := c.MachineImages.ListVersions(ctx, here, "golden", nil); err != nil || len(page.Items) != 1 {
+		t.Errorf("the versions of an image: %v, %v", page, err)
+	}
+	if err := c.MachineImages.DeleteVersion(ctx, here, "other", "v1"); !errors.Is(err, cloudapi.ErrForbidden) {
+		t.Errorf("a version of another image: %v", err)
 	}
 }
 
@@ -241,6 +331,8 @@ func TestSettersRefuseWhatDoesNotExist(t *testing.T) {
 	srv.SetPermissions(srv.ProjectID(), srv.Token(), "*", "vm:view")
 	srv.SetPermissions(srv.ProjectID(), srv.Token(), "Vm")
 	srv.SetPermissions(srv.ProjectID(), srv.Token(), "Vm:start")
+	srv.SetPermissions(srv.ProjectID(), srv.Token(), "Postgres:view@orders")
+	srv.SetPermissions(srv.AddProject("other"), srv.Token(), "Postgres:view@"+db.ID)
 	srv.SetBilling("pj0", true)
 	srv.SetFeatures("pj0")
 	srv.SetFeatures(srv.ProjectID(), "arm")
@@ -255,8 +347,8 @@ func TestSettersRefuseWhatDoesNotExist(t *testing.T) {
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{ServerUBID: "pv0"})
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{Timestamp: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)})
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{Timestamp: time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))})
-	if len(tb.reports) != 20 {
-		t.Errorf("%d mistakes are reported, want 20: %q", len(tb.reports), tb.reports)
+	if len(tb.reports) != 22 {
+		t.Errorf("%d mistakes are reported, want 22: %q", len(tb.reports), tb.reports)
 	}
 	for _, report := range tb.reports {
 		if !strings.HasPrefix(report, "cloudapitest: ") || strings.Contains(report, "pat-") {

@@ -13,24 +13,37 @@ type Access struct {
 	permission string    // needed by the operation
 }
 
-// Permitted reports whether the token may execute the call's operation.
+// Permitted reports whether the token may execute the call's operation in the
+// whole project.
 func (a *Access) Permitted() bool { return a.Allowed(a.permission) }
 
-// Allowed reports whether the token has a permission in the call's project.
+// PermittedOn reports whether the token may execute the call's operation on an
+// object.
+func (a *Access) PermittedOn(o Stored) bool { return a.AllowedOn(o, a.permission) }
+
+// Allowed reports whether the token has a permission in the whole project of
+// the call.
 func (a *Access) Allowed(permission string) bool {
-	return a.Project.Permissions[a.Token].allow(permission)
+	return a.Project.Permissions[a.Token].allow(permission, "")
+}
+
+// AllowedOn reports whether the token has a permission for an object.
+func (a *Access) AllowedOn(o Stored, permission string) bool {
+	return a.Project.Permissions[a.Token].allow(permission, o.Core().ID)
 }
 
 // Permissions are a token's permissions in a project, such as "Vm:view". An
 // asterisk matches every family or every action: "Vm:*", "*:view", or "*" for
-// both.
+// both. A permission followed by "@" and an ID is for that object only.
 type Permissions []string
 
-// allow reports whether the permissions include the given one.
-func (all Permissions) allow(permission string) bool {
+// allow reports whether the permissions include the given one for the object
+// with the ID, or for the whole project if the ID is "".
+func (all Permissions) allow(permission, id string) bool {
 	family, action, _ := strings.Cut(permission, ":")
-	return slices.ContainsFunc(all, func(pattern string) bool {
+	return slices.ContainsFunc(all, func(entry string) bool {
+		pattern, object, single := strings.Cut(entry, "@")
 		f, a, ok := strings.Cut(pattern, ":")
-		return pattern == "*" || ok && (f == "*" || f == family) && (a == "*" || a == action)
+		return (!single || object == id) && (pattern == "*" || ok && (f == "*" || f == family) && (a == "*" || a == action))
 	})
 }

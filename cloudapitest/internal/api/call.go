@@ -27,14 +27,14 @@ func (c *Call) Run(steps ...func(*Call) error) error {
 	return nil
 }
 
-// Admit checks that the object exists, that the token may execute the operation
-// on it, and that the body has no null byte. It checks in the order of the real
-// server.
-func (c *Call) Admit(found bool) error {
+// Admit checks that the object or the part of it exists, that the token may
+// execute the operation on the object, and that the body has no null byte. It
+// checks in the order of the real server.
+func (c *Call) Admit(o Stored, found bool) error {
 	switch {
 	case !found:
 		return reply.NotFound()
-	case !c.Permitted():
+	case !c.PermittedOn(o):
 		return reply.Forbidden()
 	}
 	return c.CheckText()

@@ -12,7 +12,7 @@ import (
 // call's project and location, if the token may execute the operation on it.
 func Find[T Stored](c *Call, kind cloudapi.Kind, param string) (T, error) {
 	o, ok := LookUp[T](c, kind, param)
-	return o, c.Admit(ok)
+	return o, c.Admit(o, ok)
 }
 
 // LookUp is [Find] without the check of permissions. A parameter whose name
@@ -32,11 +32,16 @@ func LookUp[T Stored](c *Call, kind cloudapi.Kind, param string) (T, bool) {
 // FindByID returns the object of the kind with the ID in the call's project, in
 // any location, if the token may view it. It is for IDs in bodies.
 func FindByID[T Stored](c *Call, kind cloudapi.Kind, id string) (T, bool) {
-	if family := c.Config.Families[kind]; family != "" && !c.Allowed(family+":view") {
-		var none T
-		return none, false
+	return FindByIDFor[T](c, kind, id, "view")
+}
+
+// FindByIDFor is [FindByID] for another action than view.
+func FindByIDFor[T Stored](c *Call, kind cloudapi.Kind, id, action string) (T, bool) {
+	o, ok := byID[T](c, kind, id)
+	if family := c.Config.Families[kind]; ok && family != "" {
+		ok = c.AllowedOn(o, family+":"+action)
 	}
-	return byID[T](c, kind, id)
+	return o, ok
 }
 
 func byID[T Stored](c *Call, kind cloudapi.Kind, id string) (T, bool) {
@@ -104,12 +109,19 @@ func As[T Stored](objects []Stored) []T {
 // the order of IDs: the objects of the project, or of the location if the route
 // has one, that the token may see.
 func Listed(kind cloudapi.Kind) func(*Call) []Stored {
+	all := Every(kind)
 	return func(c *Call) []Stored {
-		if !c.Permitted() {
-			return nil
+		if c.Permitted() {
+			return all(c)
 		}
-		return c.State.Index.SortedByID(Scope{kind, c.Project, c.Location})
+		return slices.DeleteFunc(slices.Clone(all(c)), func(o Stored) bool { return !c.PermittedOn(o) })
 	}
+}
+
+// Every is [Listed] for kinds without permissions, such as parts of an object
+// that the token may see.
+func Every(kind cloudapi.Kind) func(*Call) []Stored {
+	return func(c *Call) []Stored { return c.State.Index.SortedByID(Scope{kind, c.Project, c.Location}) }
 }
 
 // Only returns a function that returns the objects of a list for which keep

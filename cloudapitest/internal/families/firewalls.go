@@ -123,7 +123,7 @@ func (f *firewall) describe(c *api.Call) (any, error) {
 
 func (f *firewall) delete(c *api.Call) error {
 	subnets := f.subnets(c.Moment)
-	if len(subnets) > 0 && !c.Allowed("PrivateSubnet:edit") {
+	if slices.ContainsFunc(subnets, func(s *privateSubnet) bool { return !c.AllowedOn(s, "PrivateSubnet:edit") }) {
 		return reply.Forbidden()
 	}
 	for _, s := range subnets {
@@ -166,7 +166,7 @@ func subnetInBody(c *api.Call) (*privateSubnet, error) {
 		return nil, reply.InvalidField("private_subnet_id",
 			"Private subnet with the given id \"%s\" and the location \"%s\" is not found", id, c.Location.Name)
 	}
-	if !c.Allowed("PrivateSubnet:edit") {
+	if !c.AllowedOn(s, "PrivateSubnet:edit") {
 		return nil, reply.Forbidden()
 	}
 	return s, nil

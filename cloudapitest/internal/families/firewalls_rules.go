@@ -134,6 +134,7 @@ func (f *firewall) networksInBody(c *api.Call) ([]ruby.Network, error) {
 		s, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, text)
 		if !ok {
 			s, ok = api.FindByName[*privateSubnet](c, cloudapi.KindPrivateSubnet, text)
+			ok = ok && c.AllowedOn(s, "PrivateSubnet:view")
 		}
 		if ok && s.Location == f.Location {
 			return []ruby.Network{{Prefix: s.net4}, {Prefix: s.net6}}, nil
@@ -249,7 +250,7 @@ func findFirewallRule(c *api.Call) (*firewall, int, error) {
 		return nil, 0, err
 	}
 	i := slices.IndexFunc(f.rules, func(r *firewallRule) bool { return r.id == c.Params["firewall_rule_id"] })
-	return f, i, c.Admit(i >= 0)
+	return f, i, c.Admit(f, i >= 0)
 }
 
 // firewallOfRule returns the firewall in the path of a rule, whose ID must be

@@ -17,7 +17,7 @@ func inferenceAPIKeyOperations() []api.Operation {
 	return []api.Operation{
 		api.GET("InferenceAPIKeys.List", keys, listInferenceAPIKeys).Paged(api.Unpaged),
 		api.POST("InferenceAPIKeys.Create", keys, schema.Closed(), createInferenceAPIKey).Guarded(),
-		api.GET("InferenceAPIKeys.Get", key, getInferenceAPIKey),
+		api.GET("InferenceAPIKeys.Get", key, api.Show(findInferenceAPIKey, (*inferenceAPIKey).record)),
 		api.DELETE("InferenceAPIKeys.Delete", key, deleteInferenceAPIKey),
 	}
 }
@@ -36,23 +36,15 @@ func (k *inferenceAPIKey) record(*api.Moment) inferenceAPIKeyRecord {
 	return inferenceAPIKeyRecord{k.ID, k.key}
 }
 
-// findInferenceAPIKey returns the key in the path and whether it exists. A key
-// that the token may not see doesn't exist. The error is nil if the ID is
-// valid.
-func findInferenceAPIKey(c *api.Call) (*inferenceAPIKey, bool, error) {
-	id := c.Params["inference_api_key_id"]
-	if !api.ValidID(id) {
-		return nil, false, reply.NotFound()
-	}
-	k, ok := api.FindByID[*inferenceAPIKey](c, cloudapi.KindInferenceAPIKey, id)
-	return k, ok && c.Permitted(), nil
+// findInferenceAPIKey returns the key in the path, if the token may execute the
+// operation on it. A key that the token may not view doesn't exist.
+func findInferenceAPIKey(c *api.Call) (*inferenceAPIKey, error) {
+	k, ok := api.FindByID[*inferenceAPIKey](c, cloudapi.KindInferenceAPIKey, c.Params["inference_api_key_id"])
+	return k, c.Admit(k, ok)
 }
 
 func listInferenceAPIKeys(c *api.Call) (any, error) {
-	var keys []*inferenceAPIKey
-	if c.Permitted() {
-		keys = api.InProject[*inferenceAPIKey](c.State, cloudapi.KindInferenceAPIKey, c.Project)
-	}
+	keys := api.Where(c.State, cloudapi.KindInferenceAPIKey, c.Project, func(k *inferenceAPIKey) bool { return c.PermittedOn(k) })
 	return api.Items[inferenceAPIKeyRecord]{Items: api.Records(keys, api.At(c.Moment, (*inferenceAPIKey).record))}, nil
 }
 
@@ -63,25 +55,15 @@ func createInferenceAPIKey(c *api.Call) (any, error) {
 	return k.record(c.Moment), nil
 }
 
-func getInferenceAPIKey(c *api.Call) (any, error) {
-	k, ok, err := findInferenceAPIKey(c)
-	switch {
-	case err != nil:
-		return nil, err
-	case !ok:
+// deleteInferenceAPIKey succeeds if the key doesn't exist, but not for a text
+// that is no ID.
+func deleteInferenceAPIKey(c *api.Call) (any, error) {
+	if !api.ValidID(c.Params["inference_api_key_id"]) {
 		return nil, reply.NotFound()
 	}
-	return k.record(c.Moment), nil
-}
-
-func deleteInferenceAPIKey(c *api.Call) (any, error) {
-	k, ok, err := findInferenceAPIKey(c)
-	if err != nil {
-		return nil, err
-	}
-	if ok {
+	return api.Delete(findInferenceAPIKey, func(k *inferenceAPIKey, c *api.Call) error {
 		c.Remove(k, 0, nil)
 		c.Log("destroy", k.ID)
-	}
-	return reply.NoContent{}, nil
+		return nil
+	})(c)
 }

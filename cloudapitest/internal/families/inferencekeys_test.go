@@ -39,8 +39,8 @@ func TestInferenceAPIKeys(t *testing.T) {
 	if _, err := blind.Get(ctx, a.ID); err != nil {
 		t.Errorf("with the permission to view: %v", err)
 	}
-	if err := blind.Delete(ctx, a.ID); err != nil {
-		t.Error(err)
+	if err := blind.Delete(ctx, a.ID); !errors.Is(err, cloudapi.ErrForbidden) {
+		t.Errorf("deleting it with the permission to view: %v, want %v", err, cloudapi.ErrForbidden)
 	}
 	if got := must(keys.Get(ctx, a.ID)); !reflect.DeepEqual(got, a) {
 		t.Errorf("%s was deleted, or changed, without permission", a.ID)

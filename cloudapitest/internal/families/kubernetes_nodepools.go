@@ -98,7 +98,7 @@ func findPool(c *api.Call, choose func(*kubernetesCluster) *nodePool) (*nodePool
 		return nil, reply.NotFound()
 	}
 	p := choose(k)
-	return p, c.Admit(p != nil)
+	return p, c.Admit(k, p != nil)
 }
 
 func createNodePool(c *api.Call) (any, error) {

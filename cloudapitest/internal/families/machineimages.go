@@ -199,7 +199,7 @@ func vmToCapture(c *api.Call) (*vm, error) {
 	switch {
 	case !ok || v.Location != c.Location:
 		return nil, reply.InvalidRequest("Source VM not found")
-	case c.Body.Flag("destroy_source") && !c.Allowed("Vm:delete"):
+	case c.Body.Flag("destroy_source") && !c.AllowedOn(v, "Vm:delete"):
 		return nil, reply.Forbidden()
 	}
 	return v, nil
@@ -268,7 +268,7 @@ func (m *machineImage) delete(c *api.Call) error {
 }
 
 func (m *machineImage) listVersions(c *api.Call) (any, error) {
-	list := api.Only(api.Listed(cloudapi.KindMachineImageVersion), func(v *machineImageVersion) bool { return v.image == m })
+	list := api.Only(api.Every(cloudapi.KindMachineImageVersion), func(v *machineImageVersion) bool { return v.image == m })
 	return api.Paginate(c, list, nil, (*machineImageVersion).record)
 }
 
@@ -308,7 +308,7 @@ func imageInBody(c *api.Call, text string) (*machineImageVersion, error) {
 		return nil, nil
 	}
 	m, ok := api.FindByName[*machineImage](c, cloudapi.KindMachineImage, name)
-	if !ok || !c.Allowed("MachineImage:view") {
+	if !ok || !c.AllowedOn(m, "MachineImage:view") {
 		return nil, reply.InvalidField("boot_image", "Selected machine image is not available")
 	}
 	v := m.version(c.Moment, label)

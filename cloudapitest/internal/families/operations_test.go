@@ -82,7 +82,7 @@ func TestPermissionsOfOperations(t *testing.T) {
 		"Kubernetes.Kubeconfig":           "KubernetesCluster:edit",
 		"Postgres.DeleteFirewallRule":     "Postgres:edit",
 		"Postgres.ResetSuperuserPassword": "Postgres:view",
-		"Postgres.Restore":                "Postgres:create",
+		"Postgres.Restore":                "Postgres:view",
 		"PrivateLocations.Create":         "Location:create",
 		"PrivateSubnets.Connect":          "PrivateSubnet:connect",
 		"SSHPublicKeys.Get":               "Project:edit",

@@ -74,7 +74,7 @@ func postgresOperations() []api.Operation {
 			api.POST("Postgres.Rename", postgresDatabase+"/rename", nameOnly, api.Renames(cloudapi.KindPostgres, findPostgres, (*postgres).record)),
 			resetPassword.Needs("Postgres:view").Until(version.October2025), resetPassword.Since(version.August2026),
 			api.POST("Postgres.Restart", postgresDatabase+"/restart", api.NoBody, api.On(findPostgres, (*postgres).restart)),
-			api.POST("Postgres.Restore", postgresDatabase+"/restore", restore, api.On(findPostgres, (*postgres).restore)).Needs("Postgres:create"),
+			api.POST("Postgres.Restore", postgresDatabase+"/restore", restore, api.On(findPostgres, (*postgres).restore)).Needs("Postgres:view"),
 			api.POST("Postgres.SetMaintenanceWindow", postgresDatabase+"/set-maintenance-window", window, api.On(findPostgres, (*postgres).setWindow)),
 		},
 	)

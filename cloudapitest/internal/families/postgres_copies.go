@@ -23,7 +23,11 @@ func (p *postgres) replicate(c *api.Call) (any, error) {
 	return p.derive(c, name, time.Time{})
 }
 
+// restore needs two permissions: for the database, and for a new one.
 func (p *postgres) restore(c *api.Call) (any, error) {
+	if !c.Allowed("Postgres:create") {
+		return nil, reply.Forbidden()
+	}
 	name, err := p.newName(c)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func (l *privateLocation) record(*api.Moment) privateLocationRecord {
 // findPrivateLocation accepts a name only.
 func findPrivateLocation(c *api.Call) (*privateLocation, error) {
 	l, ok := api.FindByName[*privateLocation](c, cloudapi.KindPrivateLocation, c.Params["private_location_name"])
-	return l, c.Admit(ok)
+	return l, c.Admit(l, ok)
 }
 
 func listPrivateLocations(c *api.Call) (any, error) {

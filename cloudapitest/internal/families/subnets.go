@@ -230,7 +230,7 @@ func (s *privateSubnet) remove(c *api.Call, after time.Duration) {
 
 func (s *privateSubnet) connect(c *api.Call) (any, error) {
 	const pair = "subnet_id_1 and subnet_id_2"
-	other, ok := s.connectable(c, c.Body.Text("connected-subnet-id"))
+	other, ok := s.connectable(c, c.Body.Text("connected-subnet-id"), "connect")
 	switch {
 	case !ok:
 		return nil, reply.InvalidRequest("Subnet to be connected not found")
@@ -247,7 +247,7 @@ func (s *privateSubnet) connect(c *api.Call) (any, error) {
 }
 
 func (s *privateSubnet) disconnectFrom(c *api.Call) (any, error) {
-	other, ok := s.connectable(c, c.Params["private_subnet_id"])
+	other, ok := s.connectable(c, c.Params["private_subnet_id"], "disconnect")
 	if !ok {
 		return nil, reply.InvalidRequest("Subnet to be disconnected not found")
 	}
@@ -256,10 +256,10 @@ func (s *privateSubnet) disconnectFrom(c *api.Call) (any, error) {
 	return s.record(c.Moment), nil
 }
 
-// connectable returns the subnet with the ID. With the August 2026 API it must
-// be in the same location.
-func (s *privateSubnet) connectable(c *api.Call, id string) (*privateSubnet, bool) {
-	other, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, id)
+// connectable returns the subnet with the ID, if the token may do the same with
+// it as with s. With the August 2026 API it must be in the same location.
+func (s *privateSubnet) connectable(c *api.Call, id, action string) (*privateSubnet, bool) {
+	other, ok := api.FindByIDFor[*privateSubnet](c, cloudapi.KindPrivateSubnet, id, action)
 	return other, ok && (other.Location == s.Location || c.Config.Version < version.August2026)
 }
 
