@@ -81,7 +81,7 @@ func Example_privateAddresses() {
 // The hosts of databases. Records from lists have none, and records of the October
 // 2025 API have them only in the connection string.
 func Example_databaseHosts() {
-	for _, api := range []cloudapitest.API{cloudapitest.October2025, cloudapitest.August2026} {
+	for _, api := range []cloudapitest.API{cloudapitest.Contract, cloudapitest.Service} {
 		srv := cloudapitest.NewServer(cloudapitest.WithAPI(api), cloudapitest.WithDelays(cloudapitest.Delays{}))
 		defer srv.Close()
 		client, ctx := srv.Client(), context.Background()

@@ -432,7 +432,7 @@ func ExampleVMsService() {
 // newLaterServer is newServer with the August 2026 API, and with databases that
 // have run for some hours.
 func newLaterServer() *cloudapitest.Server {
-	return cloudapitest.NewServer(cloudapitest.WithAPI(cloudapitest.August2026), cloudapitest.WithDelays(cloudapitest.Delays{Backup: -3 * time.Hour}))
+	return cloudapitest.NewServer(cloudapitest.WithAPI(cloudapitest.Service), cloudapitest.WithDelays(cloudapitest.Delays{Backup: -3 * time.Hour}))
 }
 
 func ExampleInferenceEndpointsService() {

@@ -29,8 +29,7 @@ func TestInitScriptsOfEachAPI(t *testing.T) {
 	}{
 		{"default", nil, "200", "200 200 400 200 400"},
 		{"contract", []Option{WithAPI(Contract)}, "200", "200 200 400 400 400"},
-		{"August 2026", []Option{WithAPI(August2026), Lenient()}, "404", "400 400 400 200 400"},
-		{"October 2025", []Option{WithAPI(October2025), Lenient()}, "404", "400 400 400 400 400"},
+		{"service", []Option{WithAPI(Service), Lenient()}, "404", "400 400 400 200 400"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -65,8 +64,8 @@ func status(err error) string {
 	return "200"
 }
 
-// TestDefaultIsTheServiceOfToday uses what only the August 2026 API has,
-// without an option.
+// TestDefaultIsTheServiceOfToday uses, without an option, what the contract
+// doesn't have.
 func TestDefaultIsTheServiceOfToday(t *testing.T) {
 	t.Parallel()
 	ctx, client := t.Context(), New(t, WithDelays(Delays{})).Client()
@@ -95,8 +94,8 @@ func (l *logOf) Logf(format string, args ...any) {
 	l.lines = append(l.lines, fmt.Sprintf(format, args...))
 }
 
-// TestWhatNoServiceHasIsLoggedOnce uses registered scripts several times.
-func TestWhatNoServiceHasIsLoggedOnce(t *testing.T) {
+// TestWhatOnlyTheContractHasIsLoggedOnce uses registered scripts several times.
+func TestWhatOnlyTheContractHasIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	use := func(srv *Server) {
 		client := srv.Client()
@@ -105,11 +104,12 @@ func TestWhatNoServiceHasIsLoggedOnce(t *testing.T) {
 		})
 		for range 2 {
 			client.VMInitScripts.Get(t.Context(), "setup")
-			client.VMs.Create(t.Context(), here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", InitScript: "setup"})
+			client.VMs.Create(t.Context(), here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", InitScript: "setup", InitScriptArgs: "-x"})
 		}
 	}
-	const want = "cloudapitest: GET /project/{project_id}/vm-init-script/{vm_init_script_reference} " +
-		"is in the contract, but in no version of the service: it fails in production"
+	const fails = " is in the contract, but not in the service: it fails in production"
+	const want = "cloudapitest: GET /project/{project_id}/vm-init-script/{vm_init_script_reference}" + fails +
+		"\ncloudapitest: body field init_script_args" + fails
 	tb := &logOf{TB: t}
 	use(New(tb))
 	if got := strings.Join(tb.lines, "\n"); got != want {

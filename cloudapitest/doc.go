@@ -33,11 +33,11 @@
 // must not rely on the order in which it created objects. A token has no
 // permission in a project that it creates. The default quota is small.
 //
-// The server behaves as Ubicloud's public server did in August 2026 or, with
-// [WithAPI], in October 2025, as far as that was recorded or measured. By
-// default it also has the registered init scripts of the contract, which the
-// real server never had, and logs their first use to the test. The differences
-// are:
+// The server behaves as Ubicloud's public service does today, as far as that was
+// recorded or measured or is documented. By default it also has what only the
+// contract has, such as registered init scripts and the list of projects, and
+// logs the first use of each to the test, since the real service refuses it.
+// [WithAPI] selects exactly one of the two. The differences are:
 //
 //   - A JSON body that isn't an object (null, an array, a string) gets a 400.
 //     The real server responds with a 500 and no body.
@@ -53,8 +53,8 @@
 //     different one. Some error messages are worded differently.
 //   - The 60th VM of a subnet gets a 500. The real server's response isn't
 //     known. The default quota doesn't allow that many.
-//   - GPUs are always refused. A VM gets its addresses and, with the October
-//     2025 API, its storage when its state becomes "running".
+//   - GPUs are always refused. A VM gets its addresses and, with [Contract], its
+//     storage when its state becomes "running".
 //   - Cluster nodes can have standard, burstable or premium sizes, but not the
 //     sizes of other providers. All nodes that a request asks for appear right
 //     after the response, and become ready together. A draining node has the
@@ -68,12 +68,10 @@
 //   - A database is never "unavailable", and a healthy one never "creating",
 //     unless [Server.SetState] says so.
 //   - Certificates and kubeconfigs look real, but their keys don't work.
-//   - Registered init scripts follow the contract. With [October2025] or
-//     [August2026] they are refused.
 //   - The audit log contains only the actions of requests to this server. It
 //     keeps at least the last 10,000 entries of each project.
-//   - The subnet, firewall and load balancers of a cluster are visible with the
-//     August 2026 API only. The load balancer for Services exists only with
+//   - The subnet, firewall and load balancers of a cluster aren't visible with
+//     [Contract]. The load balancer for Services exists only with
 //     [WithPortlessBalancers], or once [Server.SetClusterService] has given the
 //     cluster a Service.
 //   - There are no databases in the public locations of AWS. An upgrade never

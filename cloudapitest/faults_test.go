@@ -135,7 +135,7 @@ func TestDropsBeforeAndAfter(t *testing.T) {
 
 func TestFailRefusesScriptsThatCannotWork(t *testing.T) {
 	t.Parallel()
-	srv := NewServer(WithAPI(October2025))
+	srv := NewServer(WithAPI(Contract))
 	defer srv.Close()
 	var problems []string
 	srv.complain = func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
@@ -151,7 +151,7 @@ func TestFailRefusesScriptsThatCannotWork(t *testing.T) {
 	srv.Fail(Match{}, BeforeCount(nil))
 	srv.Fail(Match{}, Reply(103, nil, ""))
 	srv.Fail(Match{}, DropAfter().Repeating(), DropAfter())
-	srv.Fail(Match{Operation: "Postgres.ListServers"}, DropAfter()) // August 2026 API only
+	srv.Fail(Match{Operation: "Postgres.ListServers"}, DropAfter()) // not in the contract
 	srv.Fail(Match{Route: "/project/{project_id}/audit-log"}, DropAfter())
 	srv.Fail(Match{Operation: "VMs.Get", Method: "DELETE"}, DropAfter())
 	srv.Fail(Match{}, DropAfter().For(0))
@@ -168,7 +168,7 @@ func TestFailRefusesScriptsThatCannotWork(t *testing.T) {
 
 func TestFailKnowsTheOperationsOfItsVersion(t *testing.T) {
 	t.Parallel()
-	srv := New(t, WithAPI(August2026))
+	srv := New(t, WithAPI(Service))
 	srv.Fail(Match{Operation: "Postgres.ListServers"}, Reply(418, nil, ""))
 	_, err := srv.Client().Postgres.ListServers(t.Context(), "eu-central-h1", "db")
 	if e, ok := errors.AsType[*cloudapi.Error](err); !ok || e.StatusCode != 418 {

@@ -48,7 +48,7 @@ func FuzzRequest(f *testing.F) {
 		f.Add([]byte(raw))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		for _, v := range []API{October2025, August2026} {
+		for _, v := range []API{Contract, Service} {
 			cfg, err := newConfig([]Option{WithAPI(v), WithToken(token), WithProjectID(project), WithDelays(Delays{}), Lenient()})
 			if err != nil {
 				t.Fatal(err)
@@ -87,7 +87,7 @@ type seedObject struct{ path, body string }
 
 // seedObjects returns the objects of the server, one of each kind.
 func seedObjects(v API) []seedObject {
-	kubernetes := map[API]string{October2025: "v1.34", August2026: "v1.35"}[v]
+	kubernetes := map[API]string{Contract: "v1.34", Service: "v1.35"}[v]
 	return []seedObject{
 		{"/project/PROJECT/location/eu-central-h1/private-subnet/web-1", `{}`},
 		{"/project/PROJECT/location/eu-central-h1/firewall/web-1", `{}`},

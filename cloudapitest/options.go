@@ -72,29 +72,23 @@ func Lenient() Option {
 	}
 }
 
-// API names the API that a server implements: a version, named by its month in
-// the form "2006-01", or the contract.
+// API is a version of the API that a server implements.
 type API string
 
 const (
-	// October2025 is the October 2025 API, without what only the contract has.
-	October2025 API = API(version.October2025)
-	// August2026 is the August 2026 API, with the operations and fields of which
-	// package cloudapi says that they require it, and without what only the
-	// contract has.
-	August2026 API = API(version.August2026)
-	// Contract is version 0.1.0 of the contract: the October 2025 API with
-	// registered init scripts, which no real server has.
-	Contract API = "contract"
+	// Service is the service of today, without what only the contract has.
+	Service API = API(version.Service)
+	// Contract is version 0.1.0 of the contract: the service of October 2025
+	// with registered init scripts, which no real server has.
+	Contract API = API(version.Contract)
 )
 
-// apis maps the argument of WithAPI to what the server implements. Without
-// WithAPI that's the newest version, with registered init scripts.
-var apis = map[API]version.API{
-	"":          {Version: version.August2026, Contract: true},
-	October2025: {Version: version.October2025},
-	August2026:  {Version: version.August2026},
-	Contract:    {Version: version.October2025, Contract: true},
+// implemented returns what the server implements.
+func (cfg config) implemented() version.API {
+	if cfg.api == "" {
+		return version.API{Version: version.Service, Both: true}
+	}
+	return version.API{Version: version.Version(cfg.api)}
 }
 
 // has begins a sentence that says what the API has.
@@ -102,19 +96,21 @@ func (cfg config) has() string {
 	if cfg.api == "" {
 		return "there is"
 	}
-	return "API " + string(cfg.api) + " has"
+	return "the " + string(cfg.api) + " has"
 }
 
-// WithAPI makes the server implement exactly one version of the API, or the
-// contract. The server refuses the operations and fields of other versions as
-// the real server did then. Without WithAPI, it implements [August2026] and the
-// registered init scripts of [Contract]: in a request with init_script_args,
-// the init_script is the name or ID of a registered script. It logs the first
-// use of anything that no real server has; see [WithLog].
+// WithAPI makes the server implement exactly [Service] or [Contract]. It
+// refuses what only the other one has.
+//
+// Without WithAPI, the server implements [Service], and also the operations and
+// fields that only [Contract] has, such as the list of projects and registered
+// init scripts. In a request with init_script_args, the init_script is then the
+// name or ID of a registered script. The server logs the first use of each,
+// since the real service refuses it; see [WithLog].
 func WithAPI(v API) Option {
 	return func(c *config) error {
-		if _, ok := apis[v]; !ok || v == "" {
-			return fmt.Errorf("WithAPI: %q is neither a version of the service nor the contract", v)
+		if v != Service && v != Contract {
+			return fmt.Errorf("WithAPI: %q is neither %q nor %q", v, Service, Contract)
 		}
 		c.api = v
 		return nil
@@ -146,7 +142,7 @@ func WithClock(now func() time.Time) Option {
 }
 
 // WithPortlessBalancers gives each running cluster a load balancer for its
-// Services from the start, as the real server does with the August 2026 API.
+// Services from the start, as the real service does.
 // The load balancer has no ports until somebody creates a Service in the
 // cluster. Until then the server responds with a 500 to every request for a
 // page of load balancers that would contain it. Ubicloud may fix this at any
@@ -271,7 +267,7 @@ type Delays struct {
 	// VMs.
 	Detach time.Duration
 	// Delete is how long a VM, database, cluster, node pool, subnet, load
-	// balancer or, with the August 2026 API, private location can still be read
+	// balancer or, except with [Contract], private location can still be read
 	// after its deletion.
 	Delete time.Duration
 }
@@ -304,7 +300,7 @@ func (d Delays) check() error {
 // may have.
 type Quota struct {
 	VM, Postgres, Kubernetes int
-	MachineImageVersions     int // August 2026 API only
+	MachineImageVersions     int // not with [Contract]
 	Projects                 int
 }
 

@@ -83,11 +83,11 @@ func BenchmarkAddVMs(b *testing.B) {
 	}
 }
 
-// TestAddVMsOfAugust2026: their records have all fields that records of created
+// TestAddVMsOfService: their records have all fields that records of created
 // VMs have.
-func TestAddVMsOfAugust2026(t *testing.T) {
+func TestAddVMsOfService(t *testing.T) {
 	t.Parallel()
-	srv := New(t, WithAPI(August2026), WithDelays(Delays{}))
+	srv := New(t, WithAPI(Service), WithDelays(Delays{}))
 	c, ctx := srv.Client(), t.Context()
 	srv.AddVMs(here, "load", 1)
 	created, err := c.VMs.Create(ctx, here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"})

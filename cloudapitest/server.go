@@ -37,8 +37,8 @@ type Server struct {
 	faults  faultScripts
 
 	// surprise logs the first use of what no real server has.
-	surprise sync.Once
-	logf     func(format string, args ...any)
+	surprises sync.Map // names of what only the contract has, once used
+	logf      func(format string, args ...any)
 
 	// complain and fatal report mistakes of the test, and misuse mistakes of the
 	// client.
@@ -333,9 +333,9 @@ func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 	}
 	if s.config.api == "" { // otherwise the test has chosen what it needs
 		for _, name := range remarks.ContractOnly {
-			s.surprise.Do(func() {
-				s.logf("cloudapitest: %s is in the contract, but in no version of the service: it fails in production", name)
-			})
+			if _, again := s.surprises.LoadOrStore(name, true); !again {
+				s.logf("cloudapitest: %s is in the contract, but not in the service: it fails in production", name)
+			}
 		}
 	}
 	if fault.kind == beforeCount && !split && !fault.canMiss() {

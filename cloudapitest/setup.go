@@ -7,7 +7,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/families"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // AddVMs adds n running VMs of size burstable-1 to the project, and returns
@@ -142,8 +141,8 @@ func (s *Server) SetBilling(projectID string, valid bool) {
 	s.setProject("SetBilling", projectID, func(_ *api.Moment, p *api.Project) { p.Unpaid = !valid })
 }
 
-// Feature is a feature that the real server, with the August 2026 API, enables
-// for individual projects.
+// Feature is a feature that the real service enables for individual projects.
+// There are none with [Contract].
 type Feature string
 
 const (
@@ -226,7 +225,7 @@ func (s *Server) Reset() {
 // service returns the part of the configuration that operations depend on.
 func (cfg config) service() api.Config {
 	return api.Config{
-		API:       apis[cfg.api],
+		API:       cfg.implemented(),
 		Locations: cfg.locations,
 		PageCap:   cfg.pageCap,
 		Delays:    api.Delays(cfg.delays),
@@ -241,7 +240,7 @@ func (cfg config) service() api.Config {
 func (cfg config) seed(at *api.Moment) {
 	own, foreign := api.NewAccount("own"), api.NewAccount("foreign")
 	main := at.AddProject(cfg.projectID, cfg.projectName, own)
-	if apis[cfg.api].Version >= version.August2026 {
+	if cfg.api != Contract {
 		families.AddGitHub(at, main)
 	}
 	other := at.AddProject(cfg.otherProjectID, "other", foreign)

@@ -356,7 +356,7 @@ func (p *scene) network() (ids []string) {
 // fw-1 also applies, and the subnet net-1.
 func newClusterProject(t *testing.T) *sdktest.Everything {
 	t.Helper()
-	p := &sdktest.Everything{Server: cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026))}
+	p := &sdktest.Everything{Server: cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service))}
 	p.Client = p.Server.Client()
 	ctx, c := t.Context(), p.Client
 	stub.Must(c.Kubernetes.Create(ctx, sdktest.Somewhere, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.35", WorkerSize: "standard-2"}))(t)

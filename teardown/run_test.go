@@ -261,7 +261,7 @@ func TestTeardownKeep(t *testing.T) {
 func TestTeardownKeepsTheNetworkOfADatabase(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026)).Client()
+		c := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service)).Client()
 		ctx := t.Context()
 		for _, name := range []string{"kept", "other"} {
 			stub.Must(c.Postgres.Create(ctx, sdktest.Somewhere, name, &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)

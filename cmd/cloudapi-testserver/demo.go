@@ -27,11 +27,8 @@ func create(ctx context.Context, c *cloudapi.Client, api cloudapitest.API) error
 	_, keyErr := c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: key})
 	var scriptErr error
 	kubernetes := "v1.36"
-	switch api {
-	case cloudapitest.Contract: // no real server has registered scripts
+	if api == cloudapitest.Contract { // the service has no registered scripts
 		_, scriptErr = c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "setup", Script: "apt-get update"})
-		kubernetes = "v1.34"
-	case cloudapitest.October2025:
 		kubernetes = "v1.34"
 	}
 	_, inferenceErr := c.InferenceAPIKeys.Create(ctx)

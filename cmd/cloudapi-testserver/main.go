@@ -103,8 +103,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("cloudapi-testserver", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // main prints errors, once
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 is any free port")
-	flags.StringVar(&o.api, "api", "", fmt.Sprintf("implement exactly this `version` of the API: %s, %s, or %s\n(default %[2]s, with the contract's init scripts)",
-		cloudapitest.October2025, cloudapitest.August2026, cloudapitest.Contract))
+	flags.StringVar(&o.api, "api", "", fmt.Sprintf("implement exactly this `version` of the API: %s or %s\n(default %[1]s, with what only the contract has as well)",
+		cloudapitest.Service, cloudapitest.Contract))
 	flags.StringVar(&o.token, "token", "", "`token` with every permission: \"pat-\" and visible characters\n(default random)")
 	flags.StringVar(&o.project, "project", "", "`ID` of the project (default random)")
 	flags.StringVar(&o.control, "control", "", "`address` for changing the server while it runs (default none)")

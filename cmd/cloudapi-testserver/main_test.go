@@ -276,11 +276,11 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestDemoSuitsEveryAPI looks for what only some APIs have.
+// TestDemoSuitsEveryAPI looks for what only one of the APIs has.
 func TestDemoSuitsEveryAPI(t *testing.T) {
 	t.Parallel()
 	for api, want := range map[string][2]bool{ // GitHub installations, registered init scripts
-		"": {true, true}, "2026-08": {true, false}, "2025-10": {false, false}, "contract": {false, true},
+		"": {true, true}, "service": {true, false}, "contract": {false, true},
 	} {
 		args := []string{"-demo"}
 		if api != "" {
@@ -295,8 +295,8 @@ func TestDemoSuitsEveryAPI(t *testing.T) {
 	}
 }
 
-// TestWhatNoServiceHasIsReportedOnce uses a registered script twice.
-func TestWhatNoServiceHasIsReportedOnce(t *testing.T) {
+// TestWhatOnlyTheContractHasIsReportedOnce uses a registered script twice.
+func TestWhatOnlyTheContractHasIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	stderr, lines := io.Pipe()
 	reported := make(chan string, 1)
@@ -312,7 +312,7 @@ func TestWhatNoServiceHasIsReportedOnce(t *testing.T) {
 	}
 	stop()
 	lines.Close()
-	const want = "cloudapitest: GET /project/{project_id}/vm-init-script is in the contract, but in no version of the service: it fails in production\n"
+	const want = "cloudapitest: GET /project/{project_id}/vm-init-script is in the contract, but not in the service: it fails in production\n"
 	if got := <-reported; got != want {
 		t.Errorf("reported %q, want %q", got, want)
 	}

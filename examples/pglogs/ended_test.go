@@ -30,7 +30,7 @@ func TestEndOfFollowing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026), cloudapitest.WithDelays(cloudapitest.Delays{Backup: -time.Hour}))
+			server := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service), cloudapitest.WithDelays(cloudapitest.Delays{Backup: -time.Hour}))
 			client := server.Client()
 			if _, err := client.Postgres.Create(t.Context(), "eu-central-h1", "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}); err != nil {
 				t.Fatal(err)

@@ -23,7 +23,7 @@ func (m *Moment) authenticate(header string) (*Token, error) {
 		return nil, reply.MissingCredentials()
 	}
 	form := tokenHeader
-	if m.Config.Version >= version.August2026 {
+	if m.Config.Version == version.Service {
 		form = anyTokenHeader
 	}
 	if found := form.FindStringSubmatch(header); found != nil {

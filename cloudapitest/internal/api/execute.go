@@ -46,7 +46,7 @@ func (m *Moment) execute(r Request) (result any, remarks Remarks, err error) {
 // remarks returns the operation or the fields of its body that only the
 // contract has.
 func (o *Operation) remarks(body []byte) Remarks {
-	if o.span == version.ContractOnly {
+	if o.only == version.Contract {
 		return Remarks{ContractOnly: []string{o.Target()}}
 	}
 	return Remarks{ContractOnly: o.Body.ContractOnlyFields(body)}

@@ -16,10 +16,10 @@ type Moment struct {
 	Now    time.Time
 }
 
-// Since returns the value of a field that records have from version v on, or
-// nil for earlier versions.
-func Since[T any](at *Moment, v version.Version, value T) *T {
-	if at.Config.Version < v {
+// InService returns the value of a field that only the service's records have,
+// or nil if the server implements the contract.
+func InService[T any](at *Moment, value T) *T {
+	if at.Config.Version == version.Contract {
 		return nil
 	}
 	return &value

@@ -25,7 +25,7 @@ type Operation struct {
 	Permission string // needed by the token, such as "Vm:view"; see [Guard]
 
 	handle       Handler
-	span         version.Span
+	only         version.Version
 	paging       Paging         // for lists: how it treats the page parameters
 	query        []schema.Field // the other parameters
 	bodyOptional bool           // together with its content type
@@ -74,38 +74,24 @@ func (o Operation) Needs(permission string) Operation { o.Permission = permissio
 // else. Other operations check it only for existing objects.
 func (o Operation) Guarded() Operation { o.guarded = true; return o }
 
-// Since returns the operation for versions from v on.
-func (o Operation) Since(v version.Version) Operation { o.span = o.span.Since(v); return o }
+// Only returns the operation for one version of the API.
+func (o Operation) Only(v version.Version) Operation { o.only = v; return o }
 
-// Until returns the operation for versions up to v.
-func (o Operation) Until(v version.Version) Operation { o.span = o.span.Until(v); return o }
+// AllOnly returns the operations for one version of the API.
+func AllOnly(v version.Version, operations ...Operation) []Operation {
+	for i := range operations {
+		operations[i].only = v
+	}
+	return operations
+}
 
 // In returns the operations of an API, with the fields of that API.
 func In(v version.API, operations []Operation) []Operation {
-	var rows []Operation
-	for _, o := range operations {
-		if o.span.Has(v) {
-			o.Body = o.Body.In(v)
-			rows = append(rows, o)
-		}
+	rows := version.Select(v, operations, func(o *Operation) (version.Version, string) { return o.only, o.Target() })
+	for i := range rows {
+		rows[i].Body = rows[i].Body.In(v)
 	}
 	return rows
-}
-
-// ContractOnly returns the operations for the contract alone.
-func ContractOnly(operations ...Operation) []Operation {
-	for i := range operations {
-		operations[i].span = version.ContractOnly
-	}
-	return operations
-}
-
-// AllSince returns the operations for versions from v on.
-func AllSince(v version.Version, operations ...Operation) []Operation {
-	for i := range operations {
-		operations[i] = operations[i].Since(v)
-	}
-	return operations
 }
 
 // Guard sets the permissions of a family's operations that have none: view for

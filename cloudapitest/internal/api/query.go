@@ -16,7 +16,7 @@ import (
 func (o *Operation) readQuery(raw string, v version.Version) (query url.Values, unknown []string, err error) {
 	query, err = ParseQuery(raw)
 	switch {
-	case err != nil && v < version.August2026:
+	case err != nil && v == version.Contract:
 		return nil, nil, reply.Unexpected()
 	case err != nil:
 		return nil, nil, reply.BadRequest("%v", err)

@@ -30,7 +30,7 @@ type Config struct {
 	PortlessBalancers bool
 
 	Families   map[cloudapi.Kind]string // as in the names of permissions
-	Operations []Operation              // of all versions
+	Operations []Operation              // of both versions
 	// Pattern returns the pattern that a path parameter of an operation must
 	// match, or nil.
 	Pattern func(o *Operation, param string) *regexp.Regexp
@@ -110,7 +110,7 @@ func (s *Service) Refusal(r *http.Request) (refused *reply.Error) {
 // response: names of operations, fields and parameters.
 type Remarks struct {
 	Unknown      []string // the API doesn't have them
-	ContractOnly []string // no real server has them
+	ContractOnly []string // the service doesn't have them
 }
 
 // Execute executes a request. It renders the response while the state is

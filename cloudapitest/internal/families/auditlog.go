@@ -15,7 +15,7 @@ import (
 )
 
 func auditLogOperations() []api.Operation {
-	return api.AllSince(version.August2026,
+	return api.AllOnly(version.Service,
 		api.GET("AuditLog.List", api.ProjectRoute+"/audit-log", listAuditLog).Needs("Project:auditlog").Guarded().Takes(append(
 			schema.Texts("action", "end"),
 			schema.Optional("limit", schema.Number),

@@ -75,5 +75,5 @@ func TestAuditLogRecordsOperations(t *testing.T) {
 		if _, err := client.AuditLog.List(ctx, nil); err == nil {
 			t.Error("the log is shown to a token without the permission")
 		}
-	}, cloudapitest.WithAPI(cloudapitest.August2026))
+	}, cloudapitest.WithAPI(cloudapitest.Service))
 }

@@ -19,7 +19,7 @@ import (
 func New(cfg api.Config) *api.Service {
 	cfg.Families, cfg.Operations, cfg.Pattern = familyNames, operations(), patternsOf(cfg.Version)
 	cfg.Hidden = []string{"eu-central-a1", "github-runners", "hetzner-ai", "latitude-ai"}
-	if cfg.Version >= version.August2026 {
+	if cfg.Version == version.Service {
 		cfg.Hidden = append(cfg.Hidden, "us-east-1", "us-west-2", "us-east4", "europe-west3")
 	}
 	return api.New(cfg)
@@ -91,9 +91,9 @@ var paramPatterns = map[string]string{
 	"_reference":                api.NameForm.String(),
 }
 
-// patternsAugust2026 are patterns of the August 2026 API, which replace or
+// servicePatterns are patterns of the service, which replace or
 // extend the others.
-var patternsAugust2026 = map[string]string{
+var servicePatterns = map[string]string{
 	"object_id":                 `^(fw|kc|1b|m1|pg|ps|vm)` + idPattern,
 	"github_cache_entry_id":     api.NameForm.String(),
 	"kubernetes_node_name":      api.NameForm.String(),
@@ -106,8 +106,8 @@ var patternsAugust2026 = map[string]string{
 // a version, or nil if any value is valid.
 func patternsOf(v version.Version) func(o *api.Operation, name string) *regexp.Regexp {
 	patterns := maps.Clone(paramPatterns)
-	if v >= version.August2026 {
-		maps.Copy(patterns, patternsAugust2026)
+	if v == version.Service {
+		maps.Copy(patterns, servicePatterns)
 	}
 	compiled := map[string]*regexp.Regexp{}
 	for name, p := range patterns {

@@ -16,7 +16,7 @@ func newCall(t *testing.T) *api.Call {
 	t.Helper()
 	quota := api.Quota{VM: 100, Postgres: 100, Kubernetes: 100, Projects: 10}
 	c := &api.Call{Input: api.Input{Params: map[string]string{}}}
-	New(api.Config{API: version.API{Version: version.October2025, Contract: true}, Locations: []string{"eu-central-h1", "eu-north-h1"}, Quota: quota, Delays: api.Delays{Create: time.Minute}}).Do(func(open *api.Moment) { c.Moment = open })
+	New(api.Config{API: version.API{Version: version.Contract}, Locations: []string{"eu-central-h1", "eu-north-h1"}, Quota: quota, Delays: api.Delays{Create: time.Minute}}).Do(func(open *api.Moment) { c.Moment = open })
 	owner := api.NewAccount("own")
 	c.Project, c.Token = c.AddProject(api.NewID(cloudapi.KindProject).String(), "main", owner), c.State.AddToken("pat-a", owner)
 	c.Project.Permissions[c.Token] = api.Permissions{"*"}

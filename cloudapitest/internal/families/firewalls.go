@@ -23,26 +23,26 @@ func firewallOperations() []api.Operation {
 		createAt = schema.Closed(schema.Optional("description", schema.Text))
 		subnet   = schema.Closed(schema.Required("private_subnet_id", schema.Text))
 		ruleBody = schema.Closed(schema.Required("cidr", schema.Text), schema.Optional("port_range", schema.Text),
-			schema.Optional("protocol", schema.Text).Since(version.August2026),
-			schema.Optional("description", schema.Text).Since(version.August2026),
+			schema.Optional("protocol", schema.Text).Only(version.Service),
+			schema.Optional("description", schema.Text).Only(version.Service),
 			schema.Optional("firewall_id", schema.Text), schema.Optional("project_id", schema.Text)) // the last two have no effect
 		described = schema.Closed(schema.Required("description", schema.Text))
 	)
 	return []api.Operation{
 		api.GET("Firewalls.List", all, api.List(cloudapi.KindFirewall, (*firewall).record)).Paged(api.PagedUndeclared),
-		api.POST("Firewalls.CreateInProject", all, create, describedOnly).Until(version.October2025),
+		api.POST("Firewalls.CreateInProject", all, create, describedOnly).Only(version.Contract),
 		api.GET("Firewalls.ListInLocation", local, api.List(cloudapi.KindFirewall, (*firewall).record)).Paged(api.PagedUndeclared),
 		api.GET("Firewalls.Get", one, api.Show(findFirewall, (*firewall).details)),
 		api.POST("Firewalls.Create", one, createAt, createFirewall),
-		api.PATCH("Firewalls.Update", one, described, api.On(findFirewall, (*firewall).describe)).Since(version.August2026),
+		api.PATCH("Firewalls.Update", one, described, api.On(findFirewall, (*firewall).describe)).Only(version.Service),
 		api.DELETE("Firewalls.Delete", one, api.Delete(findFirewall, (*firewall).delete)),
 		api.POST("Firewalls.AttachSubnet", one+"/attach-subnet", subnet, api.On(findFirewall, (*firewall).attach)).Needs("Firewall:view"),
 		api.POST("Firewalls.DetachSubnet", one+"/detach-subnet", subnet, api.On(findFirewall, (*firewall).detach)).Needs("Firewall:view"),
 		api.POST("Firewalls.Rename", one+"/rename", nameOnly, api.Renames(cloudapi.KindFirewall, findFirewall, (*firewall).record)),
 		api.POST("Firewalls.CreateRule", rules, ruleBody, api.On(findFirewall, (*firewall).createRule)),
 		api.GET("Firewalls.GetRule", rule, getFirewallRule),
-		api.POST("Firewalls.UpdateRule", rule, ruleBody, describedOnly).Until(version.October2025),
-		api.PATCH("Firewalls.ModifyRule", rule, ruleChange(), modifyFirewallRule).Since(version.August2026),
+		api.POST("Firewalls.UpdateRule", rule, ruleBody, describedOnly).Only(version.Contract),
+		api.PATCH("Firewalls.ModifyRule", rule, ruleChange(), modifyFirewallRule).Only(version.Service),
 		api.DELETE("Firewalls.DeleteRule", rule, deleteFirewallRule).Needs("Firewall:edit"),
 	}
 }

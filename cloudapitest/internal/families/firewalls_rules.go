@@ -29,7 +29,7 @@ type allowed struct {
 const tcp, udp = "tcp", "udp"
 
 // uniqueRule is the real server's words for the unique values of a rule with
-// the August 2026 API.
+// the service.
 const uniqueRule = "cidr and port_range and firewall_id and protocol"
 
 // everyPort is the default range of ports.
@@ -46,7 +46,7 @@ type firewallTerms struct {
 }
 
 func firewallTermsOf(at *api.Moment) firewallTerms {
-	if at.Config.Version < version.August2026 {
+	if at.Config.Version == version.Contract {
 		return firewallTerms{[]string{tcp}, "cidr and port_range and firewall_id", compareRulesAsText, portRange.String, false}
 	}
 	return firewallTerms{[]string{tcp, udp}, uniqueRule, compareRules, portRange.short, true}
@@ -71,8 +71,8 @@ type firewallRuleRecord struct {
 	ID          string  `json:"id"`
 	CIDR        string  `json:"cidr"`
 	PortRange   string  `json:"port_range"`
-	Protocol    *string `json:"protocol,omitempty"`    // since the August 2026 API
-	Description *string `json:"description,omitempty"` // since the August 2026 API
+	Protocol    *string `json:"protocol,omitempty"`    // not in the contract
+	Description *string `json:"description,omitempty"` // not in the contract
 }
 
 func (r *firewallRule) record(at *api.Moment) firewallRuleRecord {
@@ -80,8 +80,8 @@ func (r *firewallRule) record(at *api.Moment) firewallRuleRecord {
 		ID:          r.id,
 		CIDR:        r.cidr.String(),
 		PortRange:   firewallTermsOf(at).ports(r.ports),
-		Protocol:    api.Since(at, version.August2026, r.protocol),
-		Description: api.Since(at, version.August2026, r.description),
+		Protocol:    api.InService(at, r.protocol),
+		Description: api.InService(at, r.description),
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 func TestFirewallRulesAreSorted(t *testing.T) {
 	t.Parallel()
-	client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025)).Client()
+	client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract)).Client()
 	if _, err := client.Firewalls.Create(t.Context(), here, "web", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestDeletedFirewallLeavesItsSubnets(t *testing.T) {
 // in the contract.
 func TestOperationsOfNoServer(t *testing.T) {
 	t.Parallel()
-	client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025)).Client()
+	client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract)).Client()
 	f, err := client.Firewalls.Create(t.Context(), here, "web", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ func githubOperations() []api.Operation {
 		cache        = repository + "/cache"
 		entry        = cache + "/{github_cache_entry_id}"
 	)
-	rows := api.AllSince(version.August2026,
+	rows := api.AllOnly(version.Service,
 		api.GET("GitHub.ListInstallations", all, api.List(cloudapi.KindGitHubInstallation, (*githubInstallation).record)).Paged(api.PagedUndeclared),
 		api.GET("GitHub.GetInstallation", one, api.Show(findInstallation, (*githubInstallation).record)),
 		api.GET("GitHub.ListRepositories", repositories, api.On(findInstallation, (*githubInstallation).list)).Paged(api.PagedUndeclared),

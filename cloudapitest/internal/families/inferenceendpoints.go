@@ -6,7 +6,7 @@ import (
 )
 
 func inferenceEndpointOperations() []api.Operation {
-	return api.AllSince(version.August2026,
+	return api.AllOnly(version.Service,
 		api.GET("InferenceEndpoints.List", api.ProjectRoute+"/inference-endpoint", listInferenceEndpoints))
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // Init scripts are only in the contract. They behave like SSH keys where the
@@ -21,7 +22,7 @@ func vmInitScriptOperations() []api.Operation {
 		schema.Closed(schema.Required("name", schema.Text), schema.Optional("script", schema.Text)),
 		schema.Closed(schema.Required("script", schema.Text)),
 	).Named("VmInitScriptUpdate")
-	return api.ContractOnly(
+	return api.AllOnly(version.Contract,
 		api.GET("VMInitScripts.List", scripts, listVMInitScripts).Paged(api.Unpaged).Needs("Project:edit").Guarded(),
 		api.POST("VMInitScripts.Create", scripts, create, createVMInitScript).Needs("Project:edit").Guarded(),
 		api.GET("VMInitScripts.Get", script, api.Show(findVMInitScript, (*vmInitScript).record)).Needs("Project:edit").Guarded(),

@@ -33,8 +33,8 @@ func kubernetesOperations() []api.Operation {
 		api.DELETE("Kubernetes.Delete", kubernetesRoute, api.Delete(findKubernetesCluster, (*kubernetesCluster).delete)),
 		api.GET("Kubernetes.Kubeconfig", kubernetesRoute+"/kubeconfig", api.On(findKubernetesCluster, (*kubernetesCluster).file)).Needs("KubernetesCluster:edit"),
 		api.POST("Kubernetes.Rename", kubernetesRoute+"/rename", nameOnly, api.On(findKubernetesCluster, (*kubernetesCluster).rename)),
-		api.GET("Kubernetes.Metrics", kubernetesRoute+"/metrics", showMetrics(findKubernetesCluster, kubernetesMetrics)).Takes(schema.Texts("start", "end", "key")...).Since(version.August2026),
-		api.POST("Kubernetes.Upgrade", kubernetesRoute+"/upgrade", api.NoBody, api.On(findKubernetesCluster, (*kubernetesCluster).upgrade)).Since(version.August2026),
+		api.GET("Kubernetes.Metrics", kubernetesRoute+"/metrics", showMetrics(findKubernetesCluster, kubernetesMetrics)).Takes(schema.Texts("start", "end", "key")...).Only(version.Service),
+		api.POST("Kubernetes.Upgrade", kubernetesRoute+"/upgrade", api.NoBody, api.On(findKubernetesCluster, (*kubernetesCluster).upgrade)).Only(version.Service),
 	}, nodePoolOperations())
 }
 
@@ -98,8 +98,8 @@ func (k *kubernetesCluster) details(at *api.Moment) kubernetesClusterDetails {
 
 func (k *kubernetesCluster) runs(now time.Time) bool { return !now.Before(k.running) }
 
-// idle reports whether no change of the cluster is in progress. With the August
-// 2026 API a change is refused while another is in progress.
+// idle reports whether no change of the cluster is in progress. In the
+// service a change is refused while another is in progress.
 func (k *kubernetesCluster) idle(now time.Time) bool {
 	return k.state(now) == "running" && !k.Deleting() &&
 		!slices.ContainsFunc(k.pools, func(p *nodePool) bool { return !p.idle(now) })

@@ -6,14 +6,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// With the August 2026 API a cluster has a subnet, a firewall and load
+// In the service a cluster has a subnet, a firewall and load
 // balancers in its project. Their names begin with its ID, and they disappear
 // some time after it.
 
 // addNetwork creates the cluster's subnet and its firewall, and orders its load
 // balancers, which arrive when the cluster runs.
 func (k *kubernetesCluster) addNetwork(c *api.Call) error {
-	if c.Config.Version < version.August2026 {
+	if c.Config.Version == version.Contract {
 		return nil
 	}
 	net4, err := unusedNet4(c, 16)

@@ -20,14 +20,14 @@ func nodePoolOperations() []api.Operation {
 		create = schema.Closed(schema.Required("name", schema.Text), schema.Required("node_count", schema.Integer), schema.Required("node_size", schema.Text))
 		resize = schema.Closed(schema.Required("node_count", schema.Integer))
 	)
-	return append(api.AllSince(version.August2026,
+	return append(api.AllOnly(version.Service,
 		api.POST("Kubernetes.CreateNodePool", all, create, createNodePool),
 		api.DELETE("Kubernetes.DeleteNodePool", one, deleteNodePool).Needs("KubernetesCluster:edit"),
 		api.POST("Kubernetes.RenameNodePool", one+"/rename", nameOnly, api.On(findNodePool, (*nodePool).rename)),
 		api.POST("Kubernetes.ResizeNodePool", one+"/resize", resize, api.On(findNodePool, (*nodePool).resizeIdle)),
 		api.POST("Kubernetes.UpgradeNodePool", one+"/upgrade", api.NoBody, api.On(findNodePool, (*nodePool).upgrade)),
 		api.POST("Kubernetes.RetireNode", kubernetesRoute+"/node/{kubernetes_node_name}/retire", api.NoBody, retireNode),
-	), api.POST("Kubernetes.ResizeNodePool", one+"/resize", resize, api.On(findNodePool, (*nodePool).resize)).Until(version.October2025))
+	), api.POST("Kubernetes.ResizeNodePool", one+"/resize", resize, api.On(findNodePool, (*nodePool).resize)).Only(version.Contract))
 }
 
 // nodePool is a group of worker nodes. Its name is unique in its cluster.
@@ -44,7 +44,7 @@ type nodePoolRecord struct {
 	Name                string  `json:"name"`
 	NodeCount           int     `json:"node_count"`
 	NodeSize            string  `json:"node_size"`
-	Version             *string `json:"version,omitempty"` // since the August 2026 API
+	Version             *string `json:"version,omitempty"` // not in the contract
 }
 
 type nodePoolDetails struct {
@@ -53,7 +53,7 @@ type nodePoolDetails struct {
 }
 
 func (p *nodePool) record(at *api.Moment) nodePoolRecord {
-	return nodePoolRecord{p.ID, p.cluster.ID, p.Name, p.count, p.size.name, api.Since(at, version.August2026, p.version)}
+	return nodePoolRecord{p.ID, p.cluster.ID, p.Name, p.count, p.size.name, api.InService(at, p.version)}
 }
 
 func (p *nodePool) details(at *api.Moment) nodePoolDetails {

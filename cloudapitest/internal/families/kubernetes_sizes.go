@@ -40,7 +40,7 @@ func nodeSize(c *api.Call, field string) (vmSize, error) {
 // The error for an unknown size lists all sizes that the real server knows,
 // some for two architectures, and most of them not for clusters.
 
-func serverSizesOctober2025() []string {
+func contractServerSizes() []string {
 	return slices.Concat(
 		sizes("standard standard", "-", "2 4 8 16 30 60"),
 		[]string{"standard-gpu-6"},
@@ -50,7 +50,7 @@ func serverSizesOctober2025() []string {
 	)
 }
 
-func serverSizesAugust2026() []string {
+func serviceServerSizes() []string {
 	const (
 		some     = "large xlarge 2xlarge 4xlarge 8xlarge 16xlarge"
 		most     = "large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge"

@@ -9,8 +9,8 @@ import (
 )
 
 // kubernetesTerms are the differences between the versions of the API for
-// clusters, except for operations and fields, which have their own version
-// spans.
+// clusters, except for operations and fields, which know the version that
+// alone has them.
 type kubernetesTerms struct {
 	versions    []string // Kubernetes versions, the latest first
 	serverSizes []string // the sizes in the error for an unknown size
@@ -24,10 +24,10 @@ type kubernetesTerms struct {
 }
 
 func kubernetesTermsOf(at *api.Moment) kubernetesTerms {
-	if at.Config.Version < version.August2026 {
+	if at.Config.Version == version.Contract {
 		return kubernetesTerms{
 			versions:       []string{"v1.34", "v1.33"},
-			serverSizes:    serverSizesOctober2025(),
+			serverSizes:    contractServerSizes(),
 			nameForm:       "lowercase letters, numbers, spaces, and hyphens",
 			unknownVersion: func(string) error { return reply.Unexpected() },
 			checkLocation:  func(*api.Call) error { return nil },
@@ -38,7 +38,7 @@ func kubernetesTermsOf(at *api.Moment) kubernetesTerms {
 	versions := []string{"v1.36", "v1.35"}
 	return kubernetesTerms{
 		versions:    versions,
-		serverSizes: serverSizesAugust2026(),
+		serverSizes: serviceServerSizes(),
 		nameForm:    "lowercase letters, numbers, and hyphens",
 		unknownVersion: func(asked string) error {
 			return reply.InvalidField("version", `Kubernetes version "%s" is not supported. Available versions: %s`,

@@ -68,7 +68,7 @@ func TestClusterLifecycle(t *testing.T) {
 		if _, err := clusters.Get(ctx, here, "apps"); !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("%v, want %v", err, cloudapi.ErrNotFound)
 		}
-	}, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithDelays(cloudapitest.Delays{Create: 3 * time.Minute, Delete: time.Minute}))
+	}, cloudapitest.WithAPI(cloudapitest.Contract), cloudapitest.WithDelays(cloudapitest.Delays{Create: 3 * time.Minute, Delete: time.Minute}))
 }
 
 func TestKubeconfig(t *testing.T) {
@@ -103,7 +103,7 @@ func TestKubeconfig(t *testing.T) {
 		if other := must(clusters.Kubeconfig(ctx, here, "other")); string(other.Content) == string(first.Content) {
 			t.Error("two clusters have the same kubeconfig")
 		}
-	}, cloudapitest.WithAPI(cloudapitest.October2025))
+	}, cloudapitest.WithAPI(cloudapitest.Contract))
 }
 
 func TestNodePoolsAreResizedInTime(t *testing.T) {
@@ -150,7 +150,7 @@ func TestNodePoolsAreResizedInTime(t *testing.T) {
 		if states(pool.VMs) != "running running running" {
 			t.Errorf("settled as %+v", pool)
 		}
-	}, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithDelays(cloudapitest.Delays{Create: time.Hour, Resize: time.Minute}))
+	}, cloudapitest.WithAPI(cloudapitest.Contract), cloudapitest.WithDelays(cloudapitest.Delays{Create: time.Hour, Resize: time.Minute}))
 }
 
 // TestNodesAreNotTheProjectsVMs looks for nodes in places that only contain VMs
@@ -181,12 +181,12 @@ func TestNodesAreNotTheProjectsVMs(t *testing.T) {
 		if got := states(must(client.Kubernetes.Get(ctx, here, "apps")).NodePools[0].VMs); got != "running no capacity available" {
 			t.Errorf("the nodes are %q", got)
 		}
-	}, cloudapitest.WithAPI(cloudapitest.October2025))
+	}, cloudapitest.WithAPI(cloudapitest.Contract))
 }
 
 func TestRefusedClusters(t *testing.T) {
 	t.Parallel()
-	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithQuota(cloudapitest.Quota{Kubernetes: 10}))
+	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract), cloudapitest.WithQuota(cloudapitest.Quota{Kubernetes: 10}))
 	path := "/project/" + srv.ProjectID() + "/location/" + here + "/kubernetes-cluster/"
 	long := strings.Repeat("k", 41)
 	for _, tt := range []struct{ name, body, want string }{
@@ -246,7 +246,7 @@ func TestClustersCountUntilTheyAreGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		must(clusters.ResizeNodePool(ctx, here, "b", "b-np", 4))
-	}, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithQuota(cloudapitest.Quota{Kubernetes: 20}))
+	}, cloudapitest.WithAPI(cloudapitest.Contract), cloudapitest.WithQuota(cloudapitest.Quota{Kubernetes: 20}))
 }
 
 func TestRenamedClustersKeepTheirPool(t *testing.T) {
@@ -269,5 +269,5 @@ func TestRenamedClustersKeepTheirPool(t *testing.T) {
 		if _, err := clusters.Rename(ctx, here, other.ID, "more"); !errors.Is(err, cloudapi.ErrAlreadyExists) {
 			t.Errorf("%v, want %v", err, cloudapi.ErrAlreadyExists)
 		}
-	}, cloudapitest.WithAPI(cloudapitest.October2025))
+	}, cloudapitest.WithAPI(cloudapitest.Contract))
 }

@@ -27,7 +27,7 @@ func loadBalancerOperations() []api.Operation {
 			schema.Required("src_port", schema.Integer),
 			schema.Optional("stack", schema.Text),
 			schema.Optional("health_check_endpoint", schema.Text),
-			schema.Optional("cert_enabled", schema.Boolean).Since(version.August2026),
+			schema.Optional("cert_enabled", schema.Boolean).Only(version.Service),
 		)
 		update = schema.Closed(
 			schema.Required("algorithm", schema.Text),
@@ -36,7 +36,7 @@ func loadBalancerOperations() []api.Operation {
 			schema.Required("src_port", schema.Integer),
 			schema.Required("vms", schema.ArrayOf(schema.Text)),
 			schema.Optional("stack", schema.Text), // has no effect
-			schema.Optional("cert_enabled", schema.Boolean.OrNull()).Since(version.August2026),
+			schema.Optional("cert_enabled", schema.Boolean.OrNull()).Only(version.Service),
 		)
 		member = schema.Closed(schema.Required("vm_id", schema.Text))
 		toggle = schema.Closed(schema.Required("cert_enabled", schema.Boolean))
@@ -46,13 +46,13 @@ func loadBalancerOperations() []api.Operation {
 		api.GET("LoadBalancers.ListInLocation", local, listLoadBalancers).Paged(api.PagedDeclared),
 		api.GET("LoadBalancers.Get", one, api.On(findLoadBalancer, (*loadBalancer).show)),
 		api.POST("LoadBalancers.Create", one, create, createLoadBalancer),
-		api.PATCH("LoadBalancers.Update", one, update, api.On(findLoadBalancer, (*loadBalancer).update)).Until(version.October2025),
-		api.PATCH("LoadBalancers.Update", one, update, api.On(findLoadBalancer, (*loadBalancer).updateWithCertificate)).Since(version.August2026),
+		api.PATCH("LoadBalancers.Update", one, update, api.On(findLoadBalancer, (*loadBalancer).update)).Only(version.Contract),
+		api.PATCH("LoadBalancers.Update", one, update, api.On(findLoadBalancer, (*loadBalancer).updateWithCertificate)).Only(version.Service),
 		api.POST("LoadBalancers.ToggleSSLCertificate", one+"/toggle-ssl-certificate", toggle,
-			api.On(findLoadBalancer, (*loadBalancer).toggleCertificate)).Since(version.August2026),
+			api.On(findLoadBalancer, (*loadBalancer).toggleCertificate)).Only(version.Service),
 		api.DELETE("LoadBalancers.Delete", one, api.Delete(findLoadBalancer, (*loadBalancer).delete)),
-		api.POST("LoadBalancers.AttachVM", one+"/attach-vm", member, api.On(findLoadBalancer, (*loadBalancer).attach)).Until(version.October2025),
-		api.POST("LoadBalancers.AttachVM", one+"/attach-vm", member, api.On(findLoadBalancer, (*loadBalancer).attachReachable)).Since(version.August2026),
+		api.POST("LoadBalancers.AttachVM", one+"/attach-vm", member, api.On(findLoadBalancer, (*loadBalancer).attach)).Only(version.Contract),
+		api.POST("LoadBalancers.AttachVM", one+"/attach-vm", member, api.On(findLoadBalancer, (*loadBalancer).attachReachable)).Only(version.Service),
 		api.POST("LoadBalancers.DetachVM", one+"/detach-vm", member, api.On(findLoadBalancer, (*loadBalancer).detachMember)),
 		api.POST("LoadBalancers.Rename", one+"/rename", nameOnly, api.On(findLoadBalancer, (*loadBalancer).rename)),
 	}
@@ -69,7 +69,7 @@ type loadBalancer struct {
 	protocol         string
 	srcPort, dstPort int
 	members          []loadBalancerMember
-	certificate      bool // with the August 2026 API
+	certificate      bool // in the service
 
 	cluster *kubernetesCluster // whose load balancer it is, or nil
 	purpose string             // of a cluster's load balancer
@@ -92,7 +92,7 @@ type loadBalancerRecord struct {
 	HealthCheckProtocol string `json:"health_check_protocol"`
 	SrcPort             int    `json:"src_port"`
 	DstPort             int    `json:"dst_port"`
-	CertEnabled         *bool  `json:"cert_enabled,omitempty"` // since the August 2026 API
+	CertEnabled         *bool  `json:"cert_enabled,omitempty"` // not in the contract
 }
 
 type loadBalancerDetails struct {
@@ -107,7 +107,7 @@ func (l *loadBalancer) hostname(at *api.Moment) string {
 	if k := l.cluster; k != nil {
 		return k.Name + "-" + l.purpose + "-" + k.ID[len(k.ID)-5:] + ".k8s.localhost"
 	}
-	if at.Config.Version < version.August2026 {
+	if at.Config.Version == version.Contract {
 		return l.Name + "." + l.subnet.ID[len(l.subnet.ID)-5:] + ".lb.localhost"
 	}
 	return l.Name + "." + l.ID + ".lb.localhost"
@@ -125,7 +125,7 @@ func (l *loadBalancer) record(at *api.Moment) loadBalancerRecord {
 		HealthCheckProtocol: l.protocol,
 		SrcPort:             l.srcPort,
 		DstPort:             l.dstPort,
-		CertEnabled:         api.Since(at, version.August2026, l.certificate),
+		CertEnabled:         api.InService(at, l.certificate),
 	}
 }
 

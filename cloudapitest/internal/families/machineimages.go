@@ -25,7 +25,7 @@ func machineImageOperations() []api.Operation {
 		firstSource = schema.Closed(append(source.Fields, schema.Optional("version", schema.Text))...)
 		latest      = schema.Closed(schema.Required("latest_version", schema.Text))
 	)
-	return api.AllSince(version.August2026,
+	return api.AllOnly(version.Service,
 		api.GET("MachineImages.List", all, api.List(cloudapi.KindMachineImage, (*machineImage).record)).Paged(api.PagedDeclared),
 		api.GET("MachineImages.ListInLocation", local, api.List(cloudapi.KindMachineImage, (*machineImage).record)).Paged(api.PagedDeclared),
 		api.GET("MachineImages.Get", one, api.Show(findMachineImage, (*machineImage).record)),
@@ -74,7 +74,7 @@ type machineImageVersionRecord struct {
 	Latest         bool      `json:"latest"`
 }
 
-// timestamp is a time in the form of the August 2026 API: in UTC, with seconds.
+// timestamp is a time in the form of the service: in UTC, with seconds.
 type timestamp time.Time
 
 func (m timestamp) MarshalText() ([]byte, error) {

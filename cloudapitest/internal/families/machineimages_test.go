@@ -31,5 +31,5 @@ func TestImageOfAStoppedVM(t *testing.T) {
 		if got := must(client.VMs.Create(ctx, here, "copy", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", BootImage: "golden@latest"})); got.BootImage != "golden@latest" {
 			t.Errorf("the copy boots %q", got.BootImage)
 		}
-	}, cloudapitest.WithAPI(cloudapitest.August2026))
+	}, cloudapitest.WithAPI(cloudapitest.Service))
 }

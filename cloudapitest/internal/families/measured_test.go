@@ -161,7 +161,7 @@ func TestMeasured(t *testing.T) {
 	for name, exchanges := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.Lenient(), cloudapitest.WithDelays(cloudapitest.Delays{}))
+			srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract), cloudapitest.Lenient(), cloudapitest.WithDelays(cloudapitest.Delays{}))
 			for _, x := range exchanges {
 				if strconv.IntSize < 64 && strings.Contains(x.body, ":2147483648") {
 					continue // the embedded server uses int; the real one has no limit

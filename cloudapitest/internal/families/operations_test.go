@@ -10,16 +10,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 )
 
-var (
-	october  = version.API{Version: version.October2025}
-	august   = version.API{Version: version.August2026}
-	agreed   = version.API{Version: version.October2025, Contract: true} // the contract
-	standard = version.API{Version: version.August2026, Contract: true}
-)
-
 func TestOperationsAreUnique(t *testing.T) {
 	t.Parallel()
-	for _, a := range []version.API{october, august, agreed, standard} {
+	for _, a := range []version.API{{Version: version.Contract}, {Version: version.Service}, {Version: version.Service, Both: true}} {
 		seen := map[string]bool{}
 		for _, op := range api.In(a, operations()) {
 			if seen[op.Target()] || !strings.HasPrefix(op.Route, "/project") {
@@ -30,26 +23,19 @@ func TestOperationsAreUnique(t *testing.T) {
 	}
 }
 
-// registered are the operations of the contract that no version has.
-func registered(row contract.Row) bool { return row.Service() == "VMInitScripts" }
-
-// ended are the operations of the October 2025 API that the August 2026 API
-// doesn't have.
-func ended(row contract.Row) bool {
-	return slices.Contains([]string{"Firewalls.CreateInProject", "Firewalls.UpdateRule"}, row.Operation())
+// onlyInContract reports whether the service doesn't have the operation.
+func onlyInContract(row contract.Row) bool {
+	return row.Service() == "VMInitScripts" || slices.Contains(
+		[]string{"Projects.List", "Projects.Create", "Firewalls.CreateInProject", "Firewalls.UpdateRule"}, row.Operation())
 }
 
 func TestEveryOperationIsServed(t *testing.T) {
 	t.Parallel()
-	without := func(rows []contract.Row, missing ...func(contract.Row) bool) []contract.Row {
-		return slices.DeleteFunc(slices.Clone(rows), func(row contract.Row) bool {
-			return slices.ContainsFunc(missing, func(m func(contract.Row) bool) bool { return m(row) })
-		})
-	}
-	t.Run("October 2025", func(t *testing.T) { testRows(t, october, without(contract.Agreed(), registered)) })
-	t.Run("August 2026", func(t *testing.T) { testRows(t, august, without(contract.Rows(), registered, ended)) })
-	t.Run("contract", func(t *testing.T) { testRows(t, agreed, contract.Agreed()) })
-	t.Run("default", func(t *testing.T) { testRows(t, standard, without(contract.Rows(), ended)) })
+	t.Run("contract", func(t *testing.T) { testRows(t, version.API{Version: version.Contract}, contract.Agreed()) })
+	t.Run("service", func(t *testing.T) {
+		testRows(t, version.API{Version: version.Service}, slices.DeleteFunc(contract.Rows(), onlyInContract))
+	})
+	t.Run("default", func(t *testing.T) { testRows(t, version.API{Version: version.Service, Both: true}, contract.Rows()) })
 }
 
 func testRows(t *testing.T, a version.API, rows []contract.Row) {

@@ -26,31 +26,31 @@ func postgresOperations() []api.Operation {
 		tags = schema.Optional("tags", schema.ArrayOf(schema.Closed(schema.Required("key", schema.Text), schema.Required("value", schema.Text)).Named("PostgresTag")))
 		name = schema.Required("name", schema.Text)
 
-		pgConfig      = schema.Optional("pg_config", configValues).Since(version.August2026)
-		bouncerConfig = schema.Optional("pgbouncer_config", configValues).Since(version.August2026)
+		pgConfig      = schema.Optional("pg_config", configValues).Only(version.Service)
+		bouncerConfig = schema.Optional("pgbouncer_config", configValues).Only(version.Service)
 
 		create = schema.Closed(schema.Required("size", schema.Text), schema.Required("storage_size", schema.Integer), schema.Optional("flavor", schema.Text),
 			schema.Optional("ha_type", schema.Text), schema.Optional("restrict_by_default", schema.Boolean), tags,
-			schema.Optional("version", schema.Text).Until(version.October2025),
-			schema.Optional("version", schema.OneOf("16", "17", "18")).Since(version.August2026),
-			schema.Optional("private_subnet_name", schema.Text).Since(version.August2026),
+			schema.Optional("version", schema.Text).Only(version.Contract),
+			schema.Optional("version", schema.OneOf("16", "17", "18")).Only(version.Service),
+			schema.Optional("private_subnet_name", schema.Text).Only(version.Service),
 			pgConfig, bouncerConfig)
 		update  = schema.Closed(schema.Optional("ha_type", schema.Text), schema.Optional("size", schema.Text), schema.Optional("storage_size", schema.Integer), tags)
-		newTags = tags.Since(version.August2026)
+		newTags = tags.Only(version.Service)
 		replica = schema.Closed(name, pgConfig, bouncerConfig, newTags)
-		restore = schema.Closed(name, schema.Required("restore_target", schema.Text).Until(version.October2025),
-			schema.Required("restore_target", schema.Moment).Since(version.August2026), pgConfig, bouncerConfig, newTags)
+		restore = schema.Closed(name, schema.Required("restore_target", schema.Text).Only(version.Contract),
+			schema.Required("restore_target", schema.Moment).Only(version.Service), pgConfig, bouncerConfig, newTags)
 		reset  = schema.Closed(schema.Required("password", schema.Text))
 		day    = schema.OneOf("mon", "tue", "wed", "thu", "fri", "sat", "sun").Named("MaintenanceWindowDay")
 		window = schema.Closed(schema.Optional("maintenance_window_start_at", schema.Integer),
-			schema.Optional("maintenance_window_days", schema.ArrayOf(day)).Since(version.August2026))
+			schema.Optional("maintenance_window_days", schema.ArrayOf(day)).Only(version.Service))
 		list = api.GET("Postgres.List", api.ProjectRoute+"/postgres", listPostgres).Paged(api.PagedDeclared)
 
 		resetPassword = api.POST("Postgres.ResetSuperuserPassword", postgresDatabase+"/reset-superuser-password", reset, api.On(findPostgres, (*postgres).resetPassword))
 	)
 	return slices.Concat(
 		[]api.Operation{
-			list.Until(version.October2025), list.Takes(schema.Texts("tags")...).Since(version.August2026),
+			list.Only(version.Contract), list.Takes(schema.Texts("tags")...).Only(version.Service),
 			api.GET("Postgres.ListInLocation", postgresDatabases, api.List(cloudapi.KindPostgres, (*postgres).record)).Paged(api.PagedDeclared),
 			api.GET("Postgres.Get", postgresDatabase, api.On(findPostgres, (*postgres).show)),
 			api.POST("Postgres.Create", postgresDatabase, create, createPostgres),
@@ -69,10 +69,10 @@ func postgresOperations() []api.Operation {
 		postgresLogOperations(),
 		[]api.Operation{
 			api.POST("Postgres.Promote", postgresDatabase+"/promote", api.NoBody, api.On(findPostgres, (*postgres).promote)),
-			api.POST("Postgres.PromoteReadReplica", postgresDatabase+"/promote-read-replica", api.NoBody, api.On(findPostgres, (*postgres).promote)).Since(version.August2026),
+			api.POST("Postgres.PromoteReadReplica", postgresDatabase+"/promote-read-replica", api.NoBody, api.On(findPostgres, (*postgres).promote)).Only(version.Service),
 			api.POST("Postgres.CreateReadReplica", postgresDatabase+"/read-replica", replica, api.On(findPostgres, (*postgres).replicate)),
 			api.POST("Postgres.Rename", postgresDatabase+"/rename", nameOnly, api.Renames(cloudapi.KindPostgres, findPostgres, (*postgres).record)),
-			resetPassword.Needs("Postgres:view").Until(version.October2025), resetPassword.Since(version.August2026),
+			resetPassword.Needs("Postgres:view").Only(version.Contract), resetPassword.Only(version.Service),
 			api.POST("Postgres.Restart", postgresDatabase+"/restart", api.NoBody, api.On(findPostgres, (*postgres).restart)),
 			api.POST("Postgres.Restore", postgresDatabase+"/restore", restore, api.On(findPostgres, (*postgres).restore)).Needs("Postgres:view"),
 			api.POST("Postgres.SetMaintenanceWindow", postgresDatabase+"/set-maintenance-window", window, api.On(findPostgres, (*postgres).setWindow)),
@@ -121,7 +121,7 @@ func (p *postgres) onAWS() bool { return p.Location.Owner != nil }
 // listPostgres returns the databases that have all tags in the query.
 func listPostgres(c *api.Call) (any, error) {
 	list := api.Listed(cloudapi.KindPostgres)
-	if text, _ := api.Last(c.Query, "tags"); text != "" && c.Config.Version >= version.August2026 {
+	if text, _ := api.Last(c.Query, "tags"); text != "" && c.Config.Version == version.Service {
 		var wanted []postgresTag
 		for pair := range strings.SplitSeq(text, ",") {
 			key, value, ok := strings.Cut(pair, ":")
@@ -250,7 +250,7 @@ func (p *postgres) delete(c *api.Call) error {
 	return nil
 }
 
-// restart changes the state only with the August 2026 API.
+// restart changes the state only in the service.
 func (p *postgres) restart(c *api.Call) (any, error) {
 	p.restarted = latest(c.Now, p.running).Add(c.Delays(&p.Object).Restart)
 	c.Log("restart", p.ID)

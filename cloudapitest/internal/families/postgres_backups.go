@@ -13,9 +13,9 @@ import (
 
 func postgresBackupOperations() []api.Operation {
 	return []api.Operation{
-		api.GET("Postgres.ListBackups", postgresDatabase+"/backup", api.On(findPostgres, (*postgres).listBackups)).Since(version.August2026),
+		api.GET("Postgres.ListBackups", postgresDatabase+"/backup", api.On(findPostgres, (*postgres).listBackups)).Only(version.Service),
 		api.POST("Postgres.CreateBackupCredentials", postgresDatabase+"/backup-credentials", api.NoBody,
-			api.On(findPostgres, (*postgres).createBackupCredentials)).Needs("Postgres:view").Since(version.August2026),
+			api.On(findPostgres, (*postgres).createBackupCredentials)).Needs("Postgres:view").Only(version.Service),
 	}
 }
 

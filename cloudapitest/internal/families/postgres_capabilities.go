@@ -11,7 +11,7 @@ import (
 
 func postgresCapabilityOperations() []api.Operation {
 	return []api.Operation{
-		api.GET("Postgres.Capabilities", api.ProjectRoute+"/postgres/capabilities", showPostgresCapabilities).Guarded().Since(version.August2026),
+		api.GET("Postgres.Capabilities", api.ProjectRoute+"/postgres/capabilities", showPostgresCapabilities).Guarded().Only(version.Service),
 	}
 }
 
@@ -81,7 +81,7 @@ func postgresFamilyTree(at *api.Moment, l *api.Location, known map[string]object
 	}
 	tree := object{}
 	for _, size := range postgresSizes {
-		if size.aws != (l.Owner != nil) || !size.span.Has(at.Config.API) {
+		if size.aws != (l.Owner != nil) || !size.offered(at) {
 			continue
 		}
 		family := size.family()

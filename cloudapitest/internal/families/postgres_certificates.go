@@ -18,11 +18,11 @@ func postgresCertificateOperations() []api.Operation {
 	return []api.Operation{
 		api.GET("Postgres.CACertificates", postgresDatabase+"/ca-certificates", api.On(findPostgres, (*postgres).file)),
 		api.POST("Postgres.CreateClientKeyPair", certificates+"/create-client-keypair", pair,
-			api.On(findPostgres, (*postgres).createKeyPair)).Since(version.August2026),
+			api.On(findPostgres, (*postgres).createKeyPair)).Only(version.Service),
 		api.POST("Postgres.AddCertificateUser", certificates+"/add-auth-user", user,
-			api.On(findPostgres, (*postgres).addUser)).Since(version.August2026),
+			api.On(findPostgres, (*postgres).addUser)).Only(version.Service),
 		api.POST("Postgres.RemoveCertificateUser", certificates+"/remove-auth-user", user,
-			api.On(findPostgres, (*postgres).removeUser)).Since(version.August2026),
+			api.On(findPostgres, (*postgres).removeUser)).Only(version.Service),
 	}
 }
 

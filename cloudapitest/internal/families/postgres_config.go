@@ -17,8 +17,8 @@ func postgresConfigOperations() []api.Operation {
 	replace := func(values schema.Schema) api.Operation {
 		body := schema.Closed(schema.Required("pg_config", values), schema.Required("pgbouncer_config", values),
 			// Read-only fields, which are ignored.
-			schema.Optional("default_pg_config", configValues.OrNull()).Since(version.August2026),
-			schema.Optional("message", schema.Text).Since(version.August2026))
+			schema.Optional("default_pg_config", configValues.OrNull()).Only(version.Service),
+			schema.Optional("message", schema.Text).Only(version.Service))
 		return api.POST("Postgres.ReplaceConfig", config, body.Named("PostgresConfig"), api.On(findPostgres, (*postgres).replaceConfig))
 	}
 	update := func(values schema.Schema) api.Operation {
@@ -29,14 +29,14 @@ func postgresConfigOperations() []api.Operation {
 	}
 	return []api.Operation{
 		api.GET("Postgres.GetConfig", config, api.On(findPostgres, (*postgres).showConfig)),
-		replace(schema.FreeForm).Until(version.October2025),
-		replace(configValues).Since(version.August2026),
-		update(schema.FreeForm).Until(version.October2025),
-		update(schema.MapOf(schema.Text.OrNull())).Since(version.August2026),
+		replace(schema.FreeForm).Only(version.Contract),
+		replace(configValues).Only(version.Service),
+		update(schema.FreeForm).Only(version.Contract),
+		update(schema.MapOf(schema.Text.OrNull())).Only(version.Service),
 	}
 }
 
-// configValues are the settings with the August 2026 API, which are texts.
+// configValues are the settings in the service, which are texts.
 var configValues = schema.MapOf(schema.Text)
 
 // postgresConfig contains the settings of users, as stored and as in records.
@@ -74,7 +74,7 @@ type postgresConfigRecord struct {
 
 func (p *postgres) showConfig(c *api.Call) (any, error) {
 	r := postgresConfigRecord{postgresConfig: p.config.changed(nil)}
-	if c.Config.Version >= version.August2026 {
+	if c.Config.Version == version.Service {
 		r.Defaults = p.defaults(c.Now)
 	}
 	return r, nil
@@ -106,7 +106,7 @@ func (p *postgres) setConfig(c *api.Call) error {
 // configure checks all values, including unchanged ones.
 func (p *postgres) configure(at *api.Moment, config postgresConfig) (any, error) {
 	check := settingProblems
-	if at.Config.Version >= version.August2026 {
+	if at.Config.Version == version.Service {
 		check = textSettingProblems
 	}
 	problems, err := check("pg_config", postgresSettings(p.target.version), config.Postgres)
@@ -118,14 +118,14 @@ func (p *postgres) configure(at *api.Moment, config postgresConfig) (any, error)
 		return nil, err
 	}
 	problems = append(problems, more...)
-	if at.Config.Version >= version.August2026 {
+	if at.Config.Version == version.Service {
 		problems = append(problems, p.connectionProblems(at, config)...)
 	}
 	if problems != nil {
 		return nil, reply.InvalidFields(problems...)
 	}
 	r := postgresConfigRecord{postgresConfig: config}
-	if at.Config.Version >= version.August2026 {
+	if at.Config.Version == version.Service {
 		r.Message = restartMessage(p.config.Postgres, config.Postgres)
 	}
 	p.config = config

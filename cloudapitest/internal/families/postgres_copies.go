@@ -10,7 +10,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// replicate returns the error for missing backups with the August 2026 API even
+// replicate returns the error for missing backups in the service even
 // while the servers are being replaced, as on the real server.
 func (p *postgres) replicate(c *api.Call) (any, error) {
 	name, err := p.newName(c)
@@ -62,7 +62,7 @@ func (p *postgres) newName(c *api.Call) (string, error) {
 }
 
 // derive creates a read replica or a restored copy. Neither copies standbys or
-// firewall rules. With the August 2026 API both copy settings, and a restored
+// firewall rules. In the service both copy settings, and a restored
 // copy also copies tags.
 func (p *postgres) derive(c *api.Call, name string, restored time.Time) (any, error) {
 	if err := api.CheckName[*postgres](c, cloudapi.KindPostgres, name, nil); err != nil {
@@ -74,7 +74,7 @@ func (p *postgres) derive(c *api.Call, name string, restored time.Time) (any, er
 	if !restored.IsZero() {
 		verb = "restore"
 	}
-	if c.Config.Version >= version.August2026 {
+	if c.Config.Version == version.Service {
 		copied.config = p.config
 		if !restored.IsZero() {
 			copied.tags = p.tags

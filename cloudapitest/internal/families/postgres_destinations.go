@@ -20,18 +20,18 @@ func postgresDestinationOperations() []api.Operation {
 		logs    = postgresDatabase + "/log-destination"
 	)
 	createMetric := schema.Closed(schema.Required("url", schema.Text),
-		schema.Required("username", schema.Text).Until(version.October2025),
-		schema.Required("password", schema.Text).Until(version.October2025),
-		schema.Optional("username", schema.Text.OrNull()).Since(version.August2026),
-		schema.Optional("password", schema.Text.OrNull()).Since(version.August2026),
-		schema.Optional("options", schema.FreeForm.OrNull()).Since(version.August2026))
+		schema.Required("username", schema.Text).Only(version.Contract),
+		schema.Required("password", schema.Text).Only(version.Contract),
+		schema.Optional("username", schema.Text.OrNull()).Only(version.Service),
+		schema.Optional("password", schema.Text.OrNull()).Only(version.Service),
+		schema.Optional("options", schema.FreeForm.OrNull()).Only(version.Service))
 	createLog := schema.Closed(schema.Required("name", schema.Text), schema.Required("type", schema.OneOf("otlp", "syslog")),
 		schema.Required("url", schema.Text), schema.Optional("options", schema.FreeForm))
 	return []api.Operation{
 		api.POST("Postgres.CreateMetricDestination", metrics, createMetric, api.On(findPostgres, (*postgres).createMetricDestination)),
 		api.DELETE("Postgres.DeleteMetricDestination", metrics+"/{metric_destination_id}", deleteMetricDestination).Needs("Postgres:edit"),
-		api.POST("Postgres.CreateLogDestination", logs, createLog, api.On(findPostgres, (*postgres).createLogDestination)).Since(version.August2026),
-		api.DELETE("Postgres.DeleteLogDestination", logs+"/{log_destination_id}", deleteLogDestination).Needs("Postgres:edit").Since(version.August2026),
+		api.POST("Postgres.CreateLogDestination", logs, createLog, api.On(findPostgres, (*postgres).createLogDestination)).Only(version.Service),
+		api.DELETE("Postgres.DeleteLogDestination", logs+"/{log_destination_id}", deleteLogDestination).Needs("Postgres:edit").Only(version.Service),
 	}
 }
 
@@ -41,7 +41,7 @@ type postgresMetricDestination struct {
 	ID          string   `json:"id"`
 	Username    *string  `json:"username"`
 	URL         string   `json:"url"`
-	AuthMethods []string `json:"auth_methods,omitempty"` // since the August 2026 API
+	AuthMethods []string `json:"auth_methods,omitempty"` // not in the contract
 }
 
 // postgresLogDestination is a destination as stored and as in records, without
@@ -56,7 +56,7 @@ type postgresLogDestination struct {
 func (p *postgres) createMetricDestination(c *api.Call) (any, error) {
 	d := postgresMetricDestination{ID: api.NewID(cloudapi.KindPostgresMetricDestination).String()}
 	credentials := d.setPassword
-	if c.Config.Version >= version.August2026 {
+	if c.Config.Version == version.Service {
 		credentials = d.setCredentials
 	}
 	err := c.Run(api.SetText(&d.URL, "url"), credentials, func(*api.Call) error {
@@ -71,14 +71,14 @@ func (p *postgres) createMetricDestination(c *api.Call) (any, error) {
 	return p.details(c.Moment), nil
 }
 
-// setPassword reads the credentials in the form of the October 2025 API.
+// setPassword reads the credentials in the form of the contract.
 func (d *postgresMetricDestination) setPassword(c *api.Call) error {
 	var username, password string
 	d.Username = &username
 	return c.Run(api.SetText(&username, "username"), api.SetText(&password, "password"))
 }
 
-// setCredentials reads the credentials in the form of the August 2026 API,
+// setCredentials reads the credentials in the form of the service,
 // which has three kinds.
 func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 	refuse := func(what string) error { return reply.InvalidField("options", "%s", what) }

@@ -30,7 +30,7 @@ func postgresFirewallOperations() []api.Operation {
 type postgresFirewallRuleRecord struct {
 	ID          string       `json:"id"`
 	CIDR        ruby.Network `json:"cidr"`
-	Port        int          `json:"port,omitempty"` // since the August 2026 API; before that a rule is for all ports
+	Port        int          `json:"port,omitempty"` // not in the contract, where a rule is for all ports
 	Description string       `json:"description"`
 }
 
@@ -89,10 +89,10 @@ func (f *firewall) allowPostgres(at *api.Moment, cidr ruby.Network, description 
 	return rules, nil
 }
 
-// sortPostgres sorts the rules of a database. With the October 2025 API they
+// sortPostgres sorts the rules of a database. In the contract they
 // stay in the order of their creation.
 func (f *firewall) sortPostgres(at *api.Moment) {
-	if at.Config.Version >= version.August2026 {
+	if at.Config.Version == version.Service {
 		f.sort(at)
 	}
 }

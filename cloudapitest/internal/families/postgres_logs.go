@@ -27,7 +27,7 @@ func postgresLogOperations() []api.Operation {
 			schema.Optional("server_role", schema.OneOf(primaryRole, standbyRole)),
 			schema.Optional("query_pattern", schema.Text),
 			schema.Optional("max_log_lines", schema.Integer),
-			schema.Optional("pagination_key", schema.Like(logKeyForm)))...).Since(version.August2026),
+			schema.Optional("pagination_key", schema.Like(logKeyForm)))...).Only(version.Service),
 	}
 }
 
@@ -218,7 +218,7 @@ func (p *postgres) logged(now, from, to time.Time) iter.Seq[loggedLine] {
 // it now. Fields that aren't given are as in most lines.
 func AddLogLine(at *api.Moment, id string, entry cloudapi.PostgresLogEntry) error {
 	p, ok := at.State.ByID[id].(*postgres)
-	if !ok || at.Config.Version < version.August2026 {
+	if !ok || at.Config.Version == version.Contract {
 		return fmt.Errorf("there is no database %q with logs", id)
 	}
 	servers := p.servers(at.Now)

@@ -12,13 +12,13 @@ func postgresMetricsOperations() []api.Operation {
 	show := func(metrics []metric) api.Operation {
 		return api.GET("Postgres.Metrics", postgresDatabase+"/metrics", showMetrics(findPostgres, metrics)).Takes(schema.Texts("start", "end", "key")...)
 	}
-	august := slices.Clone(postgresMetrics)
-	for i, m := range august {
+	service := slices.Clone(postgresMetrics)
+	for i, m := range service {
 		if m.key == "memory_usage" {
-			august[i].series = append(slices.Clip(m.series), namedSeries("Committed Memory", 50))
+			service[i].series = append(slices.Clip(m.series), namedSeries("Committed Memory", 50))
 		}
 	}
-	return []api.Operation{show(postgresMetrics).Until(version.October2025), show(august).Since(version.August2026)}
+	return []api.Operation{show(postgresMetrics).Only(version.Contract), show(service).Only(version.Service)}
 }
 
 var postgresMetrics = []metric{

@@ -9,8 +9,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// A database has a subnet and a firewall. With the August 2026 API they are in
-// the project. With the October 2025 API they belong to the provider, and no
+// A database has a subnet and a firewall. In the service they are in
+// the project. In the contract they belong to the provider, and no
 // operation finds them.
 
 func (p *postgres) firewallName() string { return p.ID + "-firewall" }
@@ -34,7 +34,7 @@ func (p *postgres) makeNetwork(c *api.Call, open bool) error {
 		description: "Firewall for PostgreSQL database " + p.Name,
 	}
 	p.subnet = &privateSubnet{firewalls: []*firewall{f}}
-	if c.Config.Version >= version.August2026 {
+	if c.Config.Version == version.Service {
 		s, err := addPrivateSubnet(c, c.Choice("private_subnet_name", p.defaultSubnetName()), f)
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func (p *postgres) makeNetwork(c *api.Call, open bool) error {
 // leaveNetwork deletes the firewall and the subnet if they still have the real
 // server's names and nothing else uses them.
 func (p *postgres) leaveNetwork(c *api.Call) {
-	if c.Config.Version < version.August2026 {
+	if c.Config.Version == version.Contract {
 		return
 	}
 	s := p.subnet

@@ -30,11 +30,11 @@ type postgresRecord struct {
 	ReadReplica              bool          `json:"read_replica"`
 	Parent                   *string       `json:"parent"`
 	Tags                     []postgresTag `json:"tags"`
-	*postgresRecordAugust2026
+	*postgresServiceFields
 }
 
-// postgresRecordAugust2026 contains the fields of the August 2026 API.
-type postgresRecordAugust2026 struct {
+// postgresServiceFields contains the fields of the service.
+type postgresServiceFields struct {
 	TargetVersion     string `json:"target_version"`
 	TargetServerCount int    `json:"target_server_count"`
 	FallbackActive    bool   `json:"fallback_active"`
@@ -62,11 +62,11 @@ type postgresDetails struct {
 	// first backup, and absent if the backups can't be read.
 	EarliestRestoreTime json.RawMessage `json:"earliest_restore_time,omitempty"`
 	LatestRestoreTime   string          `json:"latest_restore_time,omitempty"`
-	*postgresDetailsAugust2026
+	*postgresServiceDetails
 }
 
-// postgresDetailsAugust2026 contains the fields of the August 2026 API.
-type postgresDetailsAugust2026 struct {
+// postgresServiceDetails contains the fields of the service.
+type postgresServiceDetails struct {
 	PrivateConnectionString string                   `json:"private_connection_string"`
 	Username                string                   `json:"username"`
 	Password                string                   `json:"password"`
@@ -100,7 +100,7 @@ func (p *postgres) record(at *api.Moment) postgresRecord {
 		ReadReplica:              p.isReplica(at.Now),
 		Parent:                   p.pathOfParent(at),
 		Tags:                     p.tags,
-		postgresRecordAugust2026: api.Since(at, version.August2026, postgresRecordAugust2026{
+		postgresServiceFields: api.InService(at, postgresServiceFields{
 			TargetVersion:     p.target.version,
 			TargetServerCount: p.target.standbys + 1,
 			CreatedAt:         p.created.UTC().Format("2006-01-02T15:04:05-07:00"),
@@ -153,7 +153,7 @@ func (p *postgres) pathOfParent(at *api.Moment) *string {
 
 func (p *postgres) details(at *api.Moment) postgresDetails {
 	rules := p.rules(at)
-	if at.Config.Version < version.August2026 {
+	if at.Config.Version == version.Contract {
 		slices.SortStableFunc(rules, compareRulesAsText)
 	}
 	d := postgresDetails{
@@ -164,7 +164,7 @@ func (p *postgres) details(at *api.Moment) postgresDetails {
 		MetricDestinations: p.destinations,
 		ReadReplicas:       api.Records(p.replicas(at), api.At(at, (*postgres).record)),
 	}
-	d.postgresDetailsAugust2026 = api.Since(at, version.August2026, postgresDetailsAugust2026{
+	d.postgresServiceDetails = api.InService(at, postgresServiceDetails{
 		PrivateConnectionString: p.connectionString(at, ".private"),
 		Username:                postgresUser,
 		Password:                p.password,

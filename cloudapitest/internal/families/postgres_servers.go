@@ -12,8 +12,8 @@ import (
 
 func postgresServerOperations() []api.Operation {
 	return []api.Operation{
-		api.GET("Postgres.ListServers", postgresDatabase+"/servers", api.On(findPostgres, (*postgres).listServers)).Since(version.August2026),
-		api.POST("Postgres.Recycle", postgresDatabase+"/recycle", api.NoBody, api.On(findPostgres, (*postgres).recycle)).Since(version.August2026),
+		api.GET("Postgres.ListServers", postgresDatabase+"/servers", api.On(findPostgres, (*postgres).listServers)).Only(version.Service),
+		api.POST("Postgres.Recycle", postgresDatabase+"/recycle", api.NoBody, api.On(findPostgres, (*postgres).recycle)).Only(version.Service),
 	}
 }
 

@@ -36,49 +36,50 @@ func (s postgresServers) size() postgresSize {
 type postgresSize struct {
 	name    string
 	vcpus   int
-	memory  int          // GiB
-	storage []int        // GiB
-	aws     bool         // only for private locations
-	span    version.Span // versions of the API that offer it
+	memory  int             // GiB
+	storage []int           // GiB
+	aws     bool            // only for private locations
+	only    version.Version // the version of the API that alone offers it
 }
 
-var (
-	untilOctober2025 = version.Span{}.Until(version.October2025)
-	sinceAugust2026  = version.Span{}.Since(version.August2026)
-)
-
 var postgresSizes = []postgresSize{
-	{"standard-2", 2, 8, []int{64, 128, 256}, false, version.Span{}},
-	{"standard-4", 4, 16, []int{128, 256, 512}, false, version.Span{}},
-	{"standard-8", 8, 32, []int{256, 512, 1024}, false, version.Span{}},
-	{"standard-16", 16, 64, []int{512, 1024, 2048}, false, version.Span{}},
-	{"standard-30", 30, 120, []int{1024, 2048, 4096}, false, version.Span{}},
-	{"standard-60", 60, 240, []int{1024, 2048, 4096}, false, version.Span{}},
-	{"burstable-1", 1, 2, []int{16, 32, 64}, false, untilOctober2025},
-	{"burstable-2", 2, 4, []int{32, 64, 128}, false, untilOctober2025},
-	{"hobby-1", 1, 2, []int{16, 32, 64}, false, sinceAugust2026},
-	{"hobby-2", 2, 4, []int{32, 64, 128}, false, sinceAugust2026},
-	{"m6id.large", 2, 8, []int{118}, true, untilOctober2025},
-	{"m6id.xlarge", 4, 16, []int{237}, true, untilOctober2025},
-	{"m6id.2xlarge", 8, 32, []int{474}, true, untilOctober2025},
-	{"m6id.4xlarge", 16, 64, []int{950}, true, untilOctober2025},
-	{"m6id.8xlarge", 32, 128, []int{1900}, true, untilOctober2025},
-	{"m6id.16xlarge", 64, 256, []int{3800}, true, untilOctober2025},
-	{"m8gd.large", 2, 8, []int{118}, true, sinceAugust2026},
-	{"m8gd.xlarge", 4, 16, []int{237}, true, sinceAugust2026},
-	{"m8gd.2xlarge", 8, 32, []int{474}, true, sinceAugust2026},
-	{"m8gd.4xlarge", 16, 64, []int{950}, true, sinceAugust2026},
-	{"m8gd.8xlarge", 32, 128, []int{1900}, true, sinceAugust2026},
-	{"m8gd.12xlarge", 48, 192, []int{2850}, true, sinceAugust2026},
-	{"m8gd.16xlarge", 64, 256, []int{3800}, true, sinceAugust2026},
-	{"i8g.large", 2, 16, []int{468}, true, sinceAugust2026},
-	{"i8g.xlarge", 4, 32, []int{937}, true, sinceAugust2026},
-	{"i8g.2xlarge", 8, 64, []int{1875}, true, sinceAugust2026},
-	{"i8g.4xlarge", 16, 128, []int{3750}, true, sinceAugust2026},
-	{"i8g.8xlarge", 32, 256, []int{7500}, true, sinceAugust2026},
-	{"i8g.12xlarge", 48, 384, []int{11250}, true, sinceAugust2026},
-	{"i8g.16xlarge", 64, 512, []int{15000}, true, sinceAugust2026},
-	{"i8g.24xlarge", 96, 768, []int{22500}, true, sinceAugust2026},
+	{"standard-2", 2, 8, []int{64, 128, 256}, false, ""},
+	{"standard-4", 4, 16, []int{128, 256, 512}, false, ""},
+	{"standard-8", 8, 32, []int{256, 512, 1024}, false, ""},
+	{"standard-16", 16, 64, []int{512, 1024, 2048}, false, ""},
+	{"standard-30", 30, 120, []int{1024, 2048, 4096}, false, ""},
+	{"standard-60", 60, 240, []int{1024, 2048, 4096}, false, ""},
+	{"burstable-1", 1, 2, []int{16, 32, 64}, false, version.Contract},
+	{"burstable-2", 2, 4, []int{32, 64, 128}, false, version.Contract},
+	{"hobby-1", 1, 2, []int{16, 32, 64}, false, version.Service},
+	{"hobby-2", 2, 4, []int{32, 64, 128}, false, version.Service},
+	{"m6id.large", 2, 8, []int{118}, true, version.Contract},
+	{"m6id.xlarge", 4, 16, []int{237}, true, version.Contract},
+	{"m6id.2xlarge", 8, 32, []int{474}, true, version.Contract},
+	{"m6id.4xlarge", 16, 64, []int{950}, true, version.Contract},
+	{"m6id.8xlarge", 32, 128, []int{1900}, true, version.Contract},
+	{"m6id.16xlarge", 64, 256, []int{3800}, true, version.Contract},
+	{"m8gd.large", 2, 8, []int{118}, true, version.Service},
+	{"m8gd.xlarge", 4, 16, []int{237}, true, version.Service},
+	{"m8gd.2xlarge", 8, 32, []int{474}, true, version.Service},
+	{"m8gd.4xlarge", 16, 64, []int{950}, true, version.Service},
+	{"m8gd.8xlarge", 32, 128, []int{1900}, true, version.Service},
+	{"m8gd.12xlarge", 48, 192, []int{2850}, true, version.Service},
+	{"m8gd.16xlarge", 64, 256, []int{3800}, true, version.Service},
+	{"i8g.large", 2, 16, []int{468}, true, version.Service},
+	{"i8g.xlarge", 4, 32, []int{937}, true, version.Service},
+	{"i8g.2xlarge", 8, 64, []int{1875}, true, version.Service},
+	{"i8g.4xlarge", 16, 128, []int{3750}, true, version.Service},
+	{"i8g.8xlarge", 32, 256, []int{7500}, true, version.Service},
+	{"i8g.12xlarge", 48, 384, []int{11250}, true, version.Service},
+	{"i8g.16xlarge", 64, 512, []int{15000}, true, version.Service},
+	{"i8g.24xlarge", 96, 768, []int{22500}, true, version.Service},
+}
+
+// offered reports whether the version of the API that the server implements
+// offers the size.
+func (s postgresSize) offered(at *api.Moment) bool {
+	return s.only == "" || s.only == at.Config.Version
 }
 
 var postgresHATypes = []string{"none", "async", "sync"} // the index is the number of standbys
@@ -107,7 +108,7 @@ func checkPostgres(c *api.Call, choice postgresChoice) (postgresServers, error) 
 	}
 	name := terms.sizeName(choice.size)
 	i := slices.IndexFunc(postgresSizes, func(size postgresSize) bool {
-		return size.name == name && size.aws == (c.Location.Owner != nil) && size.span.Has(c.Config.API)
+		return size.name == name && size.aws == (c.Location.Owner != nil) && size.offered(c.Moment)
 	})
 	if i < 0 {
 		return none, reply.InvalidField("size", "Invalid size.")

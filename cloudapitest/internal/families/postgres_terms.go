@@ -11,8 +11,8 @@ import (
 )
 
 // postgresTerms are the differences between the versions of the API for
-// databases, except for operations and fields, which have their own version
-// spans.
+// databases, except for operations and fields, which know the version that
+// alone has them.
 type postgresTerms struct {
 	flavors, versions []string // the default comes first
 	shared            string   // the name of the sizes with shared CPUs
@@ -33,7 +33,7 @@ type postgresTerms struct {
 }
 
 func postgresTermsOf(at *api.Moment) postgresTerms {
-	if at.Config.Version < version.August2026 {
+	if at.Config.Version == version.Contract {
 		return postgresTerms{
 			flavors: []string{"standard", "paradedb"}, versions: []string{"17", "16"}, shared: "burstable",
 			ruleKind: cloudapi.KindPostgresFirewallRule, rulePorts: []portRange{everyPort}, ruleUnique: "postgres_resource_id and cidr",

@@ -74,7 +74,7 @@ func TestPostgresLifecycle(t *testing.T) {
 			t.Error(err)
 		}
 		createDatabase(t, pg, "db")
-	}, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithDelays(delays))
+	}, cloudapitest.WithAPI(cloudapitest.Contract), cloudapitest.WithDelays(delays))
 }
 
 func TestPostgresIsNotCached(t *testing.T) {
@@ -158,7 +158,7 @@ func TestPostgresIsResizedInTime(t *testing.T) {
 		stub.Elapse(time.Hour)
 		setWindow(2) // today's window has ended, but after the servers became ready
 		check("after its window", "db", "standard-8", 256, "standard-16")
-	}, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithDelays(delays))
+	}, cloudapitest.WithAPI(cloudapitest.Contract), cloudapitest.WithDelays(delays))
 }
 
 // TestResizingAgainDelaysNothing requests the same size twice.
@@ -255,7 +255,7 @@ func TestReadReplicaIsPromoted(t *testing.T) {
 		}
 		_, err = pg.Promote(ctx, here, "copy")
 		refused(t, err, "Non read replica servers cannot be promoted.")
-	}, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithDelays(delays))
+	}, cloudapitest.WithAPI(cloudapitest.Contract), cloudapitest.WithDelays(delays))
 }
 
 func TestCopiesOutliveTheirParent(t *testing.T) {
@@ -321,7 +321,7 @@ func TestRestoreTargets(t *testing.T) {
 				t.Errorf("%q: %d %s, want %q", tt.target, status, body, tt.want)
 			}
 		}
-	}, cloudapitest.WithAPI(cloudapitest.October2025))
+	}, cloudapitest.WithAPI(cloudapitest.Contract))
 }
 
 func TestPostgresPassword(t *testing.T) {
@@ -411,13 +411,13 @@ func TestPostgresInAPrivateLocation(t *testing.T) {
 				t.Errorf("%s in %s: %+v", tt.size, tt.location, p)
 			}
 		}
-	}, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithTokenAccess(token, cloudapitest.AccessForeign))
+	}, cloudapitest.WithAPI(cloudapitest.Contract), cloudapitest.WithTokenAccess(token, cloudapitest.AccessForeign))
 }
 
 func TestPostgresWithoutPermission(t *testing.T) {
 	t.Parallel()
 	token := "pat-another"
-	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithTokenAccess(token, cloudapitest.AccessNone))
+	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract), cloudapitest.WithTokenAccess(token, cloudapitest.AccessNone))
 	createDatabase(t, srv.Client().Postgres, "db")
 	pg := srv.Client(cloudapi.WithToken(token)).Postgres
 	_, err := pg.Get(t.Context(), here, "db")
@@ -491,7 +491,7 @@ func TestPostgresFirewallRules(t *testing.T) {
 		if p := must(pg.Create(ctx, here, "closed", closed)); len(p.FirewallRules) != 0 {
 			t.Errorf("restricted, but with %v", p.FirewallRules)
 		}
-	}, cloudapitest.WithAPI(cloudapitest.October2025))
+	}, cloudapitest.WithAPI(cloudapitest.Contract))
 }
 
 func TestMetricDestinations(t *testing.T) {
@@ -608,7 +608,7 @@ func TestConfigurations(t *testing.T) {
 		if kept := must(pg.GetConfig(ctx, here, "db")); !reflect.DeepEqual(kept, want) {
 			t.Errorf("configuration %v after a refusal, want %v", kept, want)
 		}
-	}, cloudapitest.WithAPI(cloudapitest.October2025))
+	}, cloudapitest.WithAPI(cloudapitest.Contract))
 }
 
 func TestImmediatePostgres(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 func postgresUpgradeOperations() []api.Operation {
 	const upgrade = postgresDatabase + "/upgrade"
 	return []api.Operation{
-		api.GET("Postgres.UpgradeStatus", upgrade, api.On(findPostgres, (*postgres).showUpgrade)).Since(version.August2026),
-		api.POST("Postgres.Upgrade", upgrade, api.NoBody, api.On(findPostgres, (*postgres).upgrade)).Since(version.August2026),
+		api.GET("Postgres.UpgradeStatus", upgrade, api.On(findPostgres, (*postgres).showUpgrade)).Only(version.Service),
+		api.POST("Postgres.Upgrade", upgrade, api.NoBody, api.On(findPostgres, (*postgres).upgrade)).Only(version.Service),
 	}
 }
 

@@ -112,15 +112,15 @@ func (l *privateLocation) rename(c *api.Call) (any, error) {
 }
 
 // delete refuses only if there are databases. If there are other resources in
-// the location, or backups of a deleted database, it fails with the October
-// 2025 API, like the real server. With the August 2026 API the location is
+// the location, or backups of a deleted database, it fails in the
+// contract, like the real server. In the service the location is
 // deleted when they are gone.
 func (l *privateLocation) delete(c *api.Call) error {
 	var delay time.Duration
-	switch august := c.Config.Version >= version.August2026; {
+	switch service := c.Config.Version == version.Service; {
 	case slices.Contains(c.State.Index.KindsIn(l.place), cloudapi.KindPostgres):
 		return reply.Dependency("Private location '%s' has some resources, first, delete them.", l.Name)
-	case august:
+	case service:
 		delay = c.Delays(&l.Object).Delete
 	case l.Blocked(c.Now):
 		return reply.Unexpected()

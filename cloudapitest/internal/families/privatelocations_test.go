@@ -148,12 +148,12 @@ func TestPrivateLocationsInUse(t *testing.T) {
 		}
 		_, err := client.VMs.List(ctx, &cloudapi.ListOptions{Location: "mine"})
 		refused(t, err, "InvalidLocation")
-	}, cloudapitest.WithAPI(cloudapitest.October2025))
+	}, cloudapitest.WithAPI(cloudapitest.Contract))
 }
 
 func TestRegionsThatOfferVMs(t *testing.T) {
 	t.Parallel()
-	client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025)).Client()
+	client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract)).Client()
 	for region, offered := range map[string]bool{"us-east-1": true, "us-east-2": true, "eu-west-1": false} {
 		createPlace(t, client, region, region)
 		_, err := client.VMs.Create(t.Context(), region, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"})
@@ -164,7 +164,7 @@ func TestRegionsThatOfferVMs(t *testing.T) {
 	}
 }
 
-// TestPrivateLocationIsDeletedWhenEmpty: with the August 2026 API a location
+// TestPrivateLocationIsDeletedWhenEmpty: in the service a location
 // that is in use is deleted when its last resource is gone.
 func TestPrivateLocationIsDeletedWhenEmpty(t *testing.T) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
@@ -186,5 +186,5 @@ func TestPrivateLocationIsDeletedWhenEmpty(t *testing.T) {
 		if err := client.PrivateLocations.WaitDeleted(ctx, "mine"); err != nil {
 			t.Error(err)
 		}
-	}, cloudapitest.WithAPI(cloudapitest.August2026))
+	}, cloudapitest.WithAPI(cloudapitest.Service))
 }

@@ -8,12 +8,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 func projectOperations() []api.Operation {
 	return []api.Operation{
-		api.GET("Projects.List", "/project", listProjects).Paged(api.PagedDeclared),
-		api.POST("Projects.Create", "/project", nameOnly, createProject),
+		api.GET("Projects.List", "/project", listProjects).Paged(api.PagedDeclared).Only(version.Contract),
+		api.POST("Projects.Create", "/project", nameOnly, createProject).Only(version.Contract),
 		api.GET("Projects.Get", api.ProjectRoute, getProject).Guarded(),
 		api.DELETE("Projects.Delete", api.ProjectRoute, deleteProject),
 		api.GET("Projects.ObjectInfo", api.ProjectRoute+"/object-info/{object_id}", getObjectInfo),
@@ -21,10 +22,11 @@ func projectOperations() []api.Operation {
 }
 
 type projectRecord struct {
-	ID       string  `json:"id"`
-	Name     string  `json:"name"`
-	Credit   dollars `json:"credit"`
-	Discount int     `json:"discount"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Only in the contract.
+	Credit   *dollars `json:"credit,omitempty"`
+	Discount *int     `json:"discount,omitempty"`
 }
 
 // dollars is a number whose JSON always has a fraction.
@@ -32,8 +34,12 @@ type dollars float64
 
 func (d dollars) MarshalJSON() ([]byte, error) { return []byte(ruby.Float(float64(d))), nil }
 
-func recordProject(p *api.Project, _ *api.Moment) projectRecord {
-	return projectRecord{ID: p.ID, Name: p.Name}
+func recordProject(p *api.Project, at *api.Moment) projectRecord {
+	r := projectRecord{ID: p.ID, Name: p.Name}
+	if at.Config.Version == version.Contract {
+		r.Credit, r.Discount = new(dollars), new(int)
+	}
+	return r
 }
 
 // accountProjects returns the projects of the token's account, which every

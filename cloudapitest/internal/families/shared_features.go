@@ -22,5 +22,5 @@ func KnowsFeature(name string) bool {
 
 // hasFeature reports whether a project has a feature.
 func hasFeature(at *api.Moment, p *api.Project, name string) bool {
-	return at.Config.Version >= version.August2026 && slices.Contains(p.Features, name)
+	return at.Config.Version == version.Service && slices.Contains(p.Features, name)
 }

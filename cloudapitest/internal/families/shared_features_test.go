@@ -12,7 +12,7 @@ import (
 // TestFeaturesOfAProject tries what only some projects may do, without and with the
 // features.
 func TestFeaturesOfAProject(t *testing.T) {
-	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inServiceBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
 		must(pg.WaitRunning(ctx, here, "db"))

@@ -66,10 +66,10 @@ type nicRecord struct {
 	VMName      string     `json:"vm_name"`
 }
 
-// record shows a deletion only with the August 2026 API, as on the real server.
+// record shows a deletion only in the service, as on the real server.
 func (s *privateSubnet) record(at *api.Moment) privateSubnetRecord {
 	state := cmp.Or(s.Forced, "available")
-	if at.Config.Version >= version.August2026 {
+	if at.Config.Version == version.Service {
 		state = s.Shown("available")
 	}
 	return privateSubnetRecord{
@@ -234,7 +234,7 @@ func (s *privateSubnet) connect(c *api.Call) (any, error) {
 	switch {
 	case !ok:
 		return nil, reply.InvalidRequest("Subnet to be connected not found")
-	case other == s && c.Config.Version >= version.August2026:
+	case other == s && c.Config.Version == version.Service:
 		return nil, reply.InvalidRequest("Cannot connect private subnet to itself")
 	case other == s:
 		return nil, reply.InvalidRequest(pair + " is invalid")
@@ -257,10 +257,10 @@ func (s *privateSubnet) disconnectFrom(c *api.Call) (any, error) {
 }
 
 // connectable returns the subnet with the ID, if the token may do the same with
-// it as with s. With the August 2026 API it must be in the same location.
+// it as with s. In the service it must be in the same location.
 func (s *privateSubnet) connectable(c *api.Call, id, action string) (*privateSubnet, bool) {
 	other, ok := api.FindByIDFor[*privateSubnet](c, cloudapi.KindPrivateSubnet, id, action)
-	return other, ok && (other.Location == s.Location || c.Config.Version < version.August2026)
+	return other, ok && (other.Location == s.Location || c.Config.Version == version.Contract)
 }
 
 // disconnect disconnects both subnets.

@@ -36,7 +36,7 @@ func TestDefaultFirewallsOutliveTheirSubnets(t *testing.T) {
 func TestConnectionsHaveTwoEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		subnets := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025)).Client().PrivateSubnets
+		subnets := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract)).Client().PrivateSubnets
 		a, err := subnets.Create(t.Context(), here, "a", nil)
 		if err != nil {
 			t.Fatal(err)

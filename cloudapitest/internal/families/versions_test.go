@@ -15,8 +15,8 @@ func TestVersionsRefuseEachOthersFields(t *testing.T) {
 		version cloudapitest.API
 		script  string
 	}{
-		{cloudapitest.October2025, `{"cidr":"10.0.0.0/8","protocol":"udp"}`},
-		{cloudapitest.August2026, `{"cidr":"10.0.0.0/8","rank":1}`},
+		{cloudapitest.Contract, `{"cidr":"10.0.0.0/8","protocol":"udp"}`},
+		{cloudapitest.Service, `{"cidr":"10.0.0.0/8","rank":1}`},
 	} {
 		srv := cloudapitest.New(t, cloudapitest.WithAPI(tt.version), cloudapitest.Lenient())
 		at := "/project/" + srv.ProjectID() + "/location/" + here + "/firewall/web"
@@ -25,7 +25,7 @@ func TestVersionsRefuseEachOthersFields(t *testing.T) {
 			t.Errorf("%s: %d %s", tt.version, status, body)
 		}
 	}
-	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026), cloudapitest.Lenient())
+	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service), cloudapitest.Lenient())
 	if status, _ := stub.Do(t, srv, "POST", "/project/"+srv.ProjectID()+"/vm-init-script", `{"name":"setup","script":"x"}`); status != 404 {
 		t.Errorf("an init script is registered: %d", status)
 	}

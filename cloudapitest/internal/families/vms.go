@@ -28,8 +28,8 @@ func vmOperations() []api.Operation {
 		schema.Optional("boot_image", schema.Text),
 		schema.Optional("enable_ip4", schema.Boolean),
 		schema.Optional("gpu", schema.Text),
-		schema.Optional("init_script", schema.Text).Since(version.August2026).OrContract(),
-		schema.Optional("init_script_args", schema.Text).ContractOnly(),
+		schema.Optional("init_script", schema.Text),
+		schema.Optional("init_script_args", schema.Text).Only(version.Contract),
 		schema.Optional("private_subnet_id", schema.Text),
 		schema.Optional("size", schema.Text),
 		schema.Optional("storage_size", schema.Integer),
@@ -42,10 +42,10 @@ func vmOperations() []api.Operation {
 		api.POST("VMs.Create", one, create, createVM),
 		api.DELETE("VMs.Delete", one, api.Delete(findVM, (*vm).delete)),
 		api.POST("VMs.Rename", one+"/rename", nameOnly, api.Renames(cloudapi.KindVM, findVM, (*vm).record)),
-		api.POST("VMs.Restart", one+"/restart", api.NoBody, api.On(findVM, (*vm).restartAlways)).Until(version.October2025),
-		api.POST("VMs.Restart", one+"/restart", api.NoBody, api.On(findVM, (*vm).restart)).Since(version.August2026),
-		api.POST("VMs.Start", one+"/start", api.NoBody, api.On(findVM, (*vm).start)).Since(version.August2026),
-		api.POST("VMs.Stop", one+"/stop", api.NoBody, api.On(findVM, (*vm).stop)).Since(version.August2026),
+		api.POST("VMs.Restart", one+"/restart", api.NoBody, api.On(findVM, (*vm).restartAlways)).Only(version.Contract),
+		api.POST("VMs.Restart", one+"/restart", api.NoBody, api.On(findVM, (*vm).restart)).Only(version.Service),
+		api.POST("VMs.Start", one+"/start", api.NoBody, api.On(findVM, (*vm).start)).Only(version.Service),
+		api.POST("VMs.Stop", one+"/stop", api.NoBody, api.On(findVM, (*vm).stop)).Only(version.Service),
 	}
 }
 
@@ -99,7 +99,7 @@ type vmTerms struct {
 }
 
 func vmTermsOf(at *api.Moment) vmTerms {
-	if at.Config.Version < version.August2026 {
+	if at.Config.Version == version.Contract {
 		return vmTerms{[]string{"ubuntu-noble", "ubuntu-jammy", "debian-12", "almalinux-9"}, "ubuntu-jammy", false, false, ""}
 	}
 	return vmTerms{
@@ -116,7 +116,7 @@ type vmRecord struct {
 	Size           string      `json:"size"`
 	UnixUser       string      `json:"unix_user"`
 	StorageSizeGiB int         `json:"storage_size_gib"`
-	BootImage      *string     `json:"boot_image,omitempty"` // since the August 2026 API
+	BootImage      *string     `json:"boot_image,omitempty"` // not in the contract
 	IP6            *netip.Addr `json:"ip6"`
 	IP4Enabled     bool        `json:"ip4_enabled"`
 	IP4            *netip.Addr `json:"ip4"`
@@ -141,7 +141,7 @@ func (v *vm) record(at *api.Moment) vmRecord {
 		Location:   v.Location.Name,
 		Size:       v.size.name,
 		UnixUser:   v.unixUser,
-		BootImage:  api.Since(at, version.August2026, v.image),
+		BootImage:  api.InService(at, v.image),
 		IP4Enabled: v.ip4Enabled,
 	}
 	placed := v.isPlaced(at)
@@ -288,11 +288,11 @@ func (v *vm) setSubnet(c *api.Call) error {
 }
 
 // setInitScript checks the script, which no response contains. In the contract
-// init_script is the name or ID of a registered script, and with the August
-// 2026 API the text of a script. A server that has both takes it for a
-// reference if there are arguments for the script, since a text has none.
+// init_script is the name or ID of a registered script, and in the service the
+// text of a script. A server that has both takes it for a reference if there are
+// arguments for the script, since a text has none.
 func setInitScript(c *api.Call) error {
-	if c.Config.Contract && (c.Body.Has("init_script_args") || c.Config.Version < version.August2026) {
+	if c.Config.Version == version.Contract || c.Config.Both && c.Body.Has("init_script_args") {
 		return checkInitScriptReference(c)
 	}
 	if utf8.RuneCountInString(c.Body.Text("init_script")) > 2000 {

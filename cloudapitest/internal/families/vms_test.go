@@ -16,7 +16,7 @@ import (
 func TestVMLifecycle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025), cloudapitest.WithDelays(cloudapitest.Delays{Create: 3 * time.Minute, Restart: 2 * time.Minute, Delete: time.Minute}))
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract), cloudapitest.WithDelays(cloudapitest.Delays{Create: 3 * time.Minute, Restart: 2 * time.Minute, Delete: time.Minute}))
 		client := srv.Client()
 		began := time.Now()
 		created, err := client.VMs.Create(t.Context(), here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", EnableIP4: new(true)})

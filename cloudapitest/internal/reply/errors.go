@@ -22,7 +22,7 @@ type Error struct {
 }
 
 // unexpected is the type of the real server's internal errors, in the spelling
-// of the October 2025 API.
+// of the contract.
 const unexpected = "UnexceptedError"
 
 var nullDetails = json.RawMessage("null")
@@ -46,10 +46,10 @@ func In(v version.Version, err error) *Error {
 	if !ok {
 		e = Unexpected()
 	}
-	if e.Type == unexpected && v >= version.August2026 {
-		august := *e
-		august.Type = "UnexpectedError"
-		return &august
+	if e.Type == unexpected && v == version.Service {
+		service := *e
+		service.Type = "UnexpectedError"
+		return &service
 	}
 	return e
 }

@@ -37,31 +37,18 @@ type Field struct {
 	Name     string
 	required bool
 	Schema   Schema
-	span     version.Span
+	only     version.Version
 }
 
-// Since returns the field for versions from v on.
-func (f Field) Since(v version.Version) Field { f.span = f.span.Since(v); return f }
-
-// Until returns the field for versions up to v.
-func (f Field) Until(v version.Version) Field { f.span = f.span.Until(v); return f }
-
-// OrContract returns the field for the contract as well.
-func (f Field) OrContract() Field { f.span = f.span.OrContract(); return f }
-
-// ContractOnly returns the field for the contract alone.
-func (f Field) ContractOnly() Field { f.span = version.ContractOnly; return f }
+// Only returns the field for one version of the API.
+func (f Field) Only(v version.Version) Field { f.only = v; return f }
 
 // In returns the schema with the fields that an API has.
 func (s Schema) In(v version.API) Schema {
-	var fields []Field
-	for _, f := range s.Fields {
-		if f.span.Has(v) {
-			f.Schema = f.Schema.In(v)
-			fields = append(fields, f)
-		}
+	s.Fields = version.Select(v, s.Fields, func(f *Field) (version.Version, string) { return f.only, f.Name })
+	for i := range s.Fields {
+		s.Fields[i].Schema = s.Fields[i].Schema.In(v)
 	}
-	s.Fields = fields
 	if s.Items != nil {
 		s.Items = new(s.Items.In(v))
 	}
@@ -298,12 +285,12 @@ func (s Schema) UnknownFields(raw json.RawMessage) []string {
 	return unknown
 }
 
-// ContractOnlyFields returns the names of the fields in a JSON object that no
-// real server has.
+// ContractOnlyFields returns the names of the fields in a JSON object that only
+// the contract has.
 func (s Schema) ContractOnlyFields(raw json.RawMessage) []string {
 	var fields []string
 	for _, m := range ruby.Members(raw) {
-		if f, ok := s.field(m.Name); ok && f.span == version.ContractOnly {
+		if f, ok := s.field(m.Name); ok && f.only == version.Contract {
 			fields = append(fields, "body field "+m.Name)
 		}
 	}

@@ -1,44 +1,41 @@
-// Package version has the versions of the API that the server implements.
+// Package version has the two versions of the API that the server implements.
 package version
 
-// Version is the month of a version of the API. Later versions are greater.
+// Version is a version of the API: the contract, or the service of today. The
+// zero Version stands for both.
 type Version string
 
 const (
-	October2025 Version = "2025-10"
-	August2026  Version = "2026-08"
+	// Contract is version 0.1.0 of the contract, with the behavior of the
+	// service in October 2025.
+	Contract Version = "contract"
+	// Service is the service of today.
+	Service Version = "service"
 )
 
-// never is later than all versions.
-const never Version = "9999-12"
-
-// API is what a server offers: a version of the API and, if Contract is set,
-// what only the contract has.
+// API is what a server offers: a version and, if Both is set, the operations
+// and fields that only the other one has.
 type API struct {
-	Version  Version
-	Contract bool
+	Version Version
+	Both    bool
 }
 
-// Span is the range of versions that have an operation or a field. The zero
-// Span contains all versions.
-type Span struct {
-	first, last Version
-	contract    bool // whether the contract has it, whatever the version
-}
-
-// ContractOnly is the span of what no version has.
-var ContractOnly = Span{first: never, contract: true}
-
-// Since returns the versions of the span from v on.
-func (s Span) Since(v Version) Span { s.first = v; return s }
-
-// Until returns the versions of the span up to v.
-func (s Span) Until(v Version) Span { s.last = v; return s }
-
-// OrContract returns the span of what the contract has as well.
-func (s Span) OrContract() Span { s.contract = true; return s }
-
-// Has reports whether the API is in the span.
-func (s Span) Has(a API) bool {
-	return s.contract && a.Contract || a.Version >= s.first && (s.last == "" || a.Version <= s.last)
+// Select returns the operations or fields that the API has. of returns the
+// version that alone has one, and a name that is unique within a version: if
+// both versions have an operation in two forms, only one of them is selected.
+func Select[T any](a API, all []T, of func(*T) (Version, string)) []T {
+	var selected []T
+	names := map[string]bool{}
+	for i := range all {
+		if v, name := of(&all[i]); v == "" || v == a.Version {
+			names[name] = true
+		}
+	}
+	for i := range all {
+		v, name := of(&all[i])
+		if v == "" || v == a.Version || a.Both && !names[name] {
+			selected = append(selected, all[i])
+		}
+	}
+	return selected
 }

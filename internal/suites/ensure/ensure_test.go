@@ -871,7 +871,7 @@ func TestEnsureIsNoReplica(t *testing.T) {
 func TestEnsureAmongNodePools(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract))
 		client := srv.Client(changed(func(record map[string]any) {
 			if pools, found := record["nodepools"].([]any); found {
 				other := map[string]any{"id": cloudapitest.NewID(cloudapi.KindKubernetesNodePool), "name": "other", "node_count": 7, "node_size": "standard-8"}
@@ -906,7 +906,7 @@ func TestEnsureAmongNodePools(t *testing.T) {
 func TestEnsureOfABusyCluster(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026))
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service))
 		client := srv.Client()
 		ensure := func(ctx context.Context, nodes int, progress func(cloudapi.Progress)) (cloudapi.EnsureOutcome, error) {
 			k, outcome, err := client.Kubernetes.Ensure(ctx, sdktest.Somewhere, "apps", &cloudapi.KubernetesClusterCreateRequest{
@@ -971,7 +971,7 @@ func TestEnsureOfABusyCluster(t *testing.T) {
 func TestEnsureAfterARefusedResend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026))
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service))
 		client := srv.Client()
 		request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.35", WorkerSize: "standard-2", WorkerNodes: 1}
 		stub.Must(client.Kubernetes.Create(t.Context(), sdktest.Somewhere, "apps", request))(t)
@@ -1064,7 +1064,7 @@ func TestEnsureOutlastsFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
+				srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract))
 				client := srv.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
 				request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}
 				stub.Must(client.VMs.Create(t.Context(), sdktest.Somewhere, "web-1", request))(t)
@@ -1208,8 +1208,8 @@ func TestEnsureFirewallDescription(t *testing.T) {
 		outcome cloudapi.EnsureOutcome
 		drift   string // in the error, or ""
 	}{
-		cloudapitest.August2026:  {cloudapi.EnsureUpdated, ""},
-		cloudapitest.October2025: {"", `description is "old", wanted "new" (which no update can change)`},
+		cloudapitest.Service:  {cloudapi.EnsureUpdated, ""},
+		cloudapitest.Contract: {"", `description is "old", wanted "new" (which no update can change)`},
 	} {
 		client, ctx := cloudapitest.New(t, cloudapitest.WithAPI(version), cloudapitest.Lenient()).Client(), t.Context()
 		firewall := stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "fw", &cloudapi.FirewallCreateRequest{Description: "old"}))(t)

@@ -31,7 +31,7 @@ func changedRules(changes *cloudapi.RuleChanges[cloudapi.FirewallRule]) string {
 func TestSetRules(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract))
 		client := srv.Client()
 		ctx := t.Context()
 		edge, err := client.Firewalls.Create(ctx, sdktest.Somewhere, "edge", nil)
@@ -101,7 +101,7 @@ func TestSetRules(t *testing.T) {
 func TestSetRulesByProtocol(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026)).Client()
+		client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service)).Client()
 		if _, err := client.Firewalls.Create(t.Context(), sdktest.Somewhere, "dns", nil); err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestSetRulesLooksUpLostResponses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
+				srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract))
 				client := srv.Client()
 				if _, err := client.Firewalls.Create(t.Context(), sdktest.Somewhere, "edge", nil); err != nil {
 					t.Fatal(err)
@@ -217,7 +217,7 @@ func TestSetRulesAtOnce(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
+				srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract))
 				other := srv.Client()
 				stub.Must(other.Firewalls.Create(t.Context(), sdktest.Somewhere, "edge", nil))(t)
 				for _, rule := range tt.before {
@@ -253,7 +253,7 @@ func TestSetRulesAtOnce(t *testing.T) {
 func TestSetFirewallRulesRepairsPairs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026))
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service))
 		client := srv.Client()
 		ctx := t.Context()
 		db := stub.Must(client.Postgres.Create(ctx, sdktest.Somewhere, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
@@ -348,7 +348,7 @@ func TestSetRulesErrors(t *testing.T) {
 func TestSetFirewallRulesOfDatabase(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.October2025))
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract))
 		client := srv.Client()
 		ctx := t.Context()
 		db, err := client.Postgres.Create(ctx, sdktest.Somewhere, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})

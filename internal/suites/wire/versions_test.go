@@ -393,7 +393,7 @@ func TestMissingOperations(t *testing.T) {
 		none  = "; only the contract has this operation, and no version of the server"
 	)
 	id := cloudapitest.NewID(cloudapi.KindFirewallRule).String()
-	for _, version := range []cloudapitest.API{cloudapitest.October2025, cloudapitest.August2026} {
+	for _, version := range []cloudapitest.API{cloudapitest.Contract, cloudapitest.Service} {
 		client := cloudapitest.New(t, cloudapitest.WithAPI(version), cloudapitest.Lenient()).Client()
 		for _, tt := range []struct {
 			call func(context.Context) error
@@ -426,7 +426,7 @@ func TestMissingOperations(t *testing.T) {
 				t.Errorf("%v: %v, want the end %q", version, err, tt.end)
 			}
 		}
-		if version == cloudapitest.August2026 {
+		if version == cloudapitest.Service {
 			_, err := client.MachineImages.Get(t.Context(), "mars-1", "golden")
 			if !errors.Is(err, cloudapi.ErrLocationNotFound) || errors.Is(err, cloudapi.ErrMaybeUnsupported) {
 				t.Errorf("in an unknown location: %v", err)

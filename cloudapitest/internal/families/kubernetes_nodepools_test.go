@@ -12,7 +12,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// inClusterBubble runs a test with the August 2026 API and a running cluster
+// inClusterBubble runs a test in the service and a running cluster
 // that has one worker.
 func inClusterBubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *cloudapi.KubernetesService), opts ...cloudapitest.Option) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
@@ -20,7 +20,7 @@ func inClusterBubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *
 		must(client.Kubernetes.Create(t.Context(), here, "apps", request))
 		must(client.Kubernetes.WaitRunning(t.Context(), here, "apps"))
 		test(t, srv, client.Kubernetes)
-	}, append(opts, cloudapitest.WithAPI(cloudapitest.August2026))...)
+	}, append(opts, cloudapitest.WithAPI(cloudapitest.Service))...)
 }
 
 // TestNodePoolLifecycle follows a program that upgrades a cluster, from a new
@@ -139,7 +139,7 @@ func TestClustersDoOneThingAtATime(t *testing.T) {
 	})
 }
 
-func TestKubeconfigAugust2026(t *testing.T) {
+func TestKubeconfigInService(t *testing.T) {
 	inClusterBubble(t, func(t *testing.T, _ *cloudapitest.Server, clusters *cloudapi.KubernetesService) {
 		ctx := t.Context()
 		if f := must(clusters.Kubeconfig(ctx, here, "apps")); f.ContentType != "text/yaml" {

@@ -18,8 +18,8 @@ func TestRulesForAllOperations(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		scheme, query string
-		october       int
-		august        string // in the response; "" for success
+		contract      int
+		service       string // in the response; "" for success
 	}{
 		{"bearer", "", 401, ""},
 		{"BEARER", "", 401, ""},
@@ -30,7 +30,7 @@ func TestRulesForAllOperations(t *testing.T) {
 		{"Bearer", "?a=1&a[b]=2", 500, "expected Hash (got String) for param `a'"},
 		{"Bearer", "?a[]=2&a=1&;=;", 200, ""},
 	} {
-		for _, v := range []cloudapitest.API{cloudapitest.October2025, cloudapitest.August2026} {
+		for _, v := range []cloudapitest.API{cloudapitest.Contract, cloudapitest.Service} {
 			srv := cloudapitest.New(t, cloudapitest.WithAPI(v), cloudapitest.Lenient())
 			req, err := http.NewRequestWithContext(t.Context(), "GET", srv.URL()+"/project/"+srv.ProjectID()+"/firewall", nil)
 			if err != nil {
@@ -45,8 +45,8 @@ func TestRulesForAllOperations(t *testing.T) {
 			var body strings.Builder
 			resp.Write(&body)
 			resp.Body.Close()
-			if v == cloudapitest.October2025 && resp.StatusCode != tt.october ||
-				v == cloudapitest.August2026 && (resp.StatusCode != 200 || tt.august != "") && !strings.Contains(body.String(), tt.august) {
+			if v == cloudapitest.Contract && resp.StatusCode != tt.contract ||
+				v == cloudapitest.Service && (resp.StatusCode != 200 || tt.service != "") && !strings.Contains(body.String(), tt.service) {
 				t.Errorf("%s %q of %s: %s", tt.scheme, tt.query, v, body.String())
 			}
 		}
@@ -79,7 +79,7 @@ func TestDeletionsAreShown(t *testing.T) {
 		}
 		stub.Elapse(time.Hour)
 		must(places.Get(ctx, "used"))
-	}, cloudapitest.WithAPI(cloudapitest.August2026), cloudapitest.WithDelays(cloudapitest.Delays{Delete: time.Minute}))
+	}, cloudapitest.WithAPI(cloudapitest.Service), cloudapitest.WithDelays(cloudapitest.Delays{Delete: time.Minute}))
 }
 
 func TestVersionsOfImagesHaveAQuota(t *testing.T) {
@@ -93,13 +93,13 @@ func TestVersionsOfImagesHaveAQuota(t *testing.T) {
 		if !errors.Is(err, cloudapi.ErrQuotaExceeded) {
 			t.Errorf("%v, want %v", err, cloudapi.ErrQuotaExceeded)
 		}
-	}, cloudapitest.WithAPI(cloudapitest.August2026), cloudapitest.WithDelays(cloudapitest.Delays{}),
+	}, cloudapitest.WithAPI(cloudapitest.Service), cloudapitest.WithDelays(cloudapitest.Delays{}),
 		cloudapitest.WithQuota(cloudapitest.Quota{VM: 2, MachineImageVersions: 1}))
 }
 
 func TestNullBytesInChangesOfRules(t *testing.T) {
 	t.Parallel()
-	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.August2026))
+	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service))
 	firewalls := srv.Client().Firewalls
 	must(firewalls.Create(t.Context(), here, "web", nil))
 	rule := must(firewalls.CreateRule(t.Context(), here, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"})).ID

@@ -16,7 +16,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// stories are the replayed stories with the August 2026 API, with additional
+// stories are the replayed stories in the service, with additional
 // information about their exchanges by seq.
 var stories = map[string]script{
 	"vm-start-stop": {},
@@ -51,6 +51,10 @@ var stories = map[string]script{
 			71: (*replayer).settle, // VM and subnets deleted
 		},
 		exceptions: map[int]string{
+			51: noProjects,
+			52: noProjects,
+			53: "the project wasn't created",
+			54: noProjects,
 			71: "the label is the time of the recording",
 			22: "net/http refuses a path with a broken escape before any handler sees it",
 			26: "the addresses of the service are not part of the API",
@@ -224,6 +228,7 @@ var stories = map[string]script{
 }
 
 const (
+	noProjects       = "projects can no longer be listed or created"
 	noPublicAWS      = "there are no databases in the public locations of AWS"
 	neverFails       = "an upgrade never fails"
 	neverFull        = "there are always metrics, and no disk is full"
@@ -236,7 +241,7 @@ const (
 	standIn          = "what stood in for the provisioning showed one more state"
 )
 
-func TestReplayAugust2026(t *testing.T) {
+func TestReplayService(t *testing.T) {
 	t.Parallel()
 	var all []recordings.Exchange
 	for _, name := range recordings.Service() {
@@ -248,8 +253,8 @@ func TestReplayAugust2026(t *testing.T) {
 			story := slices.DeleteFunc(slices.Clone(all), func(x recordings.Exchange) bool { return x.Story != name })
 			synctest.Test(t, func(t *testing.T) {
 				stub.Elapse(time.Until(recordedIn2026)) // requests contain dates
-				r := newReplayerOf(t, version.August2026, s)
-				r.seedAugust2026()
+				r := newReplayerOf(t, version.Service, s)
+				r.seed2026()
 				r.replayPolls(story)
 				r.summarize()
 			})
@@ -260,8 +265,8 @@ func TestReplayAugust2026(t *testing.T) {
 // recordedIn2026 is the end of the last story.
 var recordedIn2026 = time.Date(2026, 11, 22, 3, 31, 0, 0, time.UTC)
 
-// seedAugust2026 adds the projects at the beginning of each story.
-func (r *replayer) seedAugust2026() {
+// seed2026 adds the projects at the beginning of each story.
+func (r *replayer) seed2026() {
 	r.service.Config.Quota = api.Quota{VM: 32, Postgres: 128, Kubernetes: 32, MachineImageVersions: 16, Projects: 10}
 	r.service.Do(func(at *api.Moment) {
 		for id, name := range map[string]string{

@@ -104,7 +104,7 @@ const (
 )
 
 func newReplayer(t *testing.T) *replayer {
-	r := newReplayerOf(t, version.October2025, script{exceptions, before})
+	r := newReplayerOf(t, version.Contract, script{exceptions, before})
 	r.service.Do(func(at *api.Moment) {
 		stranger := at.State.Token(foreignToken)
 		at.AddProject(mainProject, "main", r.account).Permissions[r.token] = api.Permissions{"*"}

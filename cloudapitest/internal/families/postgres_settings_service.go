@@ -13,7 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
-// The rules for settings that were added with the August 2026 API.
+// The rules for settings that were added in the service.
 
 // deniedSettings are the settings that the real server sets itself, as far as
 // it is known to refuse them.

@@ -16,13 +16,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// inAugust2026Bubble is [inPostgresBubble] with the August 2026 API.
-func inAugust2026Bubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *cloudapi.PostgresService), opts ...cloudapitest.Option) {
-	inPostgresBubble(t, test, append(opts, cloudapitest.WithAPI(cloudapitest.August2026))...)
+// inServiceBubble is [inPostgresBubble] in the service.
+func inServiceBubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *cloudapi.PostgresService), opts ...cloudapitest.Option) {
+	inPostgresBubble(t, test, append(opts, cloudapitest.WithAPI(cloudapitest.Service))...)
 }
 
-func TestPostgresRecordAugust2026(t *testing.T) {
-	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+func TestPostgresRecordInService(t *testing.T) {
+	inServiceBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		p := createDatabase(t, pg, "db")
 		if p.Version != "18" || p.TargetVersion != "18" || p.TargetServerCount != 1 || p.CreatedAt.Unix() != time.Now().Unix() {
 			t.Errorf("record %+v", p)
@@ -52,7 +52,7 @@ func TestPostgresRecordAugust2026(t *testing.T) {
 }
 
 func TestPostgresUpgradesInTime(t *testing.T) {
-	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inServiceBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, Version: "17"}
 		must(pg.Create(ctx, here, "db", request))
@@ -94,7 +94,7 @@ func TestPostgresUpgradesInTime(t *testing.T) {
 }
 
 func TestPostgresServersComeAndGo(t *testing.T) {
-	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inServiceBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
 		must(pg.WaitServers(ctx, here, "db"))
@@ -114,7 +114,7 @@ func TestPostgresServersComeAndGo(t *testing.T) {
 }
 
 func TestPostgresLogsArePaged(t *testing.T) {
-	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inServiceBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
 		stub.Elapse(2 * time.Hour)
@@ -148,7 +148,7 @@ func TestPostgresLogsArePaged(t *testing.T) {
 // their receipt, in whole and in pages of any size, also late and equal ones.
 // FollowLogs yields each line once.
 func TestAddedLogLines(t *testing.T) {
-	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inServiceBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		db := createDatabase(t, pg, "db")
 		stub.Elapse(time.Hour)
@@ -209,7 +209,7 @@ func TestAddedLogLines(t *testing.T) {
 }
 
 func TestPostgresBackupsAndTheirCredentials(t *testing.T) {
-	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inServiceBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
 		if page := must(pg.ListBackups(ctx, here, "db")); len(page.Items) != 0 {
@@ -232,7 +232,7 @@ func TestPostgresBackupsAndTheirCredentials(t *testing.T) {
 }
 
 func TestPostgresClientCertificates(t *testing.T) {
-	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inServiceBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
 		stub.Elapse(time.Hour)
@@ -254,7 +254,7 @@ func TestPostgresClientCertificates(t *testing.T) {
 }
 
 func TestPostgresLogDestinations(t *testing.T) {
-	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inServiceBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
 		d := must(pg.CreateLogDestination(ctx, here, "db", &cloudapi.PostgresLogDestinationCreateRequest{Name: "a", Type: "otlp", URL: "https://a.example"}))
@@ -272,7 +272,7 @@ func TestPostgresLogDestinations(t *testing.T) {
 }
 
 func TestPostgresCapabilitiesCanBeCreated(t *testing.T) {
-	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inServiceBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		c := must(pg.Capabilities(t.Context()))
 		location := c.OptionTree["flavor"]["standard"]["location"]["hetzner-fsn1"]
 		if _, ok := location["family"]["hobby"]["size"]["hobby-1"]["storage_size"]["16"]["ha_type"]["sync"]; !ok {
@@ -287,8 +287,8 @@ func TestPostgresCapabilitiesCanBeCreated(t *testing.T) {
 	})
 }
 
-func TestPostgresStatesAugust2026(t *testing.T) {
-	inAugust2026Bubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
+func TestPostgresStatesInService(t *testing.T) {
+	inServiceBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
 		stub.Elapse(time.Hour)
@@ -323,7 +323,7 @@ func TestPostgresStatesAugust2026(t *testing.T) {
 }
 
 func TestPostgresLogsBeginWithTheBackups(t *testing.T) {
-	inAugust2026Bubble(t, func(t *testing.T, _ *cloudapitest.Server, pg *cloudapi.PostgresService) {
+	inServiceBubble(t, func(t *testing.T, _ *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		createDatabase(t, pg, "db")
 		now := time.Now()
 		options := &cloudapi.PostgresLogsOptions{Start: now.Add(-2 * time.Hour), End: now}
@@ -371,5 +371,5 @@ func TestNetworkOfADatabase(t *testing.T) {
 		if len(subnets) != 1 || subnets[0].Name != "db-net" || len(firewalls) != 0 {
 			t.Errorf("left are the subnets %+v and the firewalls %+v, want db-net", subnets, firewalls)
 		}
-	}, cloudapitest.WithAPI(cloudapitest.August2026))
+	}, cloudapitest.WithAPI(cloudapitest.Service))
 }
