@@ -8,77 +8,85 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/floor"
 )
 
-// workload is a call that all contestants make.
+// calls are the calls of a client. A call is nil if the client doesn't have it.
+type calls struct {
+	vm      call // gets a VM
+	create  call // creates a VM
+	list    call // gets listLength VMs in pages of pageSize
+	metrics call // gets metrics as times and floats
+}
+
+// opener creates a client for an address. If the transport is nil, the client
+// uses its own.
+type opener func(base string, transport http.RoundTripper) (*calls, error)
+
+// contestant is a client to compare.
+type contestant struct {
+	name     string
+	replies  *replies
+	client   opener
+	floor    opener // the same calls by hand
+	notFound func(error) bool
+}
+
+var clients = []contestant{
+	{"cloudapi", &our, openSDK, openFloor, isNotFoundSDK},
+	{"oapi-codegen", &our, openGenerated, openGeneratedFloor, func(err error) bool { return errors.Is(err, errGenerated) }},
+	{"retryablehttp", &our, openRetryable, openFloor, func(err error) bool {
+		_, ok := errors.AsType[*floor.Error[floor.Envelope]](err)
+		return ok
+	}},
+	{"hcloud-go", &hetzner, openHcloud, openHcloudFloor, func(err error) bool { return errors.Is(err, errHcloud) }},
+}
+
+// workload is a call that all clients make.
 type workload struct {
 	name   string
-	target string // for the SDK
-	rounds int    // measured in one of this many rounds
-	duel   func(*peer) (call, call, error)
+	rounds int // measured in one of this many rounds
+	duel   func(*contestant) (client, floor call, err error)
 }
 
 // same returns a workload of one call, with a transport that serves the
 // responses.
-func same(transport func(*replies) http.RoundTripper, pick func(*peer, *calls) call) func(*peer) (call, call, error) {
-	return func(p *peer) (call, call, error) {
-		return both(p, inProcess, transport(p.replies), pick)
+func same(transport func(*replies) http.RoundTripper, pick func(*calls) call) func(*contestant) (client, floor call, err error) {
+	return func(c *contestant) (client, floor call, err error) {
+		return both(c, inProcess, transport(c.replies), pick)
 	}
 }
 
-// both opens a peer and its floor and returns the same call of each; they are
-// nil if the peer has none.
-func both(p *peer, base string, transport http.RoundTripper, pick func(*peer, *calls) call) (client, floor call, err error) {
-	c, err := p.client(base, transport)
+// both opens a client and its floor and returns the same call of each; they are
+// nil if the client has none.
+func both(c *contestant, base string, transport http.RoundTripper, pick func(*calls) call) (client, floor call, err error) {
+	ours, err := c.client(base, transport)
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := p.floor(base, transport)
+	byHand, err := c.floor(base, transport)
 	if err != nil {
 		return nil, nil, err
 	}
-	return pick(p, c), pick(p, f), nil
+	return pick(ours), pick(byHand), nil
 }
 
-func vmOf(_ *peer, c *calls) call { return c.vm }
+func getVM(c *calls) call { return c.vm }
 
 func vmReply(r *replies) http.RoundTripper { return floor.Fixed{Status: http.StatusOK, Body: r.vm} }
 
 func workloads(server *httptest.Server) []workload {
 	return []workload{
-		{"GET a VM", "1.05, floor + 5 allocations", 1, same(vmReply, vmOf)},
-		{"GET a database", "1.05, floor + 5 allocations", 1, same(
-			func(r *replies) http.RoundTripper { return floor.Fixed{Status: http.StatusOK, Body: r.database} },
-			func(p *peer, c *calls) call { return c.database })},
-		{"POST create", "1.05, floor + 5 allocations", 1, same(
+		{"GET a VM", 1, same(vmReply, getVM)},
+		{"POST create", 1, same(
 			func(r *replies) http.RoundTripper { return floor.Fixed{Status: http.StatusOK, Body: r.created} },
-			func(_ *peer, c *calls) call { return c.create })},
-		{"404 with an envelope", "1.10", 1, func(p *peer) (call, call, error) {
-			transport := floor.Fixed{Status: http.StatusNotFound, Body: p.replies.missing}
-			client, _, err := both(p, inProcess, transport, vmOf)
-			if err != nil {
-				return nil, nil, err
-			}
-			floor, err := p.floor(inProcess, transport)
-			if err != nil {
-				return nil, nil, err
-			}
-			// The type of the floor's error doesn't matter.
-			return p.missing(client), func(ctx context.Context) error {
-				if floor.vm(ctx) == nil {
-					return errors.New("the floor found it")
-				}
-				return nil
-			}, nil
-		}},
-		{"a client and one GET", "1.10", 1, func(p *peer) (call, call, error) {
-			transport := vmReply(p.replies)
+			func(c *calls) call { return c.create })},
+		{"404 with an envelope", 1, missing},
+		{"a client and one GET", 1, func(c *contestant) (client, floor call, err error) {
 			once := func(open opener) call {
+				transport := vmReply(c.replies)
 				return func(ctx context.Context) error {
 					c, err := open(inProcess, transport)
 					if err != nil {
@@ -87,44 +95,53 @@ func workloads(server *httptest.Server) []workload {
 					return c.vm(ctx)
 				}
 			}
-			return once(p.client), once(p.floor), nil
+			return once(c.client), once(c.floor), nil
 		}},
-		{"GET over loopback", "1.02, floor + 5 allocations", 1, func(p *peer) (call, call, error) {
-			return both(p, server.URL+"/"+p.name, nil, vmOf)
+		{"GET over loopback", 1, func(c *contestant) (client, floor call, err error) {
+			return both(c, server.URL+"/"+c.name, nil, getVM)
 		}},
-		{"GET over loopback, by hand with a time limit too", "1.02", 1, func(p *peer) (call, call, error) {
-			if p.name != sdk {
-				return nil, nil, nil
-			}
-			base := server.URL + "/" + p.name
-			client, err := p.client(base, nil)
-			if err != nil {
-				return nil, nil, err
-			}
-			return client.vm, floorCalls(floor.Client{Base: base, Token: token, HTTP: &http.Client{Timeout: time.Minute}}).vm, nil
-		}},
-		{"10,000 VMs by 1,000", "1.00, bytes 1.00", 7, same(
-			func(r *replies) http.RoundTripper { return newList(r, listLength, 0) },
-			func(_ *peer, c *calls) call { return c.list })},
-		{"metrics, 7 MB", "1.00, 3,000 allocations", 50, same(
+		{"10,000 VMs by 1,000", 7, same(
+			func(r *replies) http.RoundTripper { return &list{replies: r, pages: map[int]string{}} },
+			func(c *calls) call { return c.list })},
+		{"metrics, 7 MB", 50, same(
 			func(r *replies) http.RoundTripper {
 				if r.metrics == nil {
 					return nil
 				}
 				return floor.Fixed{Status: http.StatusOK, Body: r.metrics()}
 			},
-			func(_ *peer, c *calls) call { return c.metrics })},
+			func(c *calls) call { return c.metrics })},
 	}
 }
 
-// newServer serves each peer's VM under a path that begins with the peer's
+// missing gets a VM that doesn't exist, and checks the client's error. Of the
+// floor's error, the type doesn't matter.
+func missing(c *contestant) (client, byHand call, err error) {
+	get, getByHand, err := both(c, inProcess, floor.Fixed{Status: http.StatusNotFound, Body: c.replies.missing}, getVM)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(ctx context.Context) error {
+			if err := get(ctx); !c.notFound(err) {
+				return errors.Join(errors.New("the error is lost"), err)
+			}
+			return nil
+		}, func(ctx context.Context) error {
+			if getByHand(ctx) == nil {
+				return errors.New("the floor found it")
+			}
+			return nil
+		}, nil
+}
+
+// newServer serves each client's VM under a path that begins with the client's
 // name.
 func newServer() *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, p := range peers {
-			if strings.HasPrefix(r.URL.Path, "/"+p.name+"/") {
+		for _, c := range clients {
+			if strings.HasPrefix(r.URL.Path, "/"+c.name+"/") {
 				w.Header().Set("Content-Type", "application/json")
-				_, _ = w.Write([]byte(p.replies.vm))
+				_, _ = w.Write([]byte(c.replies.vm))
 				return
 			}
 		}
@@ -132,58 +149,55 @@ func newServer() *httptest.Server {
 	}))
 }
 
-func measureCalls(ctx context.Context, r *report, rounds int, selected *regexp.Regexp) error {
+// row has the results of a workload, by client.
+type row struct {
+	Workload string
+	Samples  map[string]sample
+}
+
+func measureCalls(ctx context.Context, clients []contestant, rounds int, selected *regexp.Regexp) (rows []row, err error) {
 	server := newServer()
 	defer server.Close()
 	for _, w := range workloads(server) {
 		if !selected.MatchString(w.name) {
 			continue
 		}
-		samples, err := measureWorkload(ctx, w, max(rounds/w.rounds, 3))
+		r, err := w.measure(ctx, clients, max(rounds/w.rounds, 3))
 		if err != nil {
-			return fmt.Errorf("%s: %w", w.name, err)
+			return nil, fmt.Errorf("%s: %w", w.name, err)
 		}
-		c := contest{w.name, map[string]entry{}}
-		for name, s := range samples {
-			c.entries[name] = entry{s.Ratio, thousands(s.Allocs) + " of " + thousands(s.Of)}
-		}
-		r.contest = append(r.contest, c)
-		if s, ok := samples[sdk]; ok {
-			r.targets = append(r.targets, target{w.name, w.target, fmt.Sprintf("%.2f, allocations %s of %s, bytes %.2f",
-				s.Ratio, thousands(s.Allocs), thousands(s.Of), s.Bytes/s.FloorBytes)})
-			r.spread = append(r.spread, spread{w.name, s})
-		}
+		rows = append(rows, r)
 	}
-	return nil
+	return rows, nil
 }
 
-func measureWorkload(ctx context.Context, w workload, rounds int) (map[string]sample, error) {
+func (w *workload) measure(ctx context.Context, clients []contestant, rounds int) (row, error) {
+	r := row{w.name, map[string]sample{}}
 	duels := map[string]*duel{}
 	var names []string
-	for _, p := range peers {
-		client, floor, err := w.duel(&p)
+	for _, c := range clients {
+		client, floor, err := w.duel(&c)
 		if err == nil && client != nil {
-			duels[p.name], err = newDuel(ctx, client, floor)
-			names = append(names, p.name)
+			duels[c.name], err = newDuel(ctx, client, floor)
+			names = append(names, c.name)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.name, err)
+			return r, fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
 	for range rounds {
 		rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 		for _, name := range names {
 			if err := duels[name].round(ctx); err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
+				return r, fmt.Errorf("%s: %w", name, err)
 			}
 		}
 	}
-	samples := map[string]sample{}
-	for _, name := range slices.Sorted(slices.Values(names)) {
+	for _, name := range names {
 		var err error
-		if samples[name], err = duels[name].result(ctx); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+		if r.Samples[name], err = duels[name].result(ctx); err != nil {
+			return r, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return samples, nil
+	return r, nil
 }

@@ -11,7 +11,7 @@ func TestWorkloads(t *testing.T) {
 	server := newServer()
 	defer server.Close()
 	for _, w := range workloads(server) {
-		for _, p := range peers {
+		for _, p := range clients {
 			client, floor, err := w.duel(&p)
 			if err != nil {
 				t.Fatalf("%s, %s: %v", w.name, p.name, err)
@@ -30,17 +30,13 @@ func TestWorkloads(t *testing.T) {
 }
 
 func TestResponses(t *testing.T) {
-	for _, p := range peers {
+	for _, p := range clients {
 		for name, reply := range map[string][2]string{
-			"vm":       {p.replies.vm, our.vm},
-			"missing":  {p.replies.missing, our.missing},
-			"database": {p.replies.database, our.database},
-			"page":     {p.replies.page(0, largePage, listLength), our.page(0, largePage, listLength)},
+			"vm":      {p.replies.vm, our.vm},
+			"missing": {p.replies.missing, our.missing},
+			"page":    {p.replies.page(0, pageSize, listLength), our.page(0, pageSize, listLength)},
 		} {
 			got, want := reply[0], reply[1]
-			if got == "" {
-				continue
-			}
 			if !json.Valid([]byte(got)) {
 				t.Errorf("%s: %s is not JSON", p.name, name)
 			}

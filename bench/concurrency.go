@@ -18,52 +18,42 @@ const (
 	callsOfEach = 50
 )
 
-// crowd is the result for many concurrent callers.
-type crowd struct {
-	connections int
-	total, p99  time.Duration
-}
+// crowd has the results of many concurrent callers.
+type crowd struct{ connections, total, p99 float64 }
 
-// measureConcurrency runs many callers over loopback, for each contestant with
-// one client and its own transport.
-func measureConcurrency(ctx context.Context, r *report, rounds int) error {
-	type series struct{ connections, total, p99 []float64 }
-	all := make([]series, len(peers))
-	for range max(rounds/50, 3) {
-		for _, i := range rand.Perm(len(peers)) {
-			p := &peers[i]
-			client, err := runCrowd(ctx, p, p.client)
+// measureConcurrency runs many callers over loopback, for each client with its
+// own transport. It returns medians by client: connections, and times beside
+// the floor's.
+func measureConcurrency(ctx context.Context, rounds int) (map[string]crowd, error) {
+	rest := map[string][3][]float64{}
+	for range rounds {
+		for _, i := range rand.Perm(len(clients)) {
+			c := &clients[i]
+			client, err := runCrowd(ctx, c, c.client)
 			if err != nil {
-				return fmt.Errorf("%s: %w", p.name, err)
+				return nil, fmt.Errorf("%s: %w", c.name, err)
 			}
-			floor, err := runCrowd(ctx, p, p.floor)
+			floor, err := runCrowd(ctx, c, c.floor)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			s := &all[i]
-			s.connections = append(s.connections, float64(client.connections))
-			s.total = append(s.total, float64(client.total)/float64(floor.total))
-			s.p99 = append(s.p99, float64(client.p99)/float64(floor.p99))
+			s := rest[c.name]
+			s[0], s[1], s[2] = append(s[0], client.connections), append(s[1], client.total/floor.total), append(s[2], client.p99/floor.p99)
+			rest[c.name] = s
 		}
 	}
-	c := contest{fmt.Sprintf("%d callers over loopback", callers), map[string]entry{}}
-	for i, p := range peers {
-		connections, total, p99 := median(all[i].connections), median(all[i].total), median(all[i].p99)
-		more := fmt.Sprintf("%.0f connections, p99 %.2f", connections, p99)
-		c.entries[p.name] = entry{total, more}
-		if p.name == sdk {
-			r.targets = append(r.targets, target{c.what, "0.70, 64 connections, p99 1.00", fmt.Sprintf("%.2f, %s", total, more)})
-		}
+	crowds := map[string]crowd{}
+	for name, s := range rest {
+		crowds[name] = crowd{median(s[0]), median(s[1]), median(s[2])}
 	}
-	r.contest = append(r.contest, c)
-	return nil
+	return crowds, nil
 }
 
-func runCrowd(ctx context.Context, p *peer, open opener) (c crowd, err error) {
+func runCrowd(ctx context.Context, c *contestant, open opener) (crowd, error) {
 	var connections atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(p.replies.vm))
+		_, _ = w.Write([]byte(c.replies.vm))
 	}))
 	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
@@ -74,10 +64,10 @@ func runCrowd(ctx context.Context, p *peer, open opener) (c crowd, err error) {
 	defer server.Close()
 	client, err := open(server.URL, nil)
 	if err != nil {
-		return c, err
+		return crowd{}, err
 	}
 
-	times := make([]time.Duration, callers*callsOfEach)
+	times := make([]float64, callers*callsOfEach)
 	errs := make([]error, callers)
 	var group sync.WaitGroup
 	start := time.Now()
@@ -88,18 +78,17 @@ func runCrowd(ctx context.Context, p *peer, open opener) (c crowd, err error) {
 				if errs[i] = client.vm(ctx); errs[i] != nil {
 					return
 				}
-				times[i*callsOfEach+j] = time.Since(begin)
+				times[i*callsOfEach+j] = time.Since(begin).Seconds()
 			}
 		})
 	}
 	group.Wait()
-	c.total = time.Since(start)
+	total := time.Since(start).Seconds()
 	for _, err := range errs {
 		if err != nil {
-			return c, err
+			return crowd{}, err
 		}
 	}
 	slices.Sort(times)
-	c.connections, c.p99 = int(connections.Load()), times[len(times)*99/100]
-	return c, nil
+	return crowd{float64(connections.Load()), total, times[len(times)*99/100]}, nil
 }

@@ -2,56 +2,67 @@
 // careful program that uses net/http and encoding/json with a pooled body
 // buffer, and decodes into the same struct.
 //
-//	go -C bench run .                    # prints tables; takes some minutes
-//	go -C bench run . -quick             # takes one minute
-//	go -C bench run . -docs -builds 3    # writes ../docs; also builds programs from scratch
+//	go -C bench run .                   # prints the tables, in a few minutes
+//	go -C bench run . -run '^GET'       # only some workloads
+//	go -C bench run . -docs -builds 3   # writes them to docs/performance.md
 //
-// Every contestant has its own floor, which decodes the same bytes into the
-// contestant's type: a peer gets the responses of its own API, padded to the
-// size of ours. All responses come from memory, except where a table says
+// Every client has its own floor, which decodes the same bytes into the
+// client's type. All responses come from memory, except where a table says
 // loopback, and all clients use default options.
 //
-// In each round every contestant runs for a millisecond, or for one call that
-// takes longer, immediately before or after its floor. The figures are medians
-// of the ratios of all rounds, on which other load on the machine has hardly
-// any influence.
+// In each round every client runs for a millisecond, or for one call that takes
+// longer, immediately before or after its floor. The figures are medians of the
+// ratios of all rounds, on which other load on the machine has hardly any
+// influence.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"regexp"
 	"runtime"
+	"strconv"
 )
+
+// nextGo is the newest release of the Go version after the one in go.mod. Tests
+// in .ci/run also use it.
+const nextGo = "go1.27.4"
 
 func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 1000, "rounds of the short workloads; long ones have fewer")
-	quick := flag.Bool("quick", false, "a tenth of the rounds, to see that it works")
-	calls := flag.String("run", "", "only the calls whose names match the regular expression")
-	contestants := flag.String("peers", "", "only the contestants whose names match the regular expression")
-	flag.BoolVar(&o.docs, "docs", false, "write "+document+" and "+picture)
+	flag.StringVar(&o.run, "run", "", "only the workloads whose names match the regular expression")
 	flag.IntVar(&o.builds, "builds", 0, "how often to build programs from nothing, which takes a minute or more")
-	flag.StringVar(&o.save, "save", "", "file for what the SDK has, such as "+beforeFile)
-	child := flag.String("child", "", "used by the program itself")
+	docs := flag.Bool("docs", false, "write the tables to "+document)
+	child := flag.Bool("child", false, "only compare the SDK, and print JSON")
 	flag.Parse()
-	if *quick {
-		o.rounds = max(o.rounds/10, 3)
-	}
-	o.partial = *calls != ""
-	err := selectPeers(*contestants)
-	if err == nil {
-		o.calls, err = regexp.Compile(*calls)
-	}
-	switch {
-	case err != nil:
-	case *child != "":
-		err = runChild(context.Background(), *child)
-	default:
-		err = run(context.Background(), o)
-	}
+	ctx := context.Background()
+	err := func() error {
+		selected, err := regexp.Compile(o.run)
+		if err != nil {
+			return err
+		}
+		if *child {
+			rows, err := measureCalls(ctx, clients[:1], o.rounds, selected)
+			if err != nil {
+				return err
+			}
+			return json.NewEncoder(os.Stdout).Encode(rows)
+		}
+		r, err := measure(ctx, o, selected)
+		if err != nil {
+			return err
+		}
+		r.write(os.Stdout)
+		if *docs {
+			return r.publish()
+		}
+		return nil
+	}()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -59,44 +70,41 @@ func main() {
 }
 
 type options struct {
-	rounds  int
-	calls   *regexp.Regexp
-	partial bool // only calls are wanted
-	builds  int
-	docs    bool
-	save    string
+	rounds, builds int
+	run            string
 }
 
-func run(ctx context.Context, o options) error {
-	r := report{machine: fmt.Sprintf("%s, %s/%s, %d processors, %d rounds",
+func measure(ctx context.Context, o options, selected *regexp.Regexp) (*report, error) {
+	r := &report{machine: fmt.Sprintf("%s, %s/%s, %d processors, %d rounds",
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.rounds)}
-	if err := measureCalls(ctx, &r, o.rounds, o.calls); err != nil {
-		return err
+	var err error
+	if r.rows, err = measureCalls(ctx, clients, o.rounds, selected); err != nil {
+		return nil, err
 	}
-	others := []func(context.Context, *report, int) error{
-		measureConcurrency, measurePageSize, measurePrefetch, measureMemory, measureHooks, measureNextGo,
+	if r.next, err = withNextGo(ctx, o); err != nil {
+		return nil, err
 	}
-	if o.partial {
-		others = nil
-	}
-	for _, measure := range others {
-		if err := measure(ctx, &r, o.rounds); err != nil {
-			return err
+	if o.run == "" {
+		if r.crowds, err = measureConcurrency(ctx, max(o.rounds/50, 3)); err != nil {
+			return nil, err
 		}
 	}
 	if o.builds > 0 {
-		if err := measurePrograms(ctx, &r, o.builds); err != nil {
-			return err
+		if r.programs, err = measurePrograms(ctx, o.builds); err != nil {
+			return nil, err
 		}
 	}
-	r.write(os.Stdout)
-	if o.save != "" {
-		if err := r.save(o.save); err != nil {
-			return err
-		}
+	return r, nil
+}
+
+// withNextGo runs this program with the next Go, and returns its results.
+func withNextGo(ctx context.Context, o options) (rows []row, err error) {
+	child := exec.CommandContext(ctx, "go", "run", ".", "-child", "-rounds", strconv.Itoa(o.rounds), "-run", o.run)
+	child.Env = append(os.Environ(), "GOTOOLCHAIN="+nextGo)
+	child.Stderr = os.Stderr
+	output, err := child.Output()
+	if err != nil {
+		return nil, fmt.Errorf("with %s: %w", nextGo, err)
 	}
-	if o.docs {
-		return r.publish()
-	}
-	return nil
+	return rows, json.Unmarshal(output, &rows)
 }

@@ -11,25 +11,22 @@ import (
 // call is the unit of work.
 type call func(context.Context) error
 
-// sample compares a contestant with its floor.
+// sample compares a client with its floor.
 type sample struct {
-	Ratio             float64 // of the times: the median of all rounds
-	Low, High         float64 // its quartiles
-	Time              time.Duration
-	Allocs, Of        float64 // allocations of a call, and of the floor
-	Bytes, FloorBytes float64
+	Ratio, Low, High    float64 // of the times: the median of all rounds, and its quartiles
+	Allocs, FloorAllocs float64 // of a call
+	Bytes, FloorBytes   float64
 }
 
 func (s sample) String() string {
-	return fmt.Sprintf("%.2f (%s of %s)", s.Ratio, thousands(s.Allocs), thousands(s.Of))
+	return fmt.Sprintf("%.2f (%s of %s)", s.Ratio, thousands(s.Allocs), thousands(s.FloorAllocs))
 }
 
-// duel measures a contestant and its floor in turn.
+// duel measures a client and its floor in turn.
 type duel struct {
 	call, floor call
 	n           int // calls in a slice of time
 	ratios      []float64
-	times       []float64 // of a call, in nanoseconds
 }
 
 // slice is how long each side runs at a time: long enough to be measured, and
@@ -60,7 +57,7 @@ func (d *duel) round(ctx context.Context) error {
 	var took [2]time.Duration
 	first := len(d.ratios) % 2
 	for _, side := range [2]int{first, 1 - first} {
-		_, err := timed(ctx, sides[side], d.n/4) // to fill the caches
+		_, err := timed(ctx, sides[side], d.n/4) // to fill the processor's caches
 		if err == nil {
 			took[side], err = timed(ctx, sides[side], d.n)
 		}
@@ -69,22 +66,17 @@ func (d *duel) round(ctx context.Context) error {
 		}
 	}
 	d.ratios = append(d.ratios, float64(took[1])/float64(took[0]))
-	d.times = append(d.times, float64(took[1])/float64(d.n))
 	return nil
 }
-
-// last returns how long a call took in the last round, in nanoseconds.
-func (d *duel) last() float64 { return d.times[len(d.times)-1] }
 
 func (d *duel) result(ctx context.Context) (s sample, err error) {
 	slices.Sort(d.ratios)
 	n := len(d.ratios)
 	s.Ratio, s.Low, s.High = d.ratios[n/2], d.ratios[n/4], d.ratios[n*3/4]
-	s.Time = time.Duration(median(d.times))
 	if s.Allocs, s.Bytes, err = memory(ctx, d.call); err != nil {
 		return s, err
 	}
-	s.Of, s.FloorBytes, err = memory(ctx, d.floor)
+	s.FloorAllocs, s.FloorBytes, err = memory(ctx, d.floor)
 	return s, err
 }
 

@@ -34,26 +34,18 @@ var jobs = []job{
 		{"`VMs.Create` and `WaitRunning` in `WaitAll`", provision},
 		{"a loop: `VMs.Get` of each every 5 s", provisionAsking},
 		{"a loop: `VMs.Get` of one after the other", provisionInTurn},
-		{"hcloud-go: `Action.WaitFor`, `Server.All`", provisionHcloud},
-		{"godo: `CreateMultiple`, `util.WaitForActive`", provisionGodo},
 	}},
 	{"watch 10,000 VMs for an hour", watched, []way{
 		{"`VMs.Watch`", watch},
 		{"a loop: `VMs.All` every 30 s", watchAsking},
-		{"hcloud-go: `Server.All` every 30 s", watchHcloud},
-		{"godo: `Droplets.List` every 30 s", watchGodo},
 	}},
 	{"tear down 1,000 resources", tornDown - 34, []way{
 		{"`teardown.NewPlan` and `Run`", tearDown},
 		{"a loop: `Delete` of each, then `Get` until it is gone", tearDownAsking},
-		{"hcloud-go: `Delete` of each, `Action.WaitFor`", tearDownHcloud},
-		{"godo: `Delete` of each, `Droplets.List` every 5 s", tearDownGodo},
 	}},
 	{"an inventory of 5,000 VMs", listed, []way{
 		{"`VMs.All`", list},
 		{"a loop: `VMs.All`, `VMs.Get` of each", listAsking},
-		{"hcloud-go: `Server.All`", listHcloud},
-		{"godo: `Droplets.List`", listGodo},
 	}},
 }
 

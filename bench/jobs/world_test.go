@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -75,22 +74,6 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.bytes.Add(int64(n))
 	return n, err
-}
-
-// answeredBy returns a transport whose requests go to a handler, without a
-// network.
-func answeredBy(h http.Handler) http.RoundTripper {
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
-		if req.Body == nil {
-			req.Body = http.NoBody
-		}
-		defer req.Body.Close()
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, req)
-		resp := w.Result()
-		resp.Request = req
-		return resp, nil
-	})
 }
 
 // pause waits for d, or until the context ends.

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/oapi-codegen/runtime"
 )
@@ -70,44 +69,6 @@ type Pair1 = string
 // Pair_Item defines model for Pair.Item.
 type Pair_Item struct {
 	union json.RawMessage
-}
-
-// Postgres defines model for Postgres.
-type Postgres struct {
-	CaCertificates           *string                 `json:"ca_certificates,omitempty"`
-	ConnectionString         *string                 `json:"connection_string,omitempty"`
-	EarliestRestoreTime      *time.Time              `json:"earliest_restore_time,omitempty"`
-	FirewallRules            *[]PostgresFirewallRule `json:"firewall_rules,omitempty"`
-	Flavor                   string                  `json:"flavor"`
-	HaType                   string                  `json:"ha_type"`
-	Id                       string                  `json:"id"`
-	LatestRestoreTime        *time.Time              `json:"latest_restore_time,omitempty"`
-	Location                 string                  `json:"location"`
-	MaintenanceWindowStartAt *int                    `json:"maintenance_window_start_at"`
-	Name                     string                  `json:"name"`
-	Parent                   *string                 `json:"parent,omitempty"`
-	Primary                  *bool                   `json:"primary,omitempty"`
-	ReadReplica              bool                    `json:"read_replica"`
-	State                    string                  `json:"state"`
-	StorageSizeGib           int                     `json:"storage_size_gib"`
-	Tags                     []PostgresTag           `json:"tags"`
-	TargetStorageSizeGib     *int                    `json:"target_storage_size_gib,omitempty"`
-	TargetVmSize             *string                 `json:"target_vm_size,omitempty"`
-	Version                  string                  `json:"version"`
-	VmSize                   string                  `json:"vm_size"`
-}
-
-// PostgresFirewallRule defines model for PostgresFirewallRule.
-type PostgresFirewallRule struct {
-	Cidr        string  `json:"cidr"`
-	Description *string `json:"description,omitempty"`
-	Id          string  `json:"id"`
-}
-
-// PostgresTag defines model for PostgresTag.
-type PostgresTag struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
 }
 
 // Series defines model for Series.
@@ -305,9 +266,6 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
-	// GetPostgres performs a GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference} (the `GetPostgres` operationId) request.
-	GetPostgres(ctx context.Context, projectId ProjectId, location Location, postgresDatabaseReference PostgresDatabaseReference, reqEditors ...RequestEditorFn) (*http.Response, error)
-
 	// GetPostgresMetrics performs a GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metrics (the `GetPostgresMetrics` operationId) request.
 	GetPostgresMetrics(ctx context.Context, projectId ProjectId, location Location, postgresDatabaseReference PostgresDatabaseReference, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -324,19 +282,6 @@ type ClientInterface interface {
 
 	// ListVMs performs a GET /project/{project_id}/vm (the `ListVMs` operationId) request.
 	ListVMs(ctx context.Context, projectId ProjectId, params *ListVMsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
-}
-
-// GetPostgres performs a GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference} (the `GetPostgres` operationId) request.
-func (c *Client) GetPostgres(ctx context.Context, projectId ProjectId, location Location, postgresDatabaseReference PostgresDatabaseReference, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetPostgresRequest(c.Server, projectId, location, postgresDatabaseReference)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(ctx)
-	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
-		return nil, err
-	}
-	return c.Client.Do(req)
 }
 
 // GetPostgresMetrics performs a GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metrics (the `GetPostgresMetrics` operationId) request.
@@ -404,54 +349,6 @@ func (c *Client) ListVMs(ctx context.Context, projectId ProjectId, params *ListV
 		return nil, err
 	}
 	return c.Client.Do(req)
-}
-
-// NewGetPostgresRequest constructs an http.Request for the GetPostgres method
-func NewGetPostgresRequest(server string, projectId ProjectId, location Location, postgresDatabaseReference PostgresDatabaseReference) (*http.Request, error) {
-	var err error
-
-	var pathParam0 string
-
-	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "project_id", projectId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
-	if err != nil {
-		return nil, err
-	}
-
-	var pathParam1 string
-
-	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "location", location, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
-	if err != nil {
-		return nil, err
-	}
-
-	var pathParam2 string
-
-	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "postgres_database_reference", postgresDatabaseReference, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
-	if err != nil {
-		return nil, err
-	}
-
-	serverURL, err := url.Parse(server)
-	if err != nil {
-		return nil, err
-	}
-
-	operationPath := fmt.Sprintf("/project/%s/location/%s/postgres/%s", pathParam0, pathParam1, pathParam2)
-	if operationPath[0] == '/' {
-		operationPath = "." + operationPath
-	}
-
-	queryURL, err := serverURL.Parse(operationPath)
-	if err != nil {
-		return nil, err
-	}
-
-	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-
-	return req, nil
 }
 
 // NewGetPostgresMetricsRequest constructs an http.Request for the GetPostgresMetrics method
@@ -728,11 +625,6 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
-	// GetPostgresWithResponse performs a GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference} (the `GetPostgres` operationId) request.
-	//
-	// Returns a wrapper object for the known response body format(s).
-	GetPostgresWithResponse(ctx context.Context, projectId ProjectId, location Location, postgresDatabaseReference PostgresDatabaseReference, reqEditors ...RequestEditorFn) (*GetPostgresResponse, error)
-
 	// GetPostgresMetricsWithResponse performs a GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metrics (the `GetPostgresMetrics` operationId) request.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -757,54 +649,6 @@ type ClientWithResponsesInterface interface {
 	//
 	// Returns a wrapper object for the known response body format(s).
 	ListVMsWithResponse(ctx context.Context, projectId ProjectId, params *ListVMsParams, reqEditors ...RequestEditorFn) (*ListVMsResponse, error)
-}
-
-type GetPostgresResponse struct {
-	Body         []byte
-	HTTPResponse *http.Response
-	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Postgres
-	// JSONDefault the response for an HTTP default `application/json` response
-	JSONDefault *Error
-}
-
-// GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r GetPostgresResponse) GetJSON200() *Postgres {
-	return r.JSON200
-}
-
-// GetJSONDefault returns the response for an HTTP default `application/json` response
-func (r GetPostgresResponse) GetJSONDefault() *Error {
-	return r.JSONDefault
-}
-
-// GetBody returns the raw response body bytes
-func (r GetPostgresResponse) GetBody() []byte {
-	return r.Body
-}
-
-// Status returns HTTPResponse.Status
-func (r GetPostgresResponse) Status() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Status
-	}
-	return http.StatusText(0)
-}
-
-// StatusCode returns HTTPResponse.StatusCode
-func (r GetPostgresResponse) StatusCode() int {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.StatusCode
-	}
-	return 0
-}
-
-// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r GetPostgresResponse) ContentType() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Header.Get("Content-Type")
-	}
-	return ""
 }
 
 type GetPostgresMetricsResponse struct {
@@ -999,17 +843,6 @@ func (r ListVMsResponse) ContentType() string {
 	return ""
 }
 
-// GetPostgresWithResponse performs a GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference} (the `GetPostgres` operationId) request.
-//
-// Returns a wrapper object for the known response body format(s).
-func (c *ClientWithResponses) GetPostgresWithResponse(ctx context.Context, projectId ProjectId, location Location, postgresDatabaseReference PostgresDatabaseReference, reqEditors ...RequestEditorFn) (*GetPostgresResponse, error) {
-	rsp, err := c.GetPostgres(ctx, projectId, location, postgresDatabaseReference, reqEditors...)
-	if err != nil {
-		return nil, err
-	}
-	return ParseGetPostgresResponse(rsp)
-}
-
 // GetPostgresMetricsWithResponse performs a GET /project/{project_id}/location/{location}/postgres/{postgres_database_reference}/metrics (the `GetPostgresMetrics` operationId) request.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -1063,39 +896,6 @@ func (c *ClientWithResponses) ListVMsWithResponse(ctx context.Context, projectId
 		return nil, err
 	}
 	return ParseListVMsResponse(rsp)
-}
-
-// ParseGetPostgresResponse parses an HTTP response from a GetPostgresWithResponse call
-func ParseGetPostgresResponse(rsp *http.Response) (*GetPostgresResponse, error) {
-	bodyBytes, err := io.ReadAll(rsp.Body)
-	defer func() { _ = rsp.Body.Close() }()
-	if err != nil {
-		return nil, err
-	}
-
-	response := &GetPostgresResponse{
-		Body:         bodyBytes,
-		HTTPResponse: rsp,
-	}
-
-	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Postgres
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON200 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
-		var dest Error
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSONDefault = &dest
-
-	}
-
-	return response, nil
 }
 
 // ParseGetPostgresMetricsResponse parses an HTTP response from a GetPostgresMetricsWithResponse call

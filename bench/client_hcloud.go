@@ -28,14 +28,20 @@ var hetzner = replies{
 			fmt.Fprintf(&b, `{"id":%d,"name":"web-%04d","status":"running","created":"2025-10-01T12:00:00Z","public_net":{"ipv4":{"id":1,"ip":"198.51.100.17"},`+
 				`"ipv6":{"id":2,"ip":"2001:db8::/64"}},"server_type":{"id":22,"name":"cx22"},"location":{"id":1,"name":"fsn1"}}`, 42+i, i)
 		}
-		page, next := first/largePage+1, "null"
+		page, next := first/pageSize+1, "null"
 		if first+n < total {
 			next = strconv.Itoa(page + 1)
 		}
-		fmt.Fprintf(&b, `],"meta":{"pagination":{"page":%d,"per_page":%d,"next_page":%s,"total_entries":%d}}}`, page, largePage, next, total)
+		fmt.Fprintf(&b, `],"meta":{"pagination":{"page":%d,"per_page":%d,"next_page":%s,"total_entries":%d}}}`, page, pageSize, next, total)
 		return b.String()
 	},
-	first: byPageNumber,
+	first: func(query map[string][]string) int { // page numbers begin at 1
+		if page := query["page"]; len(page) > 0 {
+			n, _ := strconv.Atoi(page[0])
+			return (n - 1) * pageSize
+		}
+		return 0
+	},
 }
 
 const server = `{"id":42,"name":"web-1~","status":"running","created":"2025-10-01T12:00:00Z","public_net":{"ipv4":{"id":1,"ip":"198.51.100.17","blocked":false,"dns_ptr":"web-1.example.com"},"ipv6":{"id":2,"ip":"2001:db8::/64","blocked":false,"dns_ptr":[]},"floating_ips":[],"firewalls":[{"id":38,"status":"applied"}]},"private_net":[{"network":4711,"ip":"10.0.1.2","alias_ips":[],"mac_address":"86:00:ff:2a:7d:e1"}],"server_type":{"id":22,"name":"cx22","cores":2,"memory":4,"disk":40},"location":{"id":1,"name":"fsn1","network_zone":"eu-central"},"protection":{"delete":false,"rebuild":false},"labels":{"env":"prod"},"volumes":[],"primary_disk_size":40}`
@@ -59,8 +65,8 @@ func openHcloud(base string, transport http.RoundTripper) (*calls, error) {
 			return keep(result.Server, err)
 		},
 		list: func(ctx context.Context) error {
-			servers, err := client.Server.AllWithOpts(ctx, hcloud.ServerListOpts{ListOpts: hcloud.ListOpts{PerPage: largePage}})
-			return counted(len(servers), listLength, err)
+			servers, err := client.Server.AllWithOpts(ctx, hcloud.ServerListOpts{ListOpts: hcloud.ListOpts{PerPage: pageSize}})
+			return complete(len(servers), err)
 		},
 	}, nil
 }
@@ -78,8 +84,6 @@ var (
 	}
 )
 
-func isNotFoundHcloud(err error) bool { return err == errHcloud }
-
 func openHcloudFloor(base string, transport http.RoundTripper) (*calls, error) {
 	f := newFloor(base, transport)
 	return &calls{
@@ -92,14 +96,14 @@ func openHcloudFloor(base string, transport http.RoundTripper) (*calls, error) {
 		list: func(ctx context.Context) error {
 			n := 0
 			for page := 1; page > 0; {
-				reply, err := floor.Send[serversReply, schema.ErrorResponse](ctx, f, "GET", "/servers?page="+strconv.Itoa(page)+"&per_page="+strconv.Itoa(largePage), nil)
+				reply, err := floor.Send[serversReply, schema.ErrorResponse](ctx, f, "GET", "/servers?page="+strconv.Itoa(page)+"&per_page="+strconv.Itoa(pageSize), nil)
 				if err != nil {
 					return err
 				}
 				n += len(reply.Servers)
 				page = reply.Meta.Pagination.NextPage
 			}
-			return counted(n, listLength, nil)
+			return complete(n, nil)
 		},
 	}, nil
 }

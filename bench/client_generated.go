@@ -48,13 +48,6 @@ func openGenerated(base string, transport http.RoundTripper) (*calls, error) {
 			}
 			return keep(generated(reply.JSON200, reply.JSONDefault))
 		},
-		database: func(ctx context.Context) error {
-			reply, err := client.GetPostgresWithResponse(ctx, project, location, pgName)
-			if err != nil {
-				return err
-			}
-			return keep(generated(reply.JSON200, reply.JSONDefault))
-		},
 		create: func(ctx context.Context) error {
 			reply, err := client.CreateVMWithResponse(ctx, project, location, vmName, generatedRequest)
 			if err != nil {
@@ -64,7 +57,7 @@ func openGenerated(base string, transport http.RoundTripper) (*calls, error) {
 		},
 		list: func(ctx context.Context) error {
 			n := 0
-			params := &oapi.ListVMsParams{PageSize: new(largePage)}
+			params := &oapi.ListVMsParams{PageSize: new(pageSize)}
 			for {
 				reply, err := client.ListVMsWithResponse(ctx, project, params)
 				if err != nil {
@@ -78,7 +71,7 @@ func openGenerated(base string, transport http.RoundTripper) (*calls, error) {
 					params.StartAfter = &page.Items[i].Id
 				}
 				if n += len(page.Items); n >= page.Count || len(page.Items) == 0 {
-					return counted(n, listLength, nil)
+					return complete(n, nil)
 				}
 			}
 		},
@@ -130,16 +123,13 @@ func openGeneratedFloor(base string, transport http.RoundTripper) (*calls, error
 	c.vm = func(ctx context.Context) error {
 		return keep(floor.Send[oapi.VM, oapi.Error](ctx, f, "GET", vmPath, nil))
 	}
-	c.database = func(ctx context.Context) error {
-		return keep(floor.Send[oapi.Postgres, oapi.Error](ctx, f, "GET", pgPath, nil))
-	}
 	c.create = func(ctx context.Context) error {
 		return keep(floor.Send[oapi.VM, oapi.Error](ctx, f, "POST", vmPath, &generatedRequest))
 	}
 	c.list = func(ctx context.Context) error {
 		n, after := 0, ""
 		for {
-			page, err := floor.Send[oapi.VMPage, oapi.Error](ctx, f, "GET", projectPath+"/vm?page_size="+strconv.Itoa(largePage)+"&start_after="+after, nil)
+			page, err := floor.Send[oapi.VMPage, oapi.Error](ctx, f, "GET", projectPath+"/vm?page_size="+strconv.Itoa(pageSize)+"&start_after="+after, nil)
 			if err != nil {
 				return err
 			}
@@ -147,7 +137,7 @@ func openGeneratedFloor(base string, transport http.RoundTripper) (*calls, error
 				after = page.Items[i].Id
 			}
 			if n += len(page.Items); n >= page.Count || len(page.Items) == 0 {
-				return counted(n, listLength, nil)
+				return complete(n, nil)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/floor"
+	"github.com/hashicorp/go-retryablehttp"
 )
 
 const (
@@ -28,23 +29,18 @@ var vmRequest = cloudapi.VMCreateRequest{
 	PublicKey: publicKey, BootImage: "ubuntu-noble", Size: "standard-2", StorageSize: 40, EnableIP4: new(true), UnixUser: "ubi",
 }
 
-func openSDKClient(base string, transport http.RoundTripper, opts ...cloudapi.Option) (*cloudapi.Client, error) {
-	opts = append(opts, cloudapi.WithBaseURL(base), cloudapi.WithToken(token), cloudapi.WithProject(project))
+func openSDK(base string, transport http.RoundTripper) (*calls, error) {
+	opts := []cloudapi.Option{cloudapi.WithBaseURL(base), cloudapi.WithToken(token), cloudapi.WithProject(project)}
 	if transport != nil {
 		opts = append(opts, cloudapi.WithHTTPClient(&http.Client{Transport: transport}))
 	}
-	return cloudapi.NewClient(opts...)
-}
-
-func openSDK(base string, transport http.RoundTripper) (*calls, error) {
-	client, err := openSDKClient(base, transport)
+	client, err := cloudapi.NewClient(opts...)
 	if err != nil {
 		return nil, err
 	}
 	return &calls{
-		vm:       func(ctx context.Context) error { return keep(client.VMs.Get(ctx, location, vmName)) },
-		database: func(ctx context.Context) error { return keep(client.Postgres.Get(ctx, location, pgName)) },
-		create:   func(ctx context.Context) error { return keep(client.VMs.Create(ctx, location, vmName, &vmRequest)) },
+		vm:     func(ctx context.Context) error { return keep(client.VMs.Get(ctx, location, vmName)) },
+		create: func(ctx context.Context) error { return keep(client.VMs.Create(ctx, location, vmName, &vmRequest)) },
 		list: func(ctx context.Context) error {
 			n := 0
 			for _, err := range client.VMs.All(ctx, nil) {
@@ -53,7 +49,7 @@ func openSDK(base string, transport http.RoundTripper) (*calls, error) {
 				}
 				n++
 			}
-			return counted(n, listLength, nil)
+			return complete(n, nil)
 		},
 		metrics: func(ctx context.Context) error { return keep(client.Postgres.Metrics(ctx, location, pgName, nil)) },
 	}, nil
@@ -71,27 +67,40 @@ func openFloor(base string, transport http.RoundTripper) (*calls, error) {
 	return floorCalls(newFloor(base, transport)), nil
 }
 
+// openRetryable is the floor with go-retryablehttp and its defaults.
+func openRetryable(base string, transport http.RoundTripper) (*calls, error) {
+	client := retryablehttp.NewClient()
+	client.Logger = nil
+	if transport != nil {
+		client.HTTPClient.Transport = transport
+	}
+	c := floorCalls(floor.Client{Base: base, Token: token, HTTP: client.StandardClient()})
+	c.metrics = nil // it would show nothing more
+	return c, nil
+}
+
+func newFloor(base string, transport http.RoundTripper) floor.Client {
+	return floor.Client{Base: base, Token: token, HTTP: &http.Client{Transport: transport}}
+}
+
 func floorCalls(f floor.Client) *calls {
 	return &calls{
 		vm: func(ctx context.Context) error {
 			return keep(floor.Send[cloudapi.VM, floor.Envelope](ctx, f, "GET", vmPath, nil))
 		},
-		database: func(ctx context.Context) error {
-			return keep(floor.Send[cloudapi.Postgres, floor.Envelope](ctx, f, "GET", pgPath, nil))
-		},
 		create: func(ctx context.Context) error {
 			return keep(floor.Send[cloudapi.VM, floor.Envelope](ctx, f, "POST", vmPath, &vmRequest))
 		},
-		list:    func(ctx context.Context) error { return floorList(ctx, f, largePage) },
+		list:    func(ctx context.Context) error { return floorList(ctx, f) },
 		metrics: func(ctx context.Context) error { return keep(floorMetrics(ctx, f)) },
 	}
 }
 
 // floorList reads a list until a page isn't full.
-func floorList(ctx context.Context, f floor.Client, size int) error {
+func floorList(ctx context.Context, f floor.Client) error {
 	n, after := 0, ""
 	for {
-		page, err := floor.Send[ourPage, floor.Envelope](ctx, f, "GET", projectPath+"/vm?page_size="+strconv.Itoa(size)+"&start_after="+after, nil)
+		page, err := floor.Send[ourPage, floor.Envelope](ctx, f, "GET", projectPath+"/vm?page_size="+strconv.Itoa(pageSize)+"&start_after="+after, nil)
 		if err != nil {
 			return err
 		}
@@ -99,7 +108,7 @@ func floorList(ctx context.Context, f floor.Client, size int) error {
 			after = vm.ID
 		}
 		if n += len(page.Items); n >= page.Count || len(page.Items) == 0 {
-			return counted(n, listLength, nil)
+			return complete(n, nil)
 		}
 	}
 }
