@@ -1,12 +1,13 @@
-// Inventory shows all resources of a project as a table, as JSON or as CSV, and
-// draws a picture of them.
+// Inventory shows all resources of a project as a table, as JSON, as CSV or as a
+// page for a browser.
 //
 //	inventory
 //	inventory -o csv > project.csv
-//	inventory --svg project.svg
+//	inventory --html project.html
 package main
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"fmt"
@@ -24,7 +25,7 @@ var source string // whose first comment is the help
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("inventory", source, stdout)
 	output := flags.Output(newTable(&inventory{}).Columns)
-	svg := flags.String("svg", "", "`file` for a picture of the project, in SVG")
+	html := flags.String("html", "", "`file` for a page that shows the project")
 	if err := flags.Parse(args, 0); err != nil {
 		return err
 	}
@@ -39,11 +40,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 
-	if *svg != "" {
-		if err := os.WriteFile(*svg, draw(inv), 0o644); err != nil {
+	if *html != "" {
+		var text bytes.Buffer
+		if err := writePage(&text, inv); err != nil {
 			return err
 		}
-		fmt.Fprintln(stderr, "Drawn into", *svg)
+		if err := os.WriteFile(*html, text.Bytes(), 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintln(stderr, "Written to", *html)
 	}
 	return output.Write(stdout, newTable(inv))
 }

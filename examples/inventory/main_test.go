@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"encoding/xml"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -93,71 +90,40 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestSVGFile(t *testing.T) {
+func TestPage(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "project.svg")
-	runForTest(t, "--svg", file)
-	picture, err := os.ReadFile(file)
+	file := filepath.Join(t.TempDir(), "project.html")
+	runForTest(t, "--html", file)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"prefers-color-scheme: dark", ">3 subnets  ·  4 firewalls  ·", ">load balancer www<", ">public-web<", ">subnet batch<", ">orders-reports<", ">Kubernetes staging<", ">stopped<"} {
-		if !strings.Contains(string(picture), want) {
-			t.Errorf("no %s in the picture", want)
+	page := string(text)
+	for _, want := range []string{"3 subnets · 4 firewalls · ", "load balancer www</b> port 443 → 8080", `gate open"><b>public-web</b> 80, 443 from anywhere`,
+		"subnet batch <", "Postgres orders-reports <small>version 17 · replica of orders<", "Kubernetes staging <", `<li class="stopped"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s in the page", want)
 		}
 	}
-	checkPicture(t, picture, 13+4+2) // VMs, nodes, databases
+	if n := strings.Count(page, "<li "); n != 13+4+2 { // VMs, nodes, databases
+		t.Errorf("%d tiles", n)
+	}
+	if strings.Contains(page, "postgres://") {
+		t.Error("a secret is in the page")
+	}
 }
 
-func TestDrawManySizes(t *testing.T) {
+// TestPageEscapes: names come from the service, and can't add elements.
+func TestPageEscapes(t *testing.T) {
 	t.Parallel()
-	for _, vms := range []int{0, 1, 2, 7, 60, 200} {
-		picture := draw(project(vms))
-		checkPicture(t, picture, vms)
-		// For people who want to see it.
-		if folder := os.Getenv("INVENTORY_PICTURES"); folder != "" {
-			if err := os.WriteFile(filepath.Join(folder, fmt.Sprint("vms-", vms, ".svg")), picture, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
+	var page strings.Builder
+	inv := &inventory{Project: &cloudapi.Project{Name: "a <b> & c"}, Firewalls: []*cloudapi.Firewall{{Location: "l", Name: "<script>"}}}
+	if err := writePage(&page, inv); err != nil {
+		t.Fatal(err)
 	}
-}
-
-// project is an inventory with VMs in one subnet, most behind a load balancer.
-// Names are as long as possible, and contain what XML has to escape.
-func project(vms int) *inventory {
-	inv := &inventory{Project: &cloudapi.Project{Name: "a <b> & c"}}
-	if vms == 0 {
-		return inv
+	if !strings.Contains(page.String(), "a &lt;b&gt; &amp; c") || strings.Contains(page.String(), "<script>") {
+		t.Error(page.String())
 	}
-	const location, long = "eu-central-h1", "a-name-that-is-as-long-as-the-longest-that-the-service-accepts"
-	inv.PrivateSubnets = []*cloudapi.PrivateSubnet{{Name: long, Location: location, Net4: "10.0.0.0/26", Firewalls: []cloudapi.Firewall{
-		{Name: long, FirewallRules: []cloudapi.FirewallRule{{CIDR: "0.0.0.0/0", PortRange: "0..65535"}, {CIDR: "2001:db8:1234:5678::/64", PortRange: "22..22"}}},
-		{Name: "empty"},
-	}}}
-	lb := &cloudapi.LoadBalancer{Name: long, Location: location, Subnet: long, SrcPort: 65535, DstPort: 65535}
-	inv.LoadBalancers = []*cloudapi.LoadBalancer{lb}
-	for i := range vms {
-		vm := &cloudapi.VM{ID: fmt.Sprint("vm", i), Name: long, Location: location, State: "running", Subnet: long, Size: "standard-60", PrivateIPv4: "100.100.100.100/32", IP4: "192.0.2.1"}
-		inv.VMs = append(inv.VMs, vm)
-		if i%3 > 0 {
-			lb.VMs = append(lb.VMs, vm.ID)
-		}
-	}
-	return inv
-}
-
-func TestDrawManySubnets(t *testing.T) {
-	t.Parallel()
-	inv := &inventory{Project: &cloudapi.Project{}}
-	for i := range 30 {
-		name := fmt.Sprint("net-", i)
-		inv.PrivateSubnets = append(inv.PrivateSubnets, &cloudapi.PrivateSubnet{Name: name, Location: "l"})
-		for range i % 5 {
-			inv.VMs = append(inv.VMs, &cloudapi.VM{Name: "vm", Location: "l", Subnet: name})
-		}
-	}
-	checkPicture(t, draw(inv), 60)
 }
 
 func TestSorts(t *testing.T) {
@@ -177,85 +143,6 @@ func TestSorts(t *testing.T) {
 	}
 }
 
-func TestDrawsEachDatabaseOnce(t *testing.T) {
-	t.Parallel()
-	db := func(id, name, location, parent string) *cloudapi.Postgres {
-		return &cloudapi.Postgres{ID: id, Name: name, Location: location, Parent: parent, ReadReplica: parent != "", State: "running"}
-	}
-	picture := draw(&inventory{Project: &cloudapi.Project{}, Postgres: []*cloudapi.Postgres{
-		db("1", "a", "l1", ""), db("2", "b", "l1", "/location/l1/postgres/a"), db("3", "c", "l1", "/location/l1/postgres/b"),
-		db("4", "a", "l2", ""), db("5", "orphan", "l2", "/location/l1/postgres/a"), db("6", "loop", "l2", "/location/l2/postgres/loop"),
-	}})
-	checkPicture(t, picture, 6)
-	for head, want := range map[string]int{">Postgres a<": 2, ">Postgres orphan<": 1, ">Postgres loop<": 1, ">Postgres ": 4} {
-		if n := bytes.Count(picture, []byte(head)); n != want {
-			t.Errorf("%d cards %s, want %d", n, head, want)
-		}
-	}
-}
-
-type rectangle struct{ x, y, w, h float64 }
-
-func (a rectangle) overlaps(b rectangle) bool {
-	return a.x < b.x+b.w && b.x < a.x+a.w && a.y < b.y+b.h && b.y < a.y+a.h
-}
-
-// checkPicture checks that a picture is XML, and has the given number of tiles,
-// which don't overlap and are within the picture.
-func checkPicture(t *testing.T, picture []byte, want int) {
-	t.Helper()
-	var whole rectangle
-	var tiles []rectangle
-	decoder := xml.NewDecoder(bytes.NewReader(picture))
-	for {
-		token, err := decoder.Token()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		element, ok := token.(xml.StartElement)
-		if !ok {
-			continue
-		}
-		value := func(name string) string {
-			i := slices.IndexFunc(element.Attr, func(a xml.Attr) bool { return a.Name.Local == name })
-			if i < 0 {
-				return ""
-			}
-			return element.Attr[i].Value
-		}
-		number := func(name string) float64 {
-			n, _ := strconv.ParseFloat(value(name), 64)
-			return n
-		}
-		r := rectangle{number("x"), number("y"), number("width"), number("height")}
-		switch {
-		case element.Name.Local == "svg":
-			whole = r
-		case value("stroke") == tile.stroke:
-			tiles = append(tiles, r)
-		}
-	}
-	if len(tiles) != want {
-		t.Errorf("%d tiles, want %d", len(tiles), want)
-	}
-	if whole.w > maxPanelW+2*margin {
-		t.Errorf("the picture is %v wide", whole.w)
-	}
-	for i, a := range tiles {
-		if a.x < 0 || a.y < 0 || a.x+a.w > whole.w || a.y+a.h > whole.h {
-			t.Errorf("%v sticks out of %v", a, whole)
-		}
-		for _, b := range tiles[:i] {
-			if a.overlaps(b) {
-				t.Errorf("%v overlaps %v", a, b)
-			}
-		}
-	}
-}
-
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -265,7 +152,7 @@ func TestRefuses(t *testing.T) {
 		{[]string{"-o", "xml"}, "table, wide, json or csv"},
 		{[]string{"--nonsense"}, "nonsense"},
 		{[]string{"more"}, `unexpected argument "more"`},
-		{[]string{"--svg", t.TempDir()}, "directory"},
+		{[]string{"--html", t.TempDir()}, "directory"},
 	} {
 		if err := run(t.Context(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: error %v, want %q", test.args, err, test.want)
@@ -282,8 +169,5 @@ func TestRuleTexts(t *testing.T) {
 	})
 	if got, want := strings.Join(texts, "; "), "all ports from 10.0.0.0/8; 80, 443, 8000–8999 from anywhere"; got != want {
 		t.Errorf("%s, want %s", got, want)
-	}
-	if got := onOpen.cut("80, 443, 8000–8999 from anywhere", 90); !strings.HasPrefix(got, "80, 443") || !strings.HasSuffix(got, "…") || onOpen.width(got) > 90 {
-		t.Errorf("cut it is %s", got)
 	}
 }

@@ -33,14 +33,7 @@ func newTable(inv *inventory) *demo.Table {
 		add(cloudapi.KindLoadBalancer, r.Location, r.Name, "", r.ID, fmt.Sprintf("port %d to %d of %s", r.SrcPort, r.DstPort, demo.Count(len(r.VMs), "VM")), "subnet "+r.Subnet)
 	}
 	for _, r := range inv.Postgres {
-		role := "high availability " + r.HAType
-		switch {
-		case r.ReadReplica && r.Parent == "":
-			role = "replica of a deleted database"
-		case r.ReadReplica:
-			role = "replica of " + path.Base(r.Parent)
-		}
-		add(cloudapi.KindPostgres, r.Location, r.Name, r.State, r.ID, "version "+r.Version, r.VMSize, fmt.Sprint(r.StorageSizeGiB, " GiB"), role)
+		add(cloudapi.KindPostgres, r.Location, r.Name, r.State, r.ID, "version "+r.Version, r.VMSize, fmt.Sprint(r.StorageSizeGiB, " GiB"), role(r))
 	}
 	for _, r := range inv.KubernetesClusters {
 		nodes := 0
@@ -62,6 +55,17 @@ func newTable(inv *inventory) *demo.Table {
 		add(cloudapi.KindInferenceAPIKey, "", "", "", r.ID)
 	}
 	return t
+}
+
+// role says whether a database is a replica, and otherwise how available it is.
+func role(db *cloudapi.Postgres) string {
+	switch {
+	case db.ReadReplica && db.Parent == "":
+		return "replica of a deleted database"
+	case db.ReadReplica:
+		return "replica of " + path.Base(db.Parent)
+	}
+	return "high availability " + db.HAType
 }
 
 // address returns an address without its prefix length.

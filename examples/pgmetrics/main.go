@@ -1,9 +1,9 @@
 // Pgmetrics shows the metrics of a database, or of a Kubernetes cluster if the
-// server has them, in the terminal and as pictures.
+// server has them, as charts of characters.
 //
 //	pgmetrics eu-central-h1/orders
 //	pgmetrics --start 24h --metric cpu_usage,disk_io eu-central-h1/orders
-//	pgmetrics --start 2026-03-01T08:00:00Z --end 2026-03-01T20:00:00Z --png pictures eu-central-h1/orders
+//	pgmetrics --start 2026-03-01T08:00:00Z --end 2026-03-01T20:00:00Z eu-central-h1/orders
 //
 //	pgmetrics --metric pending_pods,api_request_rate eu-central-h1/apps
 //
@@ -38,7 +38,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.Func("start", "`time` of the first value, such as 2026-03-01T08:00:00Z,\nor how long ago, such as 24h (default 6h)", timeFlag(&start, now))
 	flags.Func("end", "`time` of the last value, in the same forms (default now)", timeFlag(&end, now))
 	keys := flags.String("metric", "", "`keys` of metrics, such as cpu_usage,disk_io (default all)")
-	folder := flags.String("png", "", "`folder` for a picture of each metric, and one of all metrics")
 	width := flags.Int("width", 0, "width of the charts in `columns`, at least 20\n(default the width of the terminal, or 80)")
 	if err := flags.Parse(args, 1); err != nil {
 		return err
@@ -76,13 +75,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fmt.Fprintf(stdout, "%s from %s to %s\n", name, start.Format(time.DateTime), end.Format(time.DateTime))
 	for _, m := range metrics {
 		fmt.Fprintf(stdout, "\n%s\n", chart(m, *width, demo.IsTerminal(stdout)))
-	}
-	if *folder != "" {
-		files, err := pictures{name, start, end}.save(*folder, metrics)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(stderr, "Drew %s in %s, all metrics in %s\n", demo.Count(len(files), "picture"), *folder, files[len(files)-1])
 	}
 	return nil
 }

@@ -2,12 +2,8 @@ package main
 
 import (
 	"bytes"
-	"image/png"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,9 +19,8 @@ func TestMain(m *testing.M) {
 
 func TestShowsMetrics(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
 	var stdout, stderr bytes.Buffer
-	err := run(t.Context(), []string{"--start", "2h", "--metric", "cpu_usage, network_traffic", "--png", folder, "eu-central-h1/orders-reports"}, &stdout, &stderr)
+	err := run(t.Context(), []string{"--start", "2h", "--metric", "cpu_usage, network_traffic", "eu-central-h1/orders-reports"}, &stdout, &stderr)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, stderr.String())
 	}
@@ -36,41 +31,6 @@ func TestShowsMetrics(t *testing.T) {
 	}
 	if strings.Contains(stdout.String(), "\x1b") || strings.Contains(stdout.String(), "Deadlocks") {
 		t.Error("there are colours, or metrics that nobody asked for")
-	}
-	for file, width := range map[string]int{"cpu_usage.png": 1, "network_traffic.png": 1, "overview.png": 2} {
-		checkPicture(t, filepath.Join(folder, file), width)
-	}
-}
-
-// checkPicture checks that a file is a picture wide enough to read, that its
-// plots are beside each other and twice as wide as high, and that it has the
-// colors of two lines.
-func checkPicture(t *testing.T, file string, plots int) {
-	t.Helper()
-	from, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer from.Close()
-	picture, err := png.Decode(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bounds := picture.Bounds()
-	if ratio := float64(bounds.Dx()) / float64(bounds.Dy()*plots); bounds.Dx() < 1200 || ratio < 1.5 || ratio > 2.5 {
-		t.Errorf("%s is %v, for %d plots beside each other", file, bounds, plots)
-	}
-	found := map[[3]uint32]int{}
-	for y := range bounds.Dy() {
-		for x := range bounds.Dx() {
-			r, g, b, _ := picture.At(x, y).RGBA()
-			found[[3]uint32{r >> 8, g >> 8, b >> 8}]++
-		}
-	}
-	for _, c := range lineColors[:2] {
-		if n := found[[3]uint32{uint32(c.R), uint32(c.G), uint32(c.B)}]; n < bounds.Dx()/4 {
-			t.Errorf("%s has %d points of colour %v", file, n, c)
-		}
 	}
 }
 
@@ -117,16 +77,6 @@ func TestGapsAndNothing(t *testing.T) {
 	if got := chart(metrics[1], 40, false); got != "Nothing: no values" {
 		t.Errorf("chart of nothing: %s", got)
 	}
-	folder := t.TempDir()
-	files, err := pictures{"eu-central-h1/orders", at, at.Add(time.Hour)}.save(folder, metrics)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		if info, err := os.Stat(file); err != nil || info.Size() == 0 || filepath.Dir(file) != folder {
-			t.Errorf("%s: %v, %v", file, info, err)
-		}
-	}
 }
 
 func TestHumanize(t *testing.T) {
@@ -140,53 +90,6 @@ func TestHumanize(t *testing.T) {
 	} {
 		if got := humanize(test.value, test.unit); got != test.want {
 			t.Errorf("%v %s: %s, want %s", test.value, test.unit, got, test.want)
-		}
-	}
-}
-
-func TestValueTicks(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		highest float64
-		unit    string
-		want    []string
-	}{
-		{0, "", []string{"0", "0.2", "0.4", "0.6", "0.8", "1"}},
-		{0, "count", []string{"0", "1"}},
-		{3, "count", []string{"0", "1", "2", "3"}},
-		{0.3, "", []string{"0", "0.1", "0.2", "0.3"}},
-		{98.6, "%", []string{"0", "20", "40", "60", "80", "100"}},
-		{1500, "ops/s", []string{"0", "0.5k", "1k", "1.5k"}},
-		{700 << 20, "bytes", []string{"0", "200Mi", "400Mi", "600Mi", "800Mi"}},
-	} {
-		var got []string
-		for _, tick := range valueTicks(test.highest, test.unit) {
-			got = append(got, tick.label)
-		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%v %s: %v, want %v", test.highest, test.unit, got, test.want)
-		}
-	}
-}
-
-func TestTimeTicks(t *testing.T) {
-	t.Parallel()
-	start := time.Date(2026, 3, 1, 8, 7, 0, 0, time.UTC)
-	for _, test := range []struct {
-		length time.Duration
-		want   []string
-	}{
-		{30 * time.Minute, []string{"08:10", "08:15", "08:20", "08:25", "08:30", "08:35"}},
-		{6 * time.Hour, []string{"09:00", "10:00", "11:00", "12:00", "13:00", "14:00"}},
-		{24 * time.Hour, []string{"12:00", "18:00", "Mar 2", "06:00"}},
-		{31 * 24 * time.Hour, []string{"Mar 2", "Mar 9", "Mar 16", "Mar 23", "Mar 30"}},
-	} {
-		var got []string
-		for _, tick := range timeTicks(start, start.Add(test.length)) {
-			got = append(got, tick.label)
-		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%v: %v, want %v", test.length, got, test.want)
 		}
 	}
 }
@@ -207,7 +110,6 @@ func TestRefuses(t *testing.T) {
 		{[]string{"--metric", "cpu_usage,,disk_io"}, "has an empty key"},
 		{[]string{"--metric", ","}, "has an empty key"},
 		{[]string{"--metric", ""}, "is a variable not set?"},
-		{[]string{"--png", ""}, "is a variable not set?"},
 		{[]string{"eu-central-h1/payments"}, "not found"},
 	} {
 		if err := run(t.Context(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
