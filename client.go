@@ -68,7 +68,7 @@ func (c *Client) BaseURL() string { return c.config.baseURL.String() }
 
 // CloseIdleConnections closes the connections that aren't in use.
 func (c *Client) CloseIdleConnections() {
-	if own := c.config.transport; own != nil {
+	if own := c.config.transport; own.Transport != nil {
 		own.CloseIdleConnections()
 	} else if t, ok := c.config.roundTripper().(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
@@ -106,11 +106,11 @@ func newClient(from config, opts []Option) (*Client, error) {
 	if from.baseURL == nil || cfg.baseURL.Host != from.baseURL.Host {
 		cfg.budget = &made.budget
 	}
-	if cfg.httpClient == nil && cfg.transport == nil {
+	if cfg.httpClient == nil && cfg.transport.Transport == nil {
 		cfg.transport = exchange.NewTransport(cfg.changes...)
 	}
 	cfg.retry = cfg.retry.over(from.retry)
-	c.network = exchange.Guard(cfg.roundTripper)
+	c.network = exchange.Guard(cfg.transport, cfg.roundTripper)
 	c.calls = c.callConfig()
 	if cfg.logger != nil {
 		c.calls.Attempted = logAttempt

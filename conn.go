@@ -39,7 +39,7 @@ func (cfg *config) roundTripper() http.RoundTripper {
 	case client != nil && client.Transport != nil:
 		return client.Transport
 	case client == nil && (len(cfg.changes) > 0 || !exchange.IsDefaultReplaced()):
-		return cfg.transport
+		return cfg.transport.Transport
 	}
 	return http.DefaultTransport
 }

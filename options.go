@@ -28,8 +28,8 @@ type config struct {
 	token        Secret
 	tokenSource  func(context.Context) (string, error)
 	project      string
-	httpClient   *http.Client    // of WithHTTPClient
-	transport    *http.Transport // the SDK's; nil: not created yet, or httpClient has another
+	httpClient   *http.Client       // of WithHTTPClient
+	transport    exchange.Transport // the SDK's; zero: not created yet, or httpClient has another
 	changes      []func(*http.Transport)
 	middleware   []http.RoundTripper                                    // the outermost first, each on top of a layer
 	beneath      func(ctx context.Context, depth int) http.RoundTripper // the transport at a depth, for the layers
@@ -192,7 +192,7 @@ func WithTransport(change func(*http.Transport)) Option {
 		if change == nil {
 			return optionError("transport", "", "must not be nil")
 		}
-		c.httpClient, c.transport, c.changes = nil, nil, append(slices.Clip(c.changes), change)
+		c.httpClient, c.transport, c.changes = nil, exchange.Transport{}, append(slices.Clip(c.changes), change)
 		return nil
 	}
 }
@@ -213,7 +213,7 @@ func WithHTTPClient(client *http.Client) Option {
 		if exchange.Retries(client.Transport) {
 			return optionError("HTTP client", "", exchange.RetriesReason)
 		}
-		c.httpClient, c.transport, c.changes = client, nil, nil
+		c.httpClient, c.transport, c.changes = client, exchange.Transport{}, nil
 		if client.Timeout > 0 {
 			c.timeout = client.Timeout
 		}

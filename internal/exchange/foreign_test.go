@@ -62,7 +62,7 @@ func TestErrorsOfForeignTransports(t *testing.T) {
 			t.Fatal(err)
 		}
 		transport := stub.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, tt.err })
-		_, err = Guard(func() http.RoundTripper { return transport }).RoundTrip(req)
+		_, err = Guard(Transport{}, func() http.RoundTripper { return transport }).RoundTrip(req)
 		if got := IsLasting(err); got != tt.lasting {
 			t.Errorf("%s: lasting: %v, want %v", text, got, tt.lasting)
 		}
@@ -70,7 +70,7 @@ func TestErrorsOfForeignTransports(t *testing.T) {
 			t.Errorf("%s: the error became %v", text, err)
 		}
 	}
-	if !isOfNetwork(NewTransport(), errors.New("malformed")) {
+	if !isOfNetwork(NewTransport().Transport, errors.New("malformed")) {
 		t.Error("an error of net/http's transport is not of the network")
 	}
 }
@@ -95,7 +95,7 @@ func TestRefusedTransports(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = Guard(func() http.RoundTripper { return transport }).RoundTrip(req)
+		_, err = Guard(Transport{}, func() http.RoundTripper { return transport }).RoundTrip(req)
 		if err == nil || !strings.Contains(err.Error(), want) || !IsLasting(err) || attempt.Sent(fmt.Errorf("a middleware: %w", err)) || !body.closed {
 			t.Errorf("%v; lasting %v, sent %v, body closed %v", err, IsLasting(err), attempt.Sent(err), body.closed)
 		}

@@ -48,16 +48,21 @@ func (a *Attempt) Sent(err error) bool {
 //     to Go 1.26 it also believes that after a PROTOCOL_ERROR, which may arrive
 //     after the server has executed the request.
 //
-// net/http doesn't retry if it can't read the body again. So where a transport
-// may use HTTP/2, Guard gives such a request a body that can't be read again.
-// It does so even for an empty body, whose length HTTP/1.1 then doesn't
-// announce.
-func Guard(current func() http.RoundTripper) http.RoundTripper { return guard(current) }
+// net/http doesn't retry if it can't read the body again. So Guard gives such a
+// request a body that can't be read again, unless the transport is own and
+// speaks only HTTP/1.1. It does so even for an empty body, whose length HTTP/1.1
+// then doesn't announce. What another transport speaks can't be known.
+func Guard(own Transport, current func() http.RoundTripper) http.RoundTripper {
+	return &guard{own, current}
+}
 
-type guard func() http.RoundTripper
+type guard struct {
+	own     Transport // may be zero
+	current func() http.RoundTripper
+}
 
-func (current guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	next := current()
+func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	next := g.current()
 	if err := refusal(next); err != nil {
 		if req.Body != nil {
 			req.Body.Close()
@@ -65,7 +70,7 @@ func (current guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	req = withoutIdempotencyKeys(req)
-	if a := attemptOf(req.Context()); a != nil && a.once && mayUseHTTP2(next, req.URL.Scheme) {
+	if a := attemptOf(req.Context()); a != nil && a.once && !(g.own.onlyHTTP1 && next == g.own.Transport) {
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
 		if req.Body == nil || req.Body == http.NoBody {
@@ -81,19 +86,6 @@ func (current guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		err = ownError{err}
 	}
 	return resp, err
-}
-
-// mayUseHTTP2 reports whether a transport may use HTTP/2 for addresses with the
-// scheme.
-func mayUseHTTP2(transport http.RoundTripper, scheme string) bool {
-	t, ok := transport.(*http.Transport)
-	switch {
-	case !ok:
-		return true
-	case t.Protocols == nil:
-		return scheme == "https"
-	}
-	return t.Protocols.HTTP2() || t.Protocols.UnencryptedHTTP2()
 }
 
 func withoutIdempotencyKeys(req *http.Request) *http.Request {

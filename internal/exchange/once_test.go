@@ -63,34 +63,25 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// TestGuard: where a transport may use HTTP/2, a request that the server must
-// not execute twice has a body that can't be read again. Other requests are
-// unchanged.
+// TestGuard: unless a transport is the SDK's and speaks only HTTP/1.1, a request
+// that the server must not execute twice has a body that can't be read again.
+// Other requests are unchanged.
 func TestGuard(t *testing.T) {
 	t.Parallel()
-	protocols := func(http2, unencrypted bool) *http.Protocols {
-		p := new(http.Protocols)
-		p.SetHTTP1(true)
-		p.SetHTTP2(http2)
-		p.SetUnencryptedHTTP2(unencrypted)
-		return p
-	}
-	for _, tt := range []struct {
-		name           string
-		transport      http.RoundTripper
-		plain, secured bool // whether requests are changed
+	for name, tt := range map[string]struct {
+		change func(*http.Transport)
+		want   bool
 	}{
-		{"of the SDK", NewTransport(), false, false},
-		{"with HTTP/2", NewTransport(func(t *http.Transport) { t.Protocols.SetHTTP2(true) }), true, true},
-		{"with unencrypted HTTP/2", &http.Transport{Protocols: protocols(false, true)}, true, true},
-		{"net/http's", &http.Transport{}, false, true},
-		{"of HTTP/1.1", &http.Transport{Protocols: protocols(false, false)}, false, false},
-		{"another", stub.RoundTripper(nil), true, true},
+		"unchanged":              {func(*http.Transport) {}, true},
+		"HTTP/2":                 {func(t *http.Transport) { t.Protocols.SetHTTP2(true) }, false},
+		"unencrypted HTTP/2":     {func(t *http.Transport) { t.Protocols.SetUnencryptedHTTP2(true) }, false},
+		"default protocols":      {func(t *http.Transport) { t.Protocols = nil }, false},
+		"registered":             {func(t *http.Transport) { t.RegisterProtocol("https", stub.RoundTripper(nil)) }, false},
+		"registered, plain":      {func(t *http.Transport) { t.RegisterProtocol("http", stub.RoundTripper(nil)) }, false},
+		"registered for another": {func(t *http.Transport) { t.RegisterProtocol("file", stub.RoundTripper(nil)) }, true},
 	} {
-		for scheme, changed := range map[string]bool{"http": tt.plain, "https": tt.secured} {
-			if got := mayUseHTTP2(tt.transport, scheme); got != changed {
-				t.Errorf("transport %s, %s: it may use HTTP/2: %v", tt.name, scheme, got)
-			}
+		if got := NewTransport(tt.change).onlyHTTP1; got != tt.want {
+			t.Errorf("%s: it speaks only HTTP/1.1: %v", name, got)
 		}
 	}
 	for _, once := range []bool{true, false} {
@@ -105,7 +96,7 @@ func TestGuard(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _ = Guard(func() http.RoundTripper {
+			_, _ = Guard(Transport{}, func() http.RoundTripper {
 				return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 					sent = req
 					return nil, context.Canceled

@@ -17,6 +17,12 @@ import (
 // maxConns is the maximum number of connections of a transport of [NewTransport].
 const maxConns = 64
 
+// Transport is a transport of [NewTransport].
+type Transport struct {
+	*http.Transport
+	onlyHTTP1 bool
+}
+
 // NewTransport returns a transport for one host. It uses HTTP/1.1, unless
 // HTTP/2 is added to its Protocols.
 //
@@ -31,7 +37,7 @@ const maxConns = 64
 // no proxy for them.
 //
 // The caller's changes are applied to these defaults.
-func NewTransport(changes ...func(*http.Transport)) *http.Transport {
+func NewTransport(changes ...func(*http.Transport)) Transport {
 	dialer := net.Dialer{Timeout: 30 * time.Second}
 	t := &http.Transport{
 		Proxy: func(req *http.Request) (*url.URL, error) {
@@ -70,15 +76,30 @@ func NewTransport(changes ...func(*http.Transport)) *http.Transport {
 	for _, change := range changes {
 		change(t)
 	}
-	if c := t.TLSClientConfig; c != nil && !mayUseHTTP2(t, "https") {
-		// Another transport that shares the configuration may have added h2 to
-		// it. This one doesn't speak HTTP/2, and would fail if the server chose
-		// it.
+	if c := t.TLSClientConfig; c != nil {
+		// net/http adds h2 to the configuration of a transport with HTTP/2. Without
+		// it, the transport would fail if the server chose h2.
 		t.TLSClientConfig = c.Clone()
 		t.TLSClientConfig.NextProtos = slices.DeleteFunc(slices.Clone(c.NextProtos), func(p string) bool { return p == "h2" })
 	}
-	return t
+	p := t.Protocols
+	http1 := p != nil && !p.HTTP2() && !p.UnencryptedHTTP2()
+	return Transport{t, http1 && (len(changes) == 0 || !isRegistered(t, "https") && !isRegistered(t, "http"))}
 }
+
+// isRegistered reports whether a transport passes requests with the scheme to
+// another, which may speak HTTP/2. It can be called once, since it registers a
+// protocol itself: net/http doesn't tell, but panics for a second one.
+func isRegistered(t *http.Transport, scheme string) (registered bool) {
+	defer func() { registered = recover() != nil }()
+	t.RegisterProtocol(scheme, skipped{})
+	return false
+}
+
+// skipped is a protocol that leaves all requests to the transport itself.
+type skipped struct{}
+
+func (skipped) RoundTrip(*http.Request) (*http.Response, error) { return nil, http.ErrSkipAltProtocol }
 
 // ProxyCredentials returns the credentials that a transport sends to the proxy
 // of a request, in all their forms.

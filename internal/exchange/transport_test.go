@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -123,6 +124,38 @@ func TestStalledHandshake(t *testing.T) {
 		synctest.Wait()
 		server.Close()
 	})
+}
+
+// TestSharedTLS: transports with and without HTTP/2 share a TLS configuration
+// that names h2. Each offers what it speaks, and none changes the configuration.
+func TestSharedTLS(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		_, _ = io.WriteString(w, req.Proto)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	for _, offered := range [][]string{nil, {"h2"}, {"h2", "http/1.1"}} {
+		shared := &tls.Config{RootCAs: roots, NextProtos: slices.Clone(offered)}
+		for range 2 {
+			for proto, change := range map[string]func(*http.Transport){
+				"HTTP/1.1": func(t *http.Transport) { t.TLSClientConfig = shared },
+				"HTTP/2.0": func(t *http.Transport) { t.TLSClientConfig = shared; t.Protocols.SetHTTP2(true) },
+			} {
+				transport := NewTransport(change)
+				if got, err := get(&http.Client{Transport: transport}, server.URL); got != proto {
+					t.Errorf("%v: got %q, %v, want %s", offered, got, err, proto)
+				}
+				transport.CloseIdleConnections()
+			}
+		}
+		if !slices.Equal(shared.NextProtos, offered) {
+			t.Errorf("%v became %v", offered, shared.NextProtos)
+		}
+	}
 }
 
 // TestHeadersAreBounded: a valid response with 2 MiB of headers is refused,

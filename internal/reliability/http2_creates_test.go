@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"text/tabwriter"
 	"time"
 
@@ -51,6 +52,83 @@ func TestHTTP2Creates(t *testing.T) {
 	w.Flush()
 	if testing.Verbose() {
 		fmt.Print(&table)
+	}
+}
+
+// TestResetCreates: a server executes creates, and then resets the stream with a
+// PROTOCOL_ERROR or the connection. Whatever transport sends them, each arrives
+// once, although net/http may believe that it wasn't executed.
+func TestResetCreates(t *testing.T) {
+	_, roots := trusted()
+	speaks := func(http2 bool) func(*http.Transport) {
+		return func(t *http.Transport) {
+			t.Protocols = new(http.Protocols)
+			t.Protocols.SetHTTP1(!http2)
+			t.Protocols.SetHTTP2(http2)
+		}
+	}
+	registers := func(t *http.Transport) {
+		speaks(false)(t)
+		other := &http.Transport{DialContext: t.DialContext, TLSClientConfig: t.TLSClientConfig}
+		speaks(true)(other)
+		t.RegisterProtocol("https", other)
+	}
+	for name, tt := range map[string]struct {
+		transport string
+		change    func(*http.Transport)
+	}{
+		"HTTP/1.1 of the SDK":            {"SDK", speaks(false)},
+		"HTTP/2 of the SDK":              {"SDK", speaks(true)},
+		"HTTP/2 registered in the SDK's": {"SDK", registers},
+		"HTTP/1.1 of the program":        {"program", speaks(false)},
+		"HTTP/2 of the program":          {"program", speaks(true)},
+		"HTTP/2 registered":              {"program", registers},
+		"HTTP/1.1 of an unknown type":    {"unknown", speaks(false)},
+		"HTTP/2 of an unknown type":      {"unknown", speaks(true)},
+	} {
+		for _, op := range sample(operations(t)) {
+			if !op.creates {
+				continue
+			}
+			synctest.Test(t, func(t *testing.T) {
+				p := &peer{op: &op}
+				base := "http://"
+				p.script = executes((*exchange).reset)
+				if strings.HasPrefix(name, "HTTP/2") {
+					base = "https://"
+					p.script = http2(func(s *stream) {
+						if p.executed.Load() > 0 {
+							s.works()
+							return
+						}
+						s.execute()
+						s.resets(codeProtocol)
+					})
+				}
+				change := func(t *http.Transport) {
+					t.DialContext, t.TLSClientConfig = p.dial, &tls.Config{RootCAs: roots}
+					tt.change(t)
+				}
+				option := cloudapi.WithTransport(change)
+				if tt.transport != "SDK" {
+					own := new(http.Transport)
+					change(own)
+					hc := &http.Client{Transport: own}
+					if tt.transport == "unknown" {
+						hc.Transport = struct{ http.RoundTripper }{own}
+					}
+					option = cloudapi.WithHTTPClient(hc)
+				}
+				client, err := cloudapi.NewClient(cloudapi.WithBaseURL(base+host), cloudapi.WithToken(token), cloudapi.WithProject(projectID), option)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := op.call(t.Context(), client); !errors.Is(err, cloudapi.ErrOutcomeUnknown) || p.executed.Load() != 1 {
+					t.Errorf("%s, %s: executed %d times, %v", name, op.name, p.executed.Load(), err)
+				}
+				p.stop()
+			})
+		}
 	}
 }
 
