@@ -43,6 +43,8 @@ type VMInitScriptUpdateRequest struct {
 
 func (r VMInitScriptUpdateRequest) newName() string { return r.Name }
 
+func (r VMInitScriptUpdateRequest) checkIDs() *ArgumentError { return checkOptionalName(r.Name) }
+
 const vmInitScriptRoute = projectRoute + "/vm-init-script/{vm_init_script_reference}"
 
 var (

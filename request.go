@@ -3,6 +3,7 @@ package cloudapi
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/jsonform"
 	"github.com/cloudapi-sdk/cloudapi/internal/reveal"
@@ -30,6 +31,26 @@ type renameRequest struct {
 }
 
 func (r renameRequest) newName() string { return r.Name }
+
+func (r renameRequest) checkIDs() *ArgumentError { return checkNewName(r.Name) }
+
+// checkNewName checks the name that a rename or an update gives to a resource.
+// The server keeps the old name of an SSH public key if the new one is blank, and
+// responds as to a change.
+func checkNewName(name string) *ArgumentError {
+	if strings.TrimSpace(name) == "" {
+		return argumentError("", "name", name, "must not be blank")
+	}
+	return nil
+}
+
+// checkOptionalName is [checkNewName] for a request that may keep the name.
+func checkOptionalName(name string) *ArgumentError {
+	if name == "" {
+		return nil
+	}
+	return checkNewName(name)
+}
 
 // confidential is a request with secrets, which its JSON masks.
 type confidential interface {
@@ -91,9 +112,9 @@ func isNil(request any) bool {
 	return false
 }
 
-// referrer is a request that contains IDs of other resources.
+// referrer is a request that contains IDs of other resources, or a new name.
 type referrer interface {
-	// checkIDs returns an error if one of the IDs is invalid, or nil.
+	// checkIDs returns an error if one of them is invalid, or nil.
 	checkIDs() *ArgumentError
 }
 

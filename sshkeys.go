@@ -41,6 +41,8 @@ func (r SSHPublicKeyCreateRequest) newName() string { return r.Name }
 
 func (r SSHPublicKeyUpdateRequest) newName() string { return r.Name }
 
+func (r SSHPublicKeyUpdateRequest) checkIDs() *ArgumentError { return checkOptionalName(r.Name) }
+
 const sshPublicKeyRoute = projectRoute + "/ssh-public-key/{ssh_public_key_reference}"
 
 var (

@@ -104,7 +104,6 @@ func TestPrivateLocationNames(t *testing.T) {
 		"a":    "", // the name that it already has
 		here:   "project_id and display_name is already taken, project_id and ui_name is already taken",
 		"-":    "must only contain lowercase letters, numbers, and hyphens and have max length 63.",
-		" ":    "empty string provided for parameter name",
 		"free": "",
 	} {
 		if want == "" {

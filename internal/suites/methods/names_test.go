@@ -1,12 +1,57 @@
 package methods_test
 
 import (
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
+
+// TestNewNames: no rename, and no update that can rename, accepts a blank name.
+func TestNewNames(t *testing.T) {
+	t.Parallel()
+	var network stub.Recorder
+	client := sdktest.Recorded(t, &network)
+	renames, updates := 0, 0
+	for _, m := range sdktest.Methods(t) {
+		_, method, _ := strings.Cut(m.Name, ".")
+		last := len(m.Args) - 1
+		var with func(name string) reflect.Value // the argument with a new name
+		switch {
+		case strings.HasPrefix(method, "Rename"):
+			renames++
+			with = func(name string) reflect.Value { return reflect.ValueOf(name) }
+		case method == "Update" && m.Args[last].Elem().FieldByName("Name").IsValid():
+			updates++
+			with = func(name string) reflect.Value {
+				request := reflect.New(m.Args[last].Type().Elem())
+				request.Elem().Set(m.Args[last].Elem())
+				request.Elem().FieldByName("Name").SetString(name)
+				return request
+			}
+		default:
+			continue
+		}
+		for _, name := range []string{"", " ", "\t\n", "web-1"} {
+			_, err := m.Call(t.Context(), client, m.With(last, with(name).Interface()))
+			sends := name == "web-1" || name == "" && method == "Update" // which keeps the name
+			if sent := len(network.Take()); (sent > 0) != sends {
+				t.Errorf("%s with the name %q sends %d requests", m.Name, name, sent)
+			}
+			if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !sends && (!ok || e.Operation != m.Name || e.Name != "name") {
+				t.Errorf("%s with the name %q: %v", m.Name, name, err)
+			}
+		}
+	}
+	if renames < 9 || updates < 2 {
+		t.Errorf("%d renames and %d updates were called", renames, updates)
+	}
+}
 
 // TestOperationNames: an operation has the name of its method, and each name is
 // unique.
