@@ -9,8 +9,8 @@ import (
 
 // LogEntry is an entry of a project's audit log: an action of an account.
 type LogEntry struct {
-	ID      string
-	At      time.Time // always later than the previous entry
+	ID      cloudapi.ID
+	At      time.Time // the same for all entries of a request, later for those of the next one
 	Kind    cloudapi.Kind
 	Verb    string
 	Account *Account
@@ -22,11 +22,16 @@ type LogEntry struct {
 const maxLog = 10_000
 
 // addEntry adds an action of an account to the audit log. The project itself
-// isn't listed among the objects.
-func (p *Project) addEntry(at time.Time, account *Account, verb, id string, others []string) {
-	if n := len(p.log); n > 0 && !at.After(p.log[n-1].At) {
-		at = p.log[n-1].At.Add(time.Microsecond) // keys contain times in microseconds
+// isn't listed among the objects. Keys of pages contain times in microseconds,
+// so entries differ by at least one.
+func (p *Project) addEntry(m *Moment, account *Account, verb, id string, others []string) {
+	at, place := m.Now.Truncate(time.Microsecond), len(p.log)
+	if place > 0 && p.logged == m {
+		at = p.log[place-1].At
+	} else if place > 0 && !at.After(p.log[place-1].At) {
+		at = p.log[place-1].At.Add(time.Microsecond)
 	}
+	p.logged = m
 	objects := append([]string{id}, others...)
 	if id == p.ID {
 		objects = others
@@ -34,15 +39,13 @@ func (p *Project) addEntry(at time.Time, account *Account, verb, id string, othe
 	if len(p.log) >= 2*maxLog {
 		p.log = slices.Delete(p.log, 0, maxLog)
 	}
-	p.log = append(p.log, LogEntry{
-		ID:      NewID("a1").String(),
-		At:      at.Truncate(time.Microsecond),
-		Kind:    cloudapi.ID(id).Kind(),
-		Verb:    verb,
-		Account: account,
-		Objects: objects,
-	})
+	e := LogEntry{NewID("a1"), at, cloudapi.ID(id).Kind(), verb, account, objects}
+	for place = len(p.log); place > 0 && p.log[place-1].At.Equal(at) && p.log[place-1].ID.UUID() < e.ID.UUID(); {
+		place--
+	}
+	p.log = slices.Insert(p.log, place, e)
 }
 
-// Entries returns the project's audit log, the oldest entry first.
+// Entries returns the project's audit log, the oldest entry first. Entries of
+// the same time are in the reverse order of their IDs.
 func (p *Project) Entries() []LogEntry { return p.log }

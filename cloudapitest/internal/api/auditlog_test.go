@@ -10,6 +10,7 @@ func TestLogIsBoundedAndInOrder(t *testing.T) {
 	c := newCall(t)
 	const n = 3*maxLog + 1
 	for i := range n {
+		c.Moment = new(*c.Moment) // of another request
 		c.Log(strconv.Itoa(i), "vm0000000000000000000000zz")
 	}
 	entries := c.Project.Entries()
@@ -21,6 +22,7 @@ func TestLogIsBoundedAndInOrder(t *testing.T) {
 			t.Fatalf("entry %d is of %v, the next one of %v", i, entries[i].At, entries[i+1].At)
 		}
 	}
+	c.Moment = new(*c.Moment)
 	c.Log("create", c.Project.ID)
 	if last := c.Project.Entries()[len(c.Project.Entries())-1]; last.Kind != "pj" || len(last.Objects) != 0 {
 		t.Errorf("the project is among the objects of %+v", last)

@@ -67,5 +67,5 @@ func (c *Call) Rename(o Stored, name string) {
 // Log adds to the project's audit log an action of the token's account on the
 // object with the ID.
 func (c *Call) Log(verb, id string, others ...string) {
-	c.Project.addEntry(c.Now, c.Token.Account, verb, id, others)
+	c.Project.addEntry(c.Moment, c.Token.Account, verb, id, others)
 }

@@ -22,6 +22,7 @@ type Project struct {
 	// Features that the real server has enabled for the project.
 	Features []string
 	log      []LogEntry
+	logged   *Moment // of the last entry in log
 }
 
 // Project returns the project with the ID, or nil.

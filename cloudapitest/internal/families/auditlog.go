@@ -1,6 +1,7 @@
 package families
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -77,11 +78,13 @@ func auditLogFilter(c *api.Call) func(api.LogEntry) bool {
 		return strings.TrimSpace(text)
 	}
 	from, until, ok := auditLogRange(c.Now, asked("end"))
-	if before, ok := keyTime(asked("pagination_key")); ok {
-		until = before
+	at, id, goesOn := parseKey(asked("pagination_key"))
+	if goesOn {
+		until = at
 	}
 	return func(e api.LogEntry) bool {
 		return ok && !e.At.Before(from) && !e.At.After(until) &&
+			!(goesOn && e.At.Equal(at) && e.ID.UUID() < id.UUID()) &&
 			hasAction(e, asked("action")) && isBy(e, asked("subject")) && isAbout(e, asked("object"))
 	}
 }
@@ -106,13 +109,15 @@ func auditLogRange(now time.Time, day string) (from, until time.Time, ok bool) {
 // midnight returns the beginning of a day in UTC.
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// keyTime returns the time in a pagination key.
-func keyTime(key string) (time.Time, bool) {
-	moment, id, _ := strings.Cut(key, "/")
+// parseKey returns the time and the ID in a pagination key, those of the first
+// entry of the page.
+func parseKey(key string) (at time.Time, id cloudapi.ID, ok bool) {
+	moment, text, _ := strings.Cut(key, "/")
 	seconds, fraction, _ := strings.Cut(moment, ".")
 	s, errS := strconv.ParseInt(seconds, 10, 64)
 	us, errUS := strconv.ParseInt(fraction, 10, 64)
-	return time.Unix(s, us*1000), errS == nil && errUS == nil && api.ValidID(id)
+	id, err := cloudapi.ParseID(text)
+	return time.Unix(s, us*1000), id, errors.Join(errS, errUS, err) == nil
 }
 
 // hasAction reports whether an entry has an action: a kind and a verb, or one

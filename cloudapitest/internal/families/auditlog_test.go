@@ -25,6 +25,7 @@ func TestAuditLogRecordsOperations(t *testing.T) {
 		if err := client.Firewalls.Delete(ctx, here, "none"); err != nil {
 			t.Fatal(err)
 		}
+		both := must(client.Firewalls.CreateRule(ctx, here, "front", &cloudapi.FirewallRuleCreateRequest{CIDR: subnet.Name})) // two actions at once
 		log := func(options cloudapi.AuditLogOptions) []string {
 			var actions []string
 			for e, err := range client.AuditLog.All(ctx, &options) {
@@ -43,6 +44,12 @@ func TestAuditLogRecordsOperations(t *testing.T) {
 			fmt.Sprint("fw/rename", []string{firewall.ID}),
 			fmt.Sprint("fw/create", []string{firewall.ID}),
 		}
+		want = slices.Concat(want[:0:0], log(cloudapi.AuditLogOptions{})[:2], want)
+		for _, r := range []*cloudapi.FirewallRule{both, both.IPv6Rule} {
+			if entry := fmt.Sprint("fr/create", []string{r.ID, firewall.ID}); !slices.Contains(want[:2], entry) {
+				t.Errorf("the log has no %s, but %q", entry, want[:2])
+			}
+		}
 		stub.Elapse(time.Hour)
 		for _, limit := range []int{0, 1, 2, 5} {
 			if got := log(cloudapi.AuditLogOptions{PageSize: limit}); !slices.Equal(got, want) {
@@ -53,12 +60,12 @@ func TestAuditLogRecordsOperations(t *testing.T) {
 			options cloudapi.AuditLogOptions
 			want    []string
 		}{
-			{cloudapi.AuditLogOptions{Action: "fw", PageSize: 1}, []string{want[0], want[3], want[4]}},
-			{cloudapi.AuditLogOptions{Action: "create"}, []string{want[1], want[2], want[4]}},
-			{cloudapi.AuditLogOptions{Action: "fw/create"}, []string{want[4]}},
-			{cloudapi.AuditLogOptions{Object: subnet.ID}, []string{want[0], want[1]}},
+			{cloudapi.AuditLogOptions{Action: "fw", PageSize: 1}, []string{want[2], want[5], want[6]}},
+			{cloudapi.AuditLogOptions{Action: "create"}, []string{want[0], want[1], want[3], want[4], want[6]}},
+			{cloudapi.AuditLogOptions{Action: "fw/create"}, []string{want[6]}},
+			{cloudapi.AuditLogOptions{Object: subnet.ID}, []string{want[2], want[3]}},
 			{cloudapi.AuditLogOptions{Object: "net"}, nil},
-			{cloudapi.AuditLogOptions{Subject: "own@example.com", Action: "fr"}, []string{want[2]}},
+			{cloudapi.AuditLogOptions{Subject: "own@example.com", Action: "fr", PageSize: 1}, []string{want[0], want[1], want[4]}},
 			{cloudapi.AuditLogOptions{Subject: "foreign"}, nil},
 			{cloudapi.AuditLogOptions{End: time.Now().AddDate(0, 0, -1)}, nil},
 			{cloudapi.AuditLogOptions{End: time.Now().AddDate(0, 4, 0)}, nil},

@@ -272,19 +272,18 @@ func (m *machineImage) listVersions(c *api.Call) (any, error) {
 	return api.Paginate(c, list, nil, (*machineImageVersion).record)
 }
 
-// deleteVersion fails if the version doesn't exist. When the latest version is
-// gone, the newest of the other ready ones becomes the latest.
+// deleteVersion fails if the version doesn't exist. If it's the latest version,
+// the newest of the other ready ones immediately becomes the latest.
 func (m *machineImage) deleteVersion(c *api.Call) (any, error) {
 	v := m.version(c.Moment, c.Params["version"])
 	if v == nil {
 		return nil, reply.NoVersion()
 	}
 	m.current(c.Moment)
-	c.Remove(v, c.Delays(&v.Object).Delete, func() {
-		if m.latest == v {
-			m.latest = m.newest(c.Moment)
-		}
-	})
+	c.Remove(v, c.Delays(&v.Object).Delete, nil)
+	if m.latest == v {
+		m.latest = m.newest(c.Moment)
+	}
 	c.Log("destroy", v.ID, m.ID)
 	return reply.NoContent{}, nil
 }
@@ -314,9 +313,6 @@ func imageInBody(c *api.Call, text string) (*machineImageVersion, error) {
 	v := m.version(c.Moment, label)
 	if label == "latest" {
 		v = m.current(c.Moment)
-		if v != nil && v.Deleting() { // although records still show it
-			v = m.newest(c.Moment)
-		}
 	}
 	switch {
 	case v == nil:

@@ -163,6 +163,14 @@ func TestLatestImageWhileItIsBeingDeleted(t *testing.T) {
 		if _, err := client.VMs.Create(ctx, here, "copy", request); err != nil {
 			t.Errorf("a VM of the older version: %v", err)
 		}
+		if got := must(client.MachineImages.Get(ctx, here, "golden")).LatestVersion; got != "v1" {
+			t.Errorf("the latest version is %q, want v1", got)
+		}
+		for _, v := range must(client.MachineImages.ListVersions(ctx, here, "golden", nil)).Items {
+			if v.Latest != (v.Version == "v1") {
+				t.Errorf("%+v", v)
+			}
+		}
 	}, cloudapitest.WithDelays(cloudapitest.Delays{Delete: time.Minute}))
 }
 
@@ -183,19 +191,25 @@ func TestStopDuringARestart(t *testing.T) {
 	})
 }
 
-func TestRefusedMetricDestinations(t *testing.T) {
+func TestCredentialsOfMetricDestinations(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)
 	must(srv.Client().Postgres.Create(t.Context(), here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))
-	for _, credentials := range []string{
-		`"options":{"authorization":{"type":" ","credentials":"x"}}`,
-		`"options":{"authorization":{"type":" BASIC","credentials":"x"}}`,
-		`"options":{"authorization":{"credentials":"x","more":"y"}}`,
-		`"username":"","password":""`,
+	for credentials, want := range map[string]int{
+		`"options":{"authorization":{"credentials":"x"}}`:                     200,
+		`"options":{"authorization":{"type":" Bearer ","credentials":"x"}}`:   200,
+		`"options":{"authorization":{"type":" ","credentials":"x"}}`:          400,
+		`"options":{"authorization":{"type":null,"credentials":"x"}}`:         400,
+		`"options":{"authorization":{"type":" BASIC","credentials":"x"}}`:     400,
+		`"options":{"authorization":{"credentials":"x","more":"y"}}`:          400,
+		`"options":{"headers":{"X-Scope":"a"}}`:                               200,
+		`"options":{"headers":{"Connection":"close"}}`:                        400,
+		`"options":{"headers":{"X-Prometheus-Remote-Write-Version":"2.0.0"}}`: 400,
+		`"username":"","password":""`:                                         400,
 	} {
 		status, body := stub.Do(t, srv, "POST", fmt.Sprintf("/project/%s/location/%s/postgres/db/metric-destination", srv.ProjectID(), here),
 			`{"url":"https://metrics.example.com",`+credentials+`}`)
-		if status != 400 || !strings.Contains(body, `"details":{"options":`) {
+		if status != want || status == 400 && !strings.Contains(body, `"details":{"options":`) {
 			t.Errorf("%s: %d %s", credentials, status, body)
 		}
 	}
@@ -216,14 +230,18 @@ func TestCacheEntriesHaveNoNames(t *testing.T) {
 
 func TestNamesOfFilesWithAHyphen(t *testing.T) {
 	t.Parallel()
-	srv := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{}))
-	must(srv.Client().Kubernetes.Create(t.Context(), here, "apps", apps))
-	request, _ := http.NewRequestWithContext(t.Context(), "GET", srv.URL()+"/project/"+srv.ProjectID()+"/location/"+here+"/kubernetes-cluster/apps/kubeconfig", nil)
-	request.Header = http.Header{"Authorization": {"Bearer " + srv.Token()}, "Accept": {"application/json"}}
-	response := must(srv.HTTPClient().Do(request))
-	response.Body.Close()
-	const want = `attachment; filename="apps-kubeconfig.yaml"; filename*=UTF-8''apps%2Dkubeconfig.yaml`
-	if got := response.Header.Get("Content-Disposition"); got != want {
-		t.Errorf("%s, want %s", got, want)
+	for api, want := range map[cloudapitest.API]string{
+		cloudapitest.Service:  `attachment; filename="main-db.pem"; filename*=UTF-8''main%2Ddb.pem`,
+		cloudapitest.Contract: `attachment; filename="main-db.pem"`,
+	} {
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(api), cloudapitest.WithDelays(cloudapitest.Delays{}))
+		must(srv.Client().Postgres.Create(t.Context(), here, "main-db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))
+		request, _ := http.NewRequestWithContext(t.Context(), "GET", srv.URL()+"/project/"+srv.ProjectID()+"/location/"+here+"/postgres/main-db/ca-certificates", nil)
+		request.Header = http.Header{"Authorization": {"Bearer " + srv.Token()}, "Accept": {"application/json"}}
+		response := must(srv.HTTPClient().Do(request))
+		response.Body.Close()
+		if got := response.Header.Get("Content-Disposition"); got != want {
+			t.Errorf("%s: %s, want %s", api, got, want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package families
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -103,10 +104,14 @@ func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 		var a map[string]any
 		_ = json.Unmarshal(raw, &a) // another type means no credentials
 		credentials, _ := a["credentials"].(string)
-		kind, isText := a["type"].(string)
+		kind, _ := a["type"].(string)
+		kind = strings.TrimSpace(kind)
+		_, typed := a["type"]
 		switch {
-		case credentials == "", a["type"] != nil && (!isText || strings.TrimSpace(kind) != kind || kind == ""), hasOthers(a, "credentials", "type"):
+		case credentials == "", hasOthers(a, "credentials", "type"):
 			return refuse("options.authorization must be an object with a non-empty string 'credentials' and an optional string 'type'")
+		case typed && kind == "":
+			return refuse("options.authorization.type must be a non-empty string")
 		case strings.EqualFold(kind, "basic"):
 			return refuse("options.authorization.type cannot be basic, set username and password instead")
 		case c.Body.Has("username"):
@@ -119,7 +124,7 @@ func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 		if json.Unmarshal(raw, &headers) != nil {
 			return refuse("options.headers must be a flat object with string values")
 		}
-		for name := range headers {
+		for _, name := range slices.Sorted(maps.Keys(headers)) {
 			if slices.Contains(reservedHeaders, strings.ToLower(name)) {
 				return refuse("options.headers cannot set " + name)
 			}
@@ -134,8 +139,13 @@ func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 	return nil
 }
 
-// reservedHeaders are the headers that the real server sets itself.
-var reservedHeaders = []string{"authorization", "content-encoding", "content-length", "content-type", "host", "user-agent"}
+// reservedHeaders are the headers that a destination can't set, since
+// Prometheus doesn't allow that.
+var reservedHeaders = []string{
+	"accept-encoding", "authorization", "connection", "content-encoding", "content-length", "content-type", "host", "keep-alive",
+	"proxy-authenticate", "proxy-authorization", "user-agent", "www-authenticate", "x-amz-content-sha256", "x-amz-date",
+	"x-amz-security-token", "x-prometheus-remote-read-version", "x-prometheus-remote-write-version",
+}
 
 // hasOthers reports whether options have unknown names.
 func hasOthers(options map[string]any, known ...string) bool {

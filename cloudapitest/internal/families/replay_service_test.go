@@ -25,6 +25,7 @@ var stories = map[string]script{
 			21: "the pattern is another one",
 			22: "the pattern is another one",
 			91: "the label is the time of the recording",
+			73: lateStart, 74: lateStart, 99: lateStart, 101: lateStart, 102: lateStart,
 		},
 		before: map[int]func(*replayer){
 			6:  (*replayer).settle, // VM created; its polls aren't recorded
