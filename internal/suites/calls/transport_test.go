@@ -32,16 +32,14 @@ func (c *brokenConn) Write(b []byte) (int, error) {
 }
 
 // TestUnwrittenCreate: if nothing of a create could be written to an idle
-// connection, it's sent on another one, since it hasn't been sent yet.
+// connection, the SDK's transport sends it on another one.
 func TestUnwrittenCreate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := sdktest.StartPeer(t, sdktest.ResetsAtOnce) // only for its counts: the connections are opened here
-		transport := p.Listener.Transport()
-		defer transport.CloseIdleConnections()
 		dials, keep := 0, make(chan struct{})
 		defer close(keep)
-		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 			near, far := net.Pipe()
 			dials++
 			first := dials == 1
@@ -60,7 +58,8 @@ func TestUnwrittenCreate(t *testing.T) {
 			}
 			return near, nil
 		}
-		client := p.Client(t, cloudapi.WithHTTPClient(&http.Client{Transport: transport}))
+		client := p.Client(t, cloudapi.WithTransport(func(t *http.Transport) { t.DialContext = dial }))
+		defer client.CloseIdleConnections()
 		if err := client.VMs.Delete(t.Context(), "eu-central-h1", "web-2"); err != nil {
 			t.Fatal(err)
 		}
