@@ -9,7 +9,7 @@ import (
 
 // AuditLogService reads the log of all actions in a project.
 //
-// Its methods require the August 2026 API.
+// † Only the service has these.
 type AuditLogService service
 
 // AuditLogEntry is one action.
@@ -45,7 +45,7 @@ func (o *AuditLogOptions) inUTC() AuditLogOptions {
 	return options
 }
 
-var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-log", idempotent | august2026}
+var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-log", idempotent | serviceOnly}
 
 // List returns one page of the project's audit log, the newest entries first.
 // It returns [ErrForbidden] if the token may not see the log.

@@ -28,7 +28,7 @@ func FormatCIDR(prefix netip.Prefix) string { return cidr.Format(prefix) }
 type PortRange struct{ First, Last uint16 }
 
 // ParsePortRange parses "80" or "80..90"; "" means all ports. A single port is
-// "80..80" with the October 2025 API and "80" with the August 2026 API.
+// "80" in the service's records, and "80..80" in the contract's.
 func ParsePortRange(s string) (PortRange, error) {
 	first, last, ok := cidr.ParsePorts(s)
 	if !ok {

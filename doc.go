@@ -116,12 +116,11 @@
 // [Confirm] looks for it. [WithTimeout] limits an attempt, and the context
 // limits the call.
 //
-// # Versions
+// # The contract and the service
 //
-// The SDK works with the October 2025 and the August 2026 API, without a
-// setting. Comments of methods and services say if they require the August 2026
-// API. With an older one, such methods return [ErrMaybeUnsupported]. In these
-// comments, "the contract" is the OpenAPI description of the October 2025 API,
-// version 0.1.0, with 93 operations, and "the server" is Ubicloud's service, as
-// measured in both versions.
+// The SDK works with two descriptions of the API, without a setting: the
+// contract, which is OpenAPI description 0.1.0 with 93 operations, and the
+// service, which is Ubicloud's as of autumn 2026, with 132. Comments mark what
+// only the service has with a †, and what only the contract has with a ‡.
+// Methods that the server lacks return [ErrMaybeUnsupported].
 package cloudapi

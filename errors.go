@@ -36,10 +36,10 @@ var (
 	// project; Error.FieldErrors lists the valid ones. It also matches ErrNotFound.
 	ErrLocationNotFound = errors.New("location not found")
 
-	// ErrMaybeUnsupported reports a 404 of an operation that requires the August
-	// 2026 API, or that only the contract has: either the resource or the
-	// operation doesn't exist. It also matches ErrNotFound, so test for this
-	// first. [PostgresService.Capabilities] tells the APIs apart.
+	// ErrMaybeUnsupported reports a 404 of an operation that only the service (†)
+	// or only the contract (‡) has: either the resource or the operation doesn't
+	// exist. It also matches ErrNotFound, so test for this first. For a †,
+	// [PostgresService.Capabilities] tells whether the server has the service's.
 	ErrMaybeUnsupported = errors.New("operation may be unsupported")
 
 	ErrConflict = errors.New("conflict") // 409: other resources depend on the one to be deleted
@@ -139,9 +139,9 @@ func (e *Error) Error() string {
 func (e *Error) hint() string {
 	switch {
 	case e.isMaybeUnsupported() && e.class.has(contractOnly):
-		return "only the contract has this operation, and no version of the server"
+		return "the operation is only in the contract: Ubicloud's service doesn't have it"
 	case e.isMaybeUnsupported():
-		return "the operation requires the August 2026 API, and the server may have an older one"
+		return "the operation isn't in the contract, and the server may lack it"
 	case e.class.has(showsPortless) && e.isUnexpected():
 		return "the server can't show the load balancer of a Kubernetes cluster that has no Service: list with All, which leaves it out, or create a Service"
 	}
@@ -156,7 +156,7 @@ func (e *Error) isUnexpected() bool {
 
 // isMaybeUnsupported reports whether the operation may be what doesn't exist.
 func (e *Error) isMaybeUnsupported() bool {
-	return e.StatusCode == http.StatusNotFound && e.Type == "ResourceNotFound" && e.class.has(august2026|contractOnly)
+	return e.StatusCode == http.StatusNotFound && e.Type == "ResourceNotFound" && e.class.has(serviceOnly|contractOnly)
 }
 
 // FieldErrors returns the texts of the details by field, or nil if they aren't

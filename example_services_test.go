@@ -617,7 +617,9 @@ func ExampleGitHubService() {
 			}
 			var size int64
 			for _, entry := range entries {
-				size += entry.Size
+				if entry.Size != nil { // it's nil during the upload
+					size += *entry.Size
+				}
 			}
 			fmt.Println(repository.InstallationName, repository.Name, len(entries), size)
 		}

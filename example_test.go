@@ -251,7 +251,7 @@ func ExampleOpt() {
 		return
 	}
 	_, err = client.Postgres.ReplaceConfig(ctx, db.Location, db.ID, &cloudapi.PostgresConfig{
-		PGConfig: map[string]string{"max_connections": "250", "work_mem": "32MB"},
+		PGConfig: map[string]cloudapi.PostgresSetting{"max_connections": cloudapi.Setting("250"), "work_mem": cloudapi.Setting("32MB")},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -3,6 +3,7 @@ package cloudapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"strings"
 
@@ -55,13 +56,27 @@ func (f *family[T, P]) all(ctx context.Context, c *conn, opts *ListOptions) iter
 }
 
 func (f *family[T, P]) read(ctx context.Context, c *conn, location, reference string) (any, error) {
-	return untypedRecord(fetch[T, P](ctx, c, f.get, f.args(location, reference)...))
+	return untypedRecord(f.find(ctx, c, location, reference))
+}
+
+// find reads a resource. If the service lacks the operation, a 404 proves that
+// the resource is missing only where the server has the list of such resources.
+func (f *family[T, P]) find(ctx context.Context, c *conn, location, reference string) (*T, error) {
+	record, err := fetch[T, P](ctx, c, f.get, f.args(location, reference)...)
+	if e, ok := errors.AsType[*Error](err); ok && f.get.class.has(contractOnly) && e.isMaybeUnsupported() {
+		if _, lookup := list[T, P](ctx, c, f.lists, nil); lookup == nil {
+			proven := *e
+			proven.class &^= contractOnly
+			return nil, &proven
+		}
+	}
+	return record, err
 }
 
 // exists reports whether a resource exists. It returns [ErrForbidden] if the
 // token may not see it. A resource without an ID is any with the name.
 func (f *family[T, P]) exists(ctx context.Context, c *conn, r Resource) (bool, error) {
-	record, err := fetch[T, P](ctx, c, f.get, f.args(r.Location, addressOf(f, r))...)
+	record, err := f.find(ctx, c, r.Location, addressOf(f, r))
 	if IsGone(err) {
 		return false, nil
 	}

@@ -39,9 +39,9 @@ func (f *Firewall) identity() Resource {
 type FirewallRule struct {
 	ID          string `json:"id"`                   // prefix fr
 	CIDR        string `json:"cidr"`                 // with prefix length, host bits cleared
-	PortRange   string `json:"port_range"`           // "80..90", or for one port "80..80", or "80" with the August 2026 API
-	Protocol    string `json:"protocol,omitzero"`    // a FirewallProtocol constant; "" (TCP) with the October 2025 API
-	Description string `json:"description,omitzero"` // "" with the October 2025 API
+	PortRange   string `json:"port_range"`           // "80..90", or for one port "80"; "80..80" with the contract
+	Protocol    string `json:"protocol,omitzero"`    // a FirewallProtocol constant; † only the service
+	Description string `json:"description,omitzero"` // † only the service
 
 	// IPv6Rule is the second of the two rules that CreateRule creates for a
 	// private subnet: this rule is for its IPv4 range, and IPv6Rule for its IPv6
@@ -73,12 +73,12 @@ type FirewallCreateRequest struct {
 type FirewallRuleCreateRequest struct {
 	// CIDR is the range of source addresses, IPv4 or IPv6. Required. Include the
 	// prefix length: the server reads an IPv4 address without one as /32, but an
-	// IPv6 address as /64. It clears host bits. With the August 2026 API, CIDR can
-	// also be the ID or name of a private subnet in the location.
+	// IPv6 address as /64. It clears host bits. With the service, CIDR can also be
+	// the ID or name of a private subnet in the location.
 	CIDR      string `json:"cidr"`
 	PortRange string `json:"port_range,omitzero"` // "port" or "first..last", 0 to 65535; default all ports
 
-	// These require the August 2026 API: older servers refuse them.
+	// † Only the service has these.
 	Protocol    string `json:"protocol,omitzero"`    // one of the FirewallProtocol constants; default TCP
 	Description string `json:"description,omitzero"` // the server trims spaces around it
 
@@ -152,7 +152,7 @@ var (
 	opFirewallsListInLocation  = Operation{"Firewalls.ListInLocation", "GET", locationRoute + "/firewall", idempotent}
 	opFirewallsGet             = Operation{"Firewalls.Get", "GET", firewallRoute, idempotent}
 	opFirewallsCreate          = Operation{"Firewalls.Create", "POST", firewallRoute, once}
-	opFirewallsUpdate          = Operation{"Firewalls.Update", "PATCH", firewallRoute, idempotent | august2026}
+	opFirewallsUpdate          = Operation{"Firewalls.Update", "PATCH", firewallRoute, idempotent | serviceOnly}
 	opFirewallsDelete          = Operation{"Firewalls.Delete", "DELETE", firewallRoute, idempotent}
 	opFirewallsAttachSubnet    = Operation{"Firewalls.AttachSubnet", "POST", firewallRoute + "/attach-subnet", once}
 	opFirewallsDetachSubnet    = Operation{"Firewalls.DetachSubnet", "POST", firewallRoute + "/detach-subnet", idempotent}
@@ -160,7 +160,7 @@ var (
 	opFirewallsCreateRule      = Operation{"Firewalls.CreateRule", "POST", firewallRoute + "/firewall-rule", once}
 	opFirewallsGetRule         = Operation{"Firewalls.GetRule", "GET", firewallRuleRoute, idempotent}
 	opFirewallsUpdateRule      = Operation{"Firewalls.UpdateRule", "POST", firewallRuleRoute, once | contractOnly}
-	opFirewallsModifyRule      = Operation{"Firewalls.ModifyRule", "PATCH", firewallRuleRoute, idempotent | august2026}
+	opFirewallsModifyRule      = Operation{"Firewalls.ModifyRule", "PATCH", firewallRuleRoute, idempotent | serviceOnly}
 	opFirewallsDeleteRule      = Operation{"Firewalls.DeleteRule", "DELETE", firewallRuleRoute, idempotent}
 
 	listFirewalls  = listRoutes{project: &opFirewallsList, location: &opFirewallsListInLocation}
@@ -182,8 +182,10 @@ func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions, known 
 	return firewallFamily.watch(ctx, s.conn, opts, known)
 }
 
-// CreateInProject is in the contract only: no version of the service has it. It
-// returns [ErrMaybeUnsupported]. Use [FirewallsService.Create].
+// CreateInProject creates a firewall, without naming its location. With
+// the service, it returns [ErrMaybeUnsupported]: use [FirewallsService.Create].
+//
+// ‡ Only the contract has this.
 func (s *FirewallsService) CreateInProject(ctx context.Context, request *FirewallCreateInProjectRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsCreateInProject, request)
 }
@@ -201,14 +203,14 @@ func (s *FirewallsService) Create(ctx context.Context, location, name string, re
 
 // Update changes a firewall's description.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *FirewallsService) Update(ctx context.Context, location, firewall string, request *FirewallUpdateRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsUpdate, request, location, firewall)
 }
 
 // Ensure creates a firewall unless one with the name exists. It compares the
-// description, not the rules, and can update it with the August 2026 API. With
-// an older one, it returns a [*DriftError], which a dry run can't foresee.
+// description, not the rules, and can update it with the service. With the
+// contract, it returns a [*DriftError], which a dry run can't foresee.
 func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Firewalls.Ensure", opts)
 }
@@ -284,9 +286,10 @@ func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, rule
 	return fetch[FirewallRule](ctx, s.conn, &opFirewallsGetRule, location, firewall, ruleID)
 }
 
-// UpdateRule is in the contract only: no version of the service has it. It
-// returns [ErrMaybeUnsupported]. Use [FirewallsService.ModifyRule]; with the
-// October 2025 API, delete the rule and create another.
+// UpdateRule changes a rule. With the service, it returns [ErrMaybeUnsupported]:
+// use [FirewallsService.ModifyRule].
+//
+// ‡ Only the contract has this.
 func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleUpdateRequest) (*FirewallRule, error) {
 	return send[FirewallRule](ctx, s.conn, &opFirewallsUpdateRule, request, location, firewall, ruleID)
 }
@@ -294,7 +297,7 @@ func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, r
 // ModifyRule changes the fields of a rule that the request sets, and returns
 // before that takes effect. It returns [ErrAlreadyExists] if the rule exists.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleModifyRequest) (*FirewallRule, error) {
 	if request == nil || *request == (FirewallRuleModifyRequest{}) {
 		return nil, &ArgumentError{Operation: opFirewallsModifyRule.Name, Name: "request", Reason: "must set at least one field"}

@@ -12,7 +12,7 @@ import (
 // contain capitals, underscores and dots, which the server refuses. Methods
 // return [ErrServer] if the server has no GitHub app.
 //
-// Its methods require the August 2026 API.
+// † Only the service has these.
 type GitHubService service
 
 // GitHubInstallation is the GitHub app in an account or organization.
@@ -52,7 +52,7 @@ type GitHubCacheEntry struct {
 	RepositoryName   string    `json:"repository_name"` // with the name of the installation, such as "acme/api"
 	Key              string    `json:"key"`
 	Scope            string    `json:"scope"` // the Git branch
-	Size             int64     `json:"size"`  // in bytes
+	Size             *int64    `json:"size"`  // in bytes; nil until a workflow has uploaded it
 	CreatedAt        time.Time `json:"created_at"`
 	LastAccessedAt   time.Time `json:"last_accessed_at"` // zero if no workflow has used it
 }
@@ -69,14 +69,14 @@ const (
 )
 
 var (
-	opGitHubListInstallations     = Operation{"GitHub.ListInstallations", "GET", gitHubRoute, idempotent | august2026}
-	opGitHubGetInstallation       = Operation{"GitHub.GetInstallation", "GET", gitHubInstallationRoute, idempotent | august2026}
-	opGitHubListRepositories      = Operation{"GitHub.ListRepositories", "GET", gitHubInstallationRoute + "/repository", idempotent | august2026}
-	opGitHubGetRepository         = Operation{"GitHub.GetRepository", "GET", gitHubRepositoryRoute, idempotent | august2026}
-	opGitHubListCacheEntries      = Operation{"GitHub.ListCacheEntries", "GET", gitHubRepositoryRoute + "/cache", idempotent | august2026}
-	opGitHubDeleteAllCacheEntries = Operation{"GitHub.DeleteAllCacheEntries", "DELETE", gitHubRepositoryRoute + "/cache", idempotent | august2026}
-	opGitHubGetCacheEntry         = Operation{"GitHub.GetCacheEntry", "GET", gitHubCacheEntryRoute, idempotent | august2026}
-	opGitHubDeleteCacheEntry      = Operation{"GitHub.DeleteCacheEntry", "DELETE", gitHubCacheEntryRoute, idempotent | august2026}
+	opGitHubListInstallations     = Operation{"GitHub.ListInstallations", "GET", gitHubRoute, idempotent | serviceOnly}
+	opGitHubGetInstallation       = Operation{"GitHub.GetInstallation", "GET", gitHubInstallationRoute, idempotent | serviceOnly}
+	opGitHubListRepositories      = Operation{"GitHub.ListRepositories", "GET", gitHubInstallationRoute + "/repository", idempotent | serviceOnly}
+	opGitHubGetRepository         = Operation{"GitHub.GetRepository", "GET", gitHubRepositoryRoute, idempotent | serviceOnly}
+	opGitHubListCacheEntries      = Operation{"GitHub.ListCacheEntries", "GET", gitHubRepositoryRoute + "/cache", idempotent | serviceOnly}
+	opGitHubDeleteAllCacheEntries = Operation{"GitHub.DeleteAllCacheEntries", "DELETE", gitHubRepositoryRoute + "/cache", idempotent | serviceOnly}
+	opGitHubGetCacheEntry         = Operation{"GitHub.GetCacheEntry", "GET", gitHubCacheEntryRoute, idempotent | serviceOnly}
+	opGitHubDeleteCacheEntry      = Operation{"GitHub.DeleteCacheEntry", "DELETE", gitHubCacheEntryRoute, idempotent | serviceOnly}
 
 	listGitHubInstallations = listRoutes{project: &opGitHubListInstallations}
 	listGitHubRepositories  = listRoutes{project: &opGitHubListRepositories}
@@ -115,8 +115,7 @@ func (s *GitHubService) GetRepository(ctx context.Context, installation, reposit
 	return fetch[GitHubRepository](ctx, s.conn, &opGitHubGetRepository, installation, repository)
 }
 
-// ListCacheEntries returns one page of a repository's cache, ordered by ID. It
-// may return [ErrServer] while a workflow uploads an entry.
+// ListCacheEntries returns one page of a repository's cache, ordered by ID.
 func (s *GitHubService) ListCacheEntries(ctx context.Context, installation, repository string, opts *ListOptions) (*Page[GitHubCacheEntry], error) {
 	return list[GitHubCacheEntry](ctx, s.conn, &listGitHubCacheEntries, opts, installation, repository)
 }
@@ -126,7 +125,7 @@ func (s *GitHubService) AllCacheEntries(ctx context.Context, installation, repos
 	return all[GitHubCacheEntry](ctx, s.conn, &listGitHubCacheEntries, opts, installation, repository)
 }
 
-// GetCacheEntry returns an entry. During its upload, it may return [ErrServer].
+// GetCacheEntry returns an entry.
 func (s *GitHubService) GetCacheEntry(ctx context.Context, installation, repository, entryID string) (*GitHubCacheEntry, error) {
 	return fetch[GitHubCacheEntry](ctx, s.conn, &opGitHubGetCacheEntry, installation, repository, entryID)
 }

@@ -23,7 +23,7 @@ const (
 	KindLoadBalancer              Kind = "1b"
 	KindNIC                       Kind = "nc"
 	KindPostgres                  Kind = "pg"
-	KindPostgresFirewallRule      Kind = "pf" // "fr" with the August 2026 API, which IsID also accepts
+	KindPostgresFirewallRule      Kind = "pf" // "fr" with the service, which IsID also accepts
 	KindPostgresMetricDestination Kind = "md"
 	KindPrivateLocation           Kind = "10"
 	KindPrivateSubnet             Kind = "ps"
@@ -31,7 +31,7 @@ const (
 	KindVMInitScript              Kind = "1n"
 	KindVM                        Kind = "vm"
 
-	// The kinds below require the August 2026 API.
+	// † Only the service has the kinds below.
 	KindGitHubCacheEntry       Kind = "ge"
 	KindGitHubInstallation     Kind = "g1"
 	KindGitHubRepository       Kind = "gp"
@@ -88,7 +88,7 @@ func (k Kind) Known() bool { return kindNames[k] != "" }
 func (k Kind) also() Kind {
 	switch k {
 	case KindPostgresFirewallRule:
-		return KindFirewallRule // its kind with the August 2026 API
+		return KindFirewallRule // its kind with the service
 	case KindPostgresMetricDestination:
 		return KindOther
 	}

@@ -7,7 +7,7 @@ import (
 
 // InferenceEndpointsService lists the models that inference API keys can use.
 //
-// Its methods require the August 2026 API.
+// † Only the service has these.
 type InferenceEndpointsService service
 
 // InferenceEndpoint is a model and the server that serves it.
@@ -32,7 +32,7 @@ func (e *InferenceEndpoint) lacks() string        { return lacksID(e.ID) }
 func (e *InferenceEndpoint) cursor(string) string { return e.ID }
 
 var (
-	opInferenceEndpointsList = Operation{"InferenceEndpoints.List", "GET", projectRoute + "/inference-endpoint", idempotent | august2026}
+	opInferenceEndpointsList = Operation{"InferenceEndpoints.List", "GET", projectRoute + "/inference-endpoint", idempotent | serviceOnly}
 
 	listInferenceEndpoints = listRoutes{project: &opInferenceEndpointsList, unpaged: true}
 )

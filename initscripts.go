@@ -9,8 +9,12 @@ import (
 // VMInitScriptsService manages the init scripts, for VMs, that are registered
 // in a project. A script is referred to by its ID (prefix 1n) or its name.
 //
-// Its methods are in the contract only: no version of the service has them.
-// They return [ErrMaybeUnsupported]. Use [VMCreateRequest.InitScriptText].
+// With the service, its methods return [ErrMaybeUnsupported]: use
+// [VMCreateRequest.InitScriptText]. A 404 of Get doesn't say whether the script
+// or the operation is missing, so [IsGone] returns false for it; Ensure,
+// [Client.CheckAccess] and [Lookup] also ask for the list, which tells.
+//
+// ‡ Only the contract has these.
 type VMInitScriptsService service
 
 // VMInitScript is a script that runs when a VM starts for the first time.
@@ -109,8 +113,10 @@ func (s *VMInitScriptsService) ensurer(request *VMInitScriptCreateRequest) ensur
 		location: "",
 		name:     request.Name,
 		pauses:   vmInitScriptFamily.pauses,
-		find:     func(ctx context.Context) (*VMInitScript, error) { return s.Get(ctx, request.Name) },
-		create:   func(ctx context.Context) (*VMInitScript, error) { return s.Create(ctx, request) },
+		find: func(ctx context.Context) (*VMInitScript, error) {
+			return vmInitScriptFamily.find(ctx, s.conn, "", request.Name)
+		},
+		create: func(ctx context.Context) (*VMInitScript, error) { return s.Create(ctx, request) },
 		compare: func(_ context.Context, script *VMInitScript) (d drift, err error) {
 			if request.Script != "" && request.Script != script.Script {
 				size := func(s string) string { return fmt.Sprintf("a script of %d bytes", len(s)) }

@@ -9,8 +9,8 @@ import (
 // referred to by ID (prefixes kc and kn) or by name: up to 40 characters.
 //
 // Methods that add nodes return [ErrQuotaExceeded] if the project lacks vCPUs.
-// With the August 2026 API, methods that upgrade, add or resize return
-// [ErrInvalidRequest] (422) during another change of the cluster. After
+// Methods that upgrade, add or resize return [ErrInvalidRequest] (422) during
+// another change of the cluster. After
 // [ErrOutcomeUnknown], check with Get: a retry could repeat the effect.
 type KubernetesService service
 
@@ -46,8 +46,7 @@ const (
 
 // KubernetesClusterCreateRequest is the body of [KubernetesService.Create].
 type KubernetesClusterCreateRequest struct {
-	// Version is "v1.36" or "v1.35"; required. With the October 2025 API, it's
-	// "v1.34" or "v1.33", and Create returns ErrServer for others.
+	// Version is one of the newest two, such as "v1.37" or "v1.36"; required.
 	Version string `json:"version"`
 
 	WorkerSize  string `json:"worker_size"`           // of the worker nodes, such as "standard-4"; required
@@ -65,7 +64,7 @@ var (
 	opKubernetesDelete         = Operation{"Kubernetes.Delete", "DELETE", kubernetesRoute, idempotent}
 	opKubernetesKubeconfig     = Operation{"Kubernetes.Kubeconfig", "GET", kubernetesRoute + "/kubeconfig", idempotent}
 	opKubernetesRename         = Operation{"Kubernetes.Rename", "POST", kubernetesRoute + "/rename", idempotent}
-	opKubernetesUpgrade        = Operation{"Kubernetes.Upgrade", "POST", kubernetesRoute + "/upgrade", once | august2026}
+	opKubernetesUpgrade        = Operation{"Kubernetes.Upgrade", "POST", kubernetesRoute + "/upgrade", once | serviceOnly}
 
 	listKubernetesClusters = listRoutes{project: &opKubernetesList, location: &opKubernetesListInLocation}
 
@@ -152,7 +151,7 @@ func (s *KubernetesService) Delete(ctx context.Context, location, cluster string
 // cluster. The file is a secret: its token has all rights in the cluster. Call
 // Kubeconfig after [KubernetesService.WaitRunning]. While the cluster has no
 // control plane, it returns [ErrInvalidRequest] (422), or [ErrServer] with the
-// October 2025 API; it retries neither.
+// contract; it retries neither.
 func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster string) (*File, error) {
 	return download(ctx, s.conn, &opKubernetesKubeconfig, kubeconfigFile, nil, location, cluster)
 }
@@ -168,7 +167,7 @@ func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newNa
 // there's no newer version, or a node pool is more than two minor versions
 // behind: [KubernetesService.UpgradeNodePool] upgrades it.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
 	return fetch[KubernetesCluster](ctx, s.conn, &opKubernetesUpgrade, location, cluster)
 }

@@ -16,7 +16,7 @@ type KubernetesNodePool struct {
 	Name                string `json:"name"`                  // Kubernetes.Rename doesn't change it
 	NodeCount           int    `json:"node_count"`            // the desired number; ResizeNodePool changes it
 	NodeSize            string `json:"node_size"`             // such as "standard-4"
-	Version             string `json:"version,omitzero"`      // the desired version; requires the August 2026 API
+	Version             string `json:"version,omitzero"`      // the desired version; † only the service
 	VMs                 []VM   `json:"vms"`                   // in the short form; not from RenameNodePool
 }
 
@@ -41,19 +41,19 @@ type resizeRequest struct {
 const nodePoolRoute = kubernetesRoute + "/nodepool/{kubernetes_nodepool_reference}"
 
 var (
-	opKubernetesCreateNodePool  = Operation{"Kubernetes.CreateNodePool", "POST", kubernetesRoute + "/nodepool", once | august2026}
-	opKubernetesDeleteNodePool  = Operation{"Kubernetes.DeleteNodePool", "DELETE", nodePoolRoute, idempotent | august2026}
-	opKubernetesRenameNodePool  = Operation{"Kubernetes.RenameNodePool", "POST", nodePoolRoute + "/rename", idempotent | august2026}
+	opKubernetesCreateNodePool  = Operation{"Kubernetes.CreateNodePool", "POST", kubernetesRoute + "/nodepool", once | serviceOnly}
+	opKubernetesDeleteNodePool  = Operation{"Kubernetes.DeleteNodePool", "DELETE", nodePoolRoute, idempotent | serviceOnly}
+	opKubernetesRenameNodePool  = Operation{"Kubernetes.RenameNodePool", "POST", nodePoolRoute + "/rename", idempotent | serviceOnly}
 	opKubernetesResizeNodePool  = Operation{"Kubernetes.ResizeNodePool", "POST", nodePoolRoute + "/resize", idempotent}
-	opKubernetesUpgradeNodePool = Operation{"Kubernetes.UpgradeNodePool", "POST", nodePoolRoute + "/upgrade", once | august2026}
-	opKubernetesRetireNode      = Operation{"Kubernetes.RetireNode", "POST", kubernetesRoute + "/node/{kubernetes_node_name}/retire", once | august2026}
+	opKubernetesUpgradeNodePool = Operation{"Kubernetes.UpgradeNodePool", "POST", nodePoolRoute + "/upgrade", once | serviceOnly}
+	opKubernetesRetireNode      = Operation{"Kubernetes.RetireNode", "POST", kubernetesRoute + "/node/{kubernetes_node_name}/retire", once | serviceOnly}
 )
 
 // CreateNodePool adds a node pool with the cluster's version. It returns the
 // node pool before it has nodes; [KubernetesService.WaitNodePool] waits. It
 // returns [ErrAlreadyExists] if the cluster has a node pool with the name.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluster string, request *KubernetesNodePoolCreateRequest) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesCreateNodePool, request, location, cluster)
 }
@@ -62,14 +62,14 @@ func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluste
 // [KubernetesService.WaitNodePoolDeleted] waits until they're gone. It returns
 // [ErrInvalidRequest] (422) for the last node pool of a cluster.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluster, nodePool string) error {
 	return remove(ctx, s.conn, &opKubernetesDeleteNodePool, location, cluster, nodePool)
 }
 
 // RenameNodePool renames a node pool, but not its nodes. The record lacks VMs.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluster, nodePool, newName string) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesRenameNodePool, renameRequest{newName}, location, cluster, nodePool)
 }
@@ -96,7 +96,7 @@ func isClusterBusy(err error) bool {
 // but the old VMs; [KubernetesService.WaitNodePoolUpgraded] waits. It returns
 // [ErrInvalidRequest] (422) if the node pool has that version already.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, cluster, nodePool string) (*KubernetesNodePool, error) {
 	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesUpgradeNodePool, location, cluster, nodePool)
 }
@@ -107,7 +107,7 @@ func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, clust
 // node is an ID, and [ErrInvalidRequest] (422) for the last node of a node
 // pool.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, node string) (*KubernetesNodePool, error) {
 	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesRetireNode, location, cluster, node)
 }
@@ -115,7 +115,7 @@ func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, n
 // WaitNodePool waits until a node pool has the desired number of VMs, all
 // running, and returns it. It fails if the cluster doesn't have the node pool.
 // No record shows when the VMs have joined the cluster; until then, another
-// change returns [ErrInvalidRequest] (422) with the August 2026 API.
+// change returns [ErrInvalidRequest] (422).
 func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster, nodePool string, opts ...WaitOption) (*KubernetesNodePool, error) {
 	return s.waitNodePool(ctx, "Kubernetes.WaitNodePool", location, cluster, nodePool, (*KubernetesNodePool).settled, opts)
 }

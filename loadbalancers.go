@@ -28,7 +28,7 @@ type LoadBalancer struct {
 	HealthCheckProtocol string `json:"health_check_protocol"` // one of the LoadBalancerHealthCheck constants
 	SrcPort             int    `json:"src_port"`              // where clients connect to
 	DstPort             int    `json:"dst_port"`              // where the VMs listen
-	CertEnabled         bool   `json:"cert_enabled,omitzero"` // for the hostname; requires the August 2026 API
+	CertEnabled         bool   `json:"cert_enabled,omitzero"` // for the hostname; † only the service
 
 	// Lists and Rename don't return the fields below.
 	Subnet string   `json:"subnet"` // the name of its private subnet
@@ -79,7 +79,7 @@ type LoadBalancerCreateRequest struct {
 	HealthCheckEndpoint string `json:"health_check_endpoint,omitzero"` // a path; default "/up"
 
 	// CertEnabled says whether the hostname gets a certificate. By default, it
-	// does with "https". It requires the August 2026 API: older servers refuse it.
+	// does with "https". † Only the service has it.
 	CertEnabled *bool `json:"cert_enabled,omitzero"`
 }
 
@@ -96,7 +96,7 @@ type LoadBalancerUpdateRequest struct {
 	HealthCheckEndpoint string   `json:"health_check_endpoint"` // required
 	VMs                 []string `json:"vms"`                   // required, not nil; the IDs of all VMs, each once
 	Stack               string   `json:"stack,omitzero"`        // in the contract; the server ignores it
-	CertEnabled         *bool    `json:"cert_enabled,omitzero"` // nil: no change; older servers than August 2026 refuse it
+	CertEnabled         *bool    `json:"cert_enabled,omitzero"` // nil: no change; † only the service
 }
 
 func (r LoadBalancerUpdateRequest) checkIDs() *ArgumentError {
@@ -135,7 +135,7 @@ var (
 	opLoadBalancersAttachVM       = Operation{"LoadBalancers.AttachVM", "POST", loadBalancerRoute + "/attach-vm", once}
 	opLoadBalancersDetachVM       = Operation{"LoadBalancers.DetachVM", "POST", loadBalancerRoute + "/detach-vm", idempotent}
 	opLoadBalancersRename         = Operation{"LoadBalancers.Rename", "POST", loadBalancerRoute + "/rename", idempotent}
-	opLoadBalancersToggleSSL      = Operation{"LoadBalancers.ToggleSSLCertificate", "POST", loadBalancerRoute + "/toggle-ssl-certificate", idempotent | august2026}
+	opLoadBalancersToggleSSL      = Operation{"LoadBalancers.ToggleSSLCertificate", "POST", loadBalancerRoute + "/toggle-ssl-certificate", idempotent | serviceOnly}
 
 	listLoadBalancers = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation, unlisted: portlessBalancers}
 
@@ -148,9 +148,9 @@ func (s *LoadBalancersService) List(ctx context.Context, opts *ListOptions) (*Pa
 	return list[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 }
 
-// All iterates over the items of List. With the August 2026 API, the server
-// can't list the load balancer of a Kubernetes cluster that has no Service: All
-// then yields all others, and ends with an [*UnlistedError].
+// All iterates over the items of List. The server can't list the load balancer
+// of a Kubernetes cluster that has no Service: All then yields all others, and
+// ends with an [*UnlistedError].
 func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
 	return all[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 }
@@ -186,7 +186,7 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 // those that stay from Get, not from a list, whose items lack VMs. It returns
 // [ErrInvalidRequest] if a VM doesn't exist, is given twice, or belongs to
 // another load balancer. If CertEnabled is nil and the server requires it, as
-// with the August 2026 API, Update sends the value that Get returns.
+// the service does, Update sends the value that Get returns.
 func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalancer string, request *LoadBalancerUpdateRequest) (*LoadBalancer, error) {
 	body := orZero(request)
 	updated, err := send[LoadBalancer](ctx, s.conn, &opLoadBalancersUpdate, body, location, loadBalancer)
@@ -202,7 +202,7 @@ func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalance
 }
 
 // missesCertEnabled reports whether the server refused an update because
-// cert_enabled is missing, as with the August 2026 API.
+// cert_enabled is missing, as the service does.
 func missesCertEnabled(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Is(ErrInvalidRequest) && e.Message == "missing parameter for cert_enabled"
@@ -342,8 +342,7 @@ func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalance
 
 // AttachVM attaches a VM in the load balancer's location. It returns
 // [ErrInvalidRequest] if vmID is a name, if the VM has a load balancer, even
-// this one, or, with the August 2026 API, if it has no IPv4 address and the
-// stack isn't "ipv6". After [ErrOutcomeUnknown], Get shows the VMs.
+// this one, or if it has no IPv4 address and the stack isn't "ipv6". After [ErrOutcomeUnknown], Get shows the VMs.
 func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersAttachVM, vmRequest{vmID}, location, loadBalancer)
 }
@@ -364,7 +363,7 @@ func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalance
 // or off. It succeeds if the certificate is on or off already. The returned
 // record has the new CertEnabled; the certificate follows within minutes.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, location, loadBalancer string, enabled bool) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersToggleSSL, certRequest{enabled}, location, loadBalancer)
 }

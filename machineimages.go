@@ -12,7 +12,7 @@ import (
 // latest. [VMCreateRequest.BootImage] names an image and a version. An image is
 // referred to by its ID (prefix m1) or its name.
 //
-// Its methods require the August 2026 API.
+// † Only the service has these.
 type MachineImagesService service
 
 // MachineImage is a machine image.
@@ -61,13 +61,13 @@ type MachineImageUpdateRequest struct {
 const machineImageRoute = locationRoute + "/machine-image/{machine_image_reference}"
 
 var (
-	opMachineImagesList           = Operation{"MachineImages.List", "GET", projectRoute + "/machine-image", idempotent | august2026}
-	opMachineImagesListInLocation = Operation{"MachineImages.ListInLocation", "GET", locationRoute + "/machine-image", idempotent | august2026}
-	opMachineImagesGet            = Operation{"MachineImages.Get", "GET", machineImageRoute, idempotent | august2026}
-	opMachineImagesCreate         = Operation{"MachineImages.Create", "POST", machineImageRoute, once | august2026}
-	opMachineImagesUpdate         = Operation{"MachineImages.Update", "PATCH", machineImageRoute, idempotent | august2026}
-	opMachineImagesDelete         = Operation{"MachineImages.Delete", "DELETE", machineImageRoute, idempotent | august2026}
-	opMachineImagesRename         = Operation{"MachineImages.Rename", "POST", machineImageRoute + "/rename", idempotent | august2026}
+	opMachineImagesList           = Operation{"MachineImages.List", "GET", projectRoute + "/machine-image", idempotent | serviceOnly}
+	opMachineImagesListInLocation = Operation{"MachineImages.ListInLocation", "GET", locationRoute + "/machine-image", idempotent | serviceOnly}
+	opMachineImagesGet            = Operation{"MachineImages.Get", "GET", machineImageRoute, idempotent | serviceOnly}
+	opMachineImagesCreate         = Operation{"MachineImages.Create", "POST", machineImageRoute, once | serviceOnly}
+	opMachineImagesUpdate         = Operation{"MachineImages.Update", "PATCH", machineImageRoute, idempotent | serviceOnly}
+	opMachineImagesDelete         = Operation{"MachineImages.Delete", "DELETE", machineImageRoute, idempotent | serviceOnly}
+	opMachineImagesRename         = Operation{"MachineImages.Rename", "POST", machineImageRoute + "/rename", idempotent | serviceOnly}
 
 	listMachineImages  = listRoutes{project: &opMachineImagesList, location: &opMachineImagesListInLocation}
 	machineImageFamily = family[MachineImage, *MachineImage]{lists: &listMachineImages, get: &opMachineImagesGet, del: &opMachineImagesDelete, pauses: &waitQuick}

@@ -46,9 +46,9 @@ func (r MachineImageVersionCreateRequest) checkIDs() *ArgumentError { return che
 const machineImageVersionRoute = machineImageRoute + "/version/{version}"
 
 var (
-	opMachineImagesListVersions  = Operation{"MachineImages.ListVersions", "GET", machineImageRoute + "/version", idempotent | august2026}
-	opMachineImagesCreateVersion = Operation{"MachineImages.CreateVersion", "POST", machineImageVersionRoute, once | august2026}
-	opMachineImagesDeleteVersion = Operation{"MachineImages.DeleteVersion", "DELETE", machineImageVersionRoute, idempotent | august2026}
+	opMachineImagesListVersions  = Operation{"MachineImages.ListVersions", "GET", machineImageRoute + "/version", idempotent | serviceOnly}
+	opMachineImagesCreateVersion = Operation{"MachineImages.CreateVersion", "POST", machineImageVersionRoute, once | serviceOnly}
+	opMachineImagesDeleteVersion = Operation{"MachineImages.DeleteVersion", "DELETE", machineImageVersionRoute, idempotent | serviceOnly}
 
 	listMachineImageVersions = listRoutes{project: &opMachineImagesListVersions}
 )

@@ -132,11 +132,11 @@ const (
 	KubernetesMetricClusterObjects      = "cluster_objects"
 )
 
-var opKubernetesMetrics = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute + "/metrics", idempotent | august2026}
+var opKubernetesMetrics = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute + "/metrics", idempotent | serviceOnly}
 
 // Metrics returns the metrics of a cluster, as [PostgresService.Metrics] does.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *KubernetesService) Metrics(ctx context.Context, location, cluster string, opts *ResourceMetricsOptions) (*ResourceMetrics, error) {
 	return metrics(ctx, s.conn, &opKubernetesMetrics, opts, location, cluster)
 }

@@ -21,10 +21,10 @@ const (
 	// the first attempt. The SDK retries only if the server certainly did nothing.
 	once class = 1 << iota
 
-	// august2026: servers with an older API don't have the operation.
-	august2026
+	// serviceOnly: the service has the operation, and the contract doesn't (†).
+	serviceOnly
 
-	// contractOnly: no version of the server has the operation.
+	// contractOnly: the contract has the operation, and the service doesn't (‡).
 	contractOnly
 
 	// showsPortless: the server answers 500 if the response would contain a load

@@ -32,7 +32,7 @@ type Postgres struct {
 	HAType               string `json:"ha_type"` // one of the PostgresHAType constants
 	Flavor               string `json:"flavor"`  // one of the PostgresFlavor constants
 
-	// Servers with the October 2025 API don't send these fields.
+	// † Only the service has these.
 	TargetVersion     string    `json:"target_version,omitzero"`      // also differs from Version after a failed upgrade
 	TargetServerCount int       `json:"target_server_count,omitzero"` // 1 to 3: the primary and its standbys
 	FallbackActive    bool      `json:"fallback_active,omitzero"`     // whether the primary has another instance type than requested
@@ -43,9 +43,9 @@ type Postgres struct {
 	CACertificates string `json:"ca_certificates"`
 
 	// MaintenanceWindowStartAt is the hour in UTC, 0 to 23, at which the two-hour
-	// maintenance window begins. The server interrupts the service only then; nil
+	// maintenance window begins. The server interrupts the database only then; nil
 	// means at any time. MaintenanceWindowDays are "mon" to "sun", or every day if
-	// empty; they require the August 2026 API, and a project with this feature.
+	// empty; they need a project with this feature; † only the service.
 	MaintenanceWindowStartAt *int     `json:"maintenance_window_start_at"`
 	MaintenanceWindowDays    []string `json:"maintenance_window_days,omitzero"`
 
@@ -62,8 +62,7 @@ type Postgres struct {
 	ConnectionString Secret `json:"connection_string"`
 
 	// PrivateConnectionString is for clients in the private network; the other
-	// three are parts of ConnectionString. They require the August 2026 API:
-	// with the October 2025 API, only ConnectionString has the host.
+	// three are parts of ConnectionString. † Only the service has these.
 	PrivateConnectionString Secret `json:"private_connection_string,omitzero"`
 	Hostname                string `json:"hostname,omitzero"`
 	Username                string `json:"username,omitzero"` // of the superuser
@@ -72,7 +71,7 @@ type Postgres struct {
 	Primary            bool                        `json:"primary"` // whether its server accepts writes
 	FirewallRules      []PostgresFirewallRule      `json:"firewall_rules"`
 	MetricDestinations []PostgresMetricDestination `json:"metric_destinations"`
-	LogDestinations    []PostgresLogDestination    `json:"log_destinations,omitzero"` // requires the August 2026 API
+	LogDestinations    []PostgresLogDestination    `json:"log_destinations,omitzero"` // † only the service
 	ReadReplicas       []Postgres                  `json:"read_replicas"`             // in the short form
 
 	// Restore accepts times from EarliestRestoreTime, which is 5 minutes after the
@@ -94,15 +93,15 @@ func (p *Postgres) identity() Resource {
 func (p *Postgres) stateText() string { return p.State }
 
 // Known values of [Postgres.State]. A database stays "running" during a resize,
-// a promotion or a password change. With the October 2025 API, it also stays
-// "running" during a restart, and every step of a restore is "creating".
+// a promotion or a password change. With the contract, it also stays "running"
+// during a restart, and every step of a restore is "creating".
 const (
 	PostgresStateCreating    = "creating" // the server is setting it up, or doing brief maintenance
 	PostgresStateRunning     = "running"
 	PostgresStateUnavailable = "unavailable" // it fails its health check, or a failover is in progress
 	PostgresStateDeleting    = "deleting"    // until it's gone
 
-	// These states require the August 2026 API.
+	// † Only the service has these.
 	PostgresStateRestarting        = "restarting"
 	PostgresStateRestoringBackup   = "restoring_backup" // the first step of a restore or a new read replica
 	PostgresStateReplayingWAL      = "replaying_wal"
@@ -126,7 +125,7 @@ const (
 // PostgresCreateRequest is the body of [PostgresService.Create].
 type PostgresCreateRequest struct {
 	// Size is "standard-" followed by 2, 4, 8, 16, 30 or 60 vCPUs, or "burstable-"
-	// followed by 1 or 2 ("hobby-" in records, with the August 2026 API). In a
+	// followed by 1 or 2 ("hobby-" in the service's records). In a
 	// private location, it's one of the provider's sizes, such as "m6id.large".
 	// [PostgresService.Capabilities] returns the sizes. Required.
 	Size string `json:"size"`
@@ -138,14 +137,14 @@ type PostgresCreateRequest struct {
 
 	Flavor            string        `json:"flavor,omitzero"`              // one of the PostgresFlavor constants; default "standard"
 	HAType            string        `json:"ha_type,omitzero"`             // one of the PostgresHAType constants; default "none"
-	Version           string        `json:"version,omitzero"`             // the major version; default "18", or "17" with the October 2025 API
+	Version           string        `json:"version,omitzero"`             // the major version; default "18", or "17" with the contract
 	RestrictByDefault *bool         `json:"restrict_by_default,omitzero"` // no firewall rules, so no connections; by default, all are allowed
 	Tags              []PostgresTag `json:"tags,omitzero"`
 
 	// PrivateSubnetName is the name of the subnet that the server creates. The
 	// default is the database's ID followed by "-subnet"; a subnet with another
-	// name stays after the database is deleted. This field and the next two
-	// require the August 2026 API; older servers return [ErrInvalidRequest].
+	// name stays after the database is deleted. † Only the service
+	// has this field and the next two.
 	PrivateSubnetName string `json:"private_subnet_name,omitzero"`
 
 	// The initial configuration; see [PostgresConfig].
@@ -232,7 +231,7 @@ func (s *PostgresService) Watch(ctx context.Context, opts *WatchOptions, known .
 }
 
 // serverFilters returns the options with only the tags that the server can
-// filter by. With the August 2026 API, the server filters a project's list. It
+// filter by. The service filters a project's list. It
 // can't parse a tag with a comma or a second colon, and trims spaces around
 // keys and values.
 func (o *ListOptions) serverFilters() *ListOptions {
@@ -279,7 +278,7 @@ func (s *PostgresService) Create(ctx context.Context, location, name string, req
 // sizes of its read replicas. [PostgresService.WaitResized] waits for new
 // sizes, and [PostgresService.WaitServers] for a new HAType. It returns
 // [ErrInvalidRequest] if the sizes don't fit each other or the storage is too
-// small, and, with the August 2026 API, for a read replica.
+// small, and for a read replica.
 func (s *PostgresService) Update(ctx context.Context, location, postgres string, request *PostgresUpdateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresUpdate, request, location, postgres)
 }
@@ -311,8 +310,8 @@ func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, 
 }
 
 // Restart restarts the servers of a database in any state. The database is then
-// "restarting"; [PostgresService.WaitRunning] waits. With the October 2025 API,
-// it stays "running", and nothing shows the end. After [ErrOutcomeUnknown], a
+// "restarting"; [PostgresService.WaitRunning] waits. With the contract, it
+// stays "running", and nothing shows the end. After [ErrOutcomeUnknown], a
 // retry could restart the servers again.
 func (s *PostgresService) Restart(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresRestart, location, postgres)

@@ -33,8 +33,8 @@ func (c *PostgresBackupCredentials) lacks() string {
 }
 
 var (
-	opPostgresListBackups             = Operation{"Postgres.ListBackups", "GET", postgresRoute + "/backup", idempotent | august2026}
-	opPostgresCreateBackupCredentials = Operation{"Postgres.CreateBackupCredentials", "POST", postgresRoute + "/backup-credentials", once | august2026}
+	opPostgresListBackups             = Operation{"Postgres.ListBackups", "GET", postgresRoute + "/backup", idempotent | serviceOnly}
+	opPostgresCreateBackupCredentials = Operation{"Postgres.CreateBackupCredentials", "POST", postgresRoute + "/backup-credentials", once | serviceOnly}
 
 	listPostgresBackups = listRoutes{project: &opPostgresListBackups, unpaged: true}
 )
@@ -42,14 +42,14 @@ var (
 // ListBackups returns the base backups of a database, all in one page. It
 // returns [ErrServer] if the server can't read the object store.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) ListBackups(ctx context.Context, location, postgres string) (*Page[PostgresBackup], error) {
 	return list[PostgresBackup](ctx, s.conn, &listPostgresBackups, nil, location, postgres)
 }
 
 // AllBackups iterates over the base backups of a database.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) AllBackups(ctx context.Context, location, postgres string) iter.Seq2[*PostgresBackup, error] {
 	return all[PostgresBackup](ctx, s.conn, &listPostgresBackups, nil, location, postgres)
 }
@@ -59,7 +59,7 @@ func (s *PostgresService) AllBackups(ctx context.Context, location, postgres str
 // [ErrInvalidRequest] for read replicas, for databases on GCP or, unless the
 // project has the feature, outside AWS, and until the store is ready.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) CreateBackupCredentials(ctx context.Context, location, postgres string) (*PostgresBackupCredentials, error) {
 	return fetch[PostgresBackupCredentials](ctx, s.conn, &opPostgresCreateBackupCredentials, location, postgres)
 }

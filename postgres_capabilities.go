@@ -71,12 +71,12 @@ type PostgresHATypeMetadata struct {
 	StandbyCount int    `json:"standby_count"`
 }
 
-var opPostgresCapabilities = Operation{"Postgres.Capabilities", "GET", projectRoute + "/postgres/capabilities", idempotent | august2026}
+var opPostgresCapabilities = Operation{"Postgres.Capabilities", "GET", projectRoute + "/postgres/capabilities", idempotent | serviceOnly}
 
 // Capabilities returns the values that [PostgresService.Create] accepts in this
 // project. It returns [ErrForbidden] if the token can't see databases.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) Capabilities(ctx context.Context) (*PostgresCapabilities, error) {
 	return fetch[PostgresCapabilities](ctx, s.conn, &opPostgresCapabilities)
 }

@@ -38,9 +38,9 @@ type certificateUserRequest struct {
 }
 
 var (
-	opPostgresCreateClientKeyPair   = Operation{"Postgres.CreateClientKeyPair", "POST", postgresRoute + "/cert/create-client-keypair", once | august2026}
-	opPostgresAddCertificateUser    = Operation{"Postgres.AddCertificateUser", "POST", postgresRoute + "/cert/add-auth-user", idempotent | august2026}
-	opPostgresRemoveCertificateUser = Operation{"Postgres.RemoveCertificateUser", "POST", postgresRoute + "/cert/remove-auth-user", idempotent | august2026}
+	opPostgresCreateClientKeyPair   = Operation{"Postgres.CreateClientKeyPair", "POST", postgresRoute + "/cert/create-client-keypair", once | serviceOnly}
+	opPostgresAddCertificateUser    = Operation{"Postgres.AddCertificateUser", "POST", postgresRoute + "/cert/add-auth-user", idempotent | serviceOnly}
+	opPostgresRemoveCertificateUser = Operation{"Postgres.RemoveCertificateUser", "POST", postgresRoute + "/cert/remove-auth-user", idempotent | serviceOnly}
 
 	clientKeyPairFile = fileFormat{name: "client.pem", accept: acceptPEM, pem: []string{attachment.Certificate, attachment.PrivateKey}}
 )
@@ -53,7 +53,7 @@ var (
 // call again. CreateClientKeyPair returns [ErrServer] until the database has
 // certificates, and [ErrInvalidResponse] for an incomplete file.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, postgres, user string, valid time.Duration) (*File, error) {
 	request := clientKeyPairRequest{user, int64(valid / time.Second)}
 	return download(ctx, s.conn, &opPostgresCreateClientKeyPair, clientKeyPairFile, request, location, postgres)
@@ -63,7 +63,7 @@ func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, pos
 // with a client certificate of that name. It returns all such users, before the
 // database accepts the new one.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) AddCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
 	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresAddCertificateUser, certificateUserRequest{user}, location, postgres)
 }
@@ -71,7 +71,7 @@ func (s *PostgresService) AddCertificateUser(ctx context.Context, location, post
 // RemoveCertificateUser stops a user from logging in with a client certificate.
 // It returns the others, before the database refuses this one.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) RemoveCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
 	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresRemoveCertificateUser, certificateUserRequest{user}, location, postgres)
 }

@@ -2,6 +2,9 @@ package cloudapi
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 )
 
@@ -10,14 +13,52 @@ import (
 // database's version. It's also the body of [PostgresService.ReplaceConfig],
 // without the last two fields.
 type PostgresConfig struct {
-	PGConfig        map[string]string `json:"pg_config"`        // of the server, such as "work_mem": "32MB"
-	PgBouncerConfig map[string]string `json:"pgbouncer_config"` // of the pooler, such as "pool_mode": "transaction"
+	PGConfig        map[string]PostgresSetting `json:"pg_config"`        // of the server, such as "work_mem": Setting("32MB")
+	PgBouncerConfig map[string]PostgresSetting `json:"pgbouncer_config"` // of the pooler, such as "pool_mode": Setting("transaction")
 
 	// The server chooses DefaultPGConfig for a database of this size; only
 	// GetConfig returns it. Message says what is left to do after a change, such
-	// as a restart. They require the August 2026 API.
+	// as a restart. † Only the service has these.
 	DefaultPGConfig map[string]string `json:"default_pg_config,omitzero"`
 	Message         string            `json:"message,omitzero"`
+}
+
+// PostgresSetting is the value of a setting: a text or, † only with the service,
+// a number. The service keeps what it's sent: replacing the number 200 by the
+// text "200", which isn't equal (==), is a change, and may need a restart.
+type PostgresSetting struct {
+	text     string
+	isNumber bool // or another word that isn't a JSON string
+}
+
+// Setting returns a setting, such as Setting("32MB") or Setting(200).
+func Setting[T string | int | float64](value T) PostgresSetting {
+	_, isText := any(value).(string)
+	return PostgresSetting{fmt.Sprint(value), !isText}
+}
+
+// String returns the text, or the number as it's sent.
+func (s PostgresSetting) String() string { return s.text }
+
+// MarshalJSON writes a JSON string or number.
+func (s PostgresSetting) MarshalJSON() ([]byte, error) {
+	if s.isNumber {
+		return []byte(s.text), nil
+	}
+	return json.Marshal(s.text)
+}
+
+// UnmarshalJSON reads a JSON string or number.
+func (s *PostgresSetting) UnmarshalJSON(data []byte) error {
+	*s = PostgresSetting{}
+	switch firstByte(data) {
+	case '"', 'n':
+		return json.Unmarshal(data, &s.text)
+	case '{', '[':
+		return errors.New("the value of a setting must be a text or a number")
+	}
+	*s = PostgresSetting{string(data), true}
+	return nil
 }
 
 func (c *PostgresConfig) lacks() string {
@@ -64,7 +105,7 @@ func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres 
 	if config == nil {
 		return nil, &ArgumentError{Operation: opPostgresReplaceConfig.Name, Name: "config", Reason: "must not be nil"}
 	}
-	body := PostgresConfig{PGConfig: map[string]string{}, PgBouncerConfig: map[string]string{}}
+	body := PostgresConfig{PGConfig: map[string]PostgresSetting{}, PgBouncerConfig: map[string]PostgresSetting{}}
 	maps.Copy(body.PGConfig, config.PGConfig)
 	maps.Copy(body.PgBouncerConfig, config.PgBouncerConfig)
 	return send[PostgresConfig](ctx, s.conn, &opPostgresReplaceConfig, body, location, postgres)

@@ -3,7 +3,7 @@ package cloudapi
 import "context"
 
 // PostgresMetricDestination is a server to which a database sends its metrics.
-// AuthMethods requires the August 2026 API.
+// † Only the service has AuthMethods.
 type PostgresMetricDestination struct {
 	ID          string   `json:"id"`                    // prefix md; et for old ones
 	Username    string   `json:"username"`              // for basic authentication; "" if there is none
@@ -17,7 +17,7 @@ func (d *PostgresMetricDestination) identity() Resource {
 
 // PostgresMetricDestinationCreateRequest is the body of
 // [PostgresService.CreateMetricDestination]. Username and Password, or Options,
-// are required. Servers older than August 2026 refuse Options.
+// are required. † Only the service has Options.
 type PostgresMetricDestinationCreateRequest struct {
 	URL      string                            `json:"url"`      // must begin with https://; required
 	Username string                            `json:"username"` // for basic authentication
@@ -87,8 +87,8 @@ func (r *PostgresLogDestinationCreateRequest) prune(map[string]any) {}
 var (
 	opPostgresCreateMetricDestination = Operation{"Postgres.CreateMetricDestination", "POST", postgresRoute + "/metric-destination", once}
 	opPostgresDeleteMetricDestination = Operation{"Postgres.DeleteMetricDestination", "DELETE", postgresRoute + "/metric-destination/{metric_destination_id}", idempotent}
-	opPostgresCreateLogDestination    = Operation{"Postgres.CreateLogDestination", "POST", postgresRoute + "/log-destination", once | august2026}
-	opPostgresDeleteLogDestination    = Operation{"Postgres.DeleteLogDestination", "DELETE", postgresRoute + "/log-destination/{log_destination_id}", idempotent | august2026}
+	opPostgresCreateLogDestination    = Operation{"Postgres.CreateLogDestination", "POST", postgresRoute + "/log-destination", once | serviceOnly}
+	opPostgresDeleteLogDestination    = Operation{"Postgres.DeleteLogDestination", "DELETE", postgresRoute + "/log-destination/{log_destination_id}", idempotent | serviceOnly}
 )
 
 // CreateMetricDestination adds a server to which a database sends its metrics,
@@ -110,7 +110,7 @@ func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location,
 // destination: after [ErrOutcomeUnknown], look for it with Get. It returns
 // [ErrInvalidRequest] if the URL or the options don't fit the type.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) CreateLogDestination(ctx context.Context, location, postgres string, request *PostgresLogDestinationCreateRequest) (*PostgresLogDestination, error) {
 	return send[PostgresLogDestination](ctx, s.conn, &opPostgresCreateLogDestination, request, location, postgres)
 }
@@ -118,7 +118,7 @@ func (s *PostgresService) CreateLogDestination(ctx context.Context, location, po
 // DeleteLogDestination removes a destination. It returns before the database
 // stops sending logs to it, or [ErrNotFound] if the database doesn't exist.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) DeleteLogDestination(ctx context.Context, location, postgres, destinationID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteLogDestination, location, postgres, destinationID)
 }

@@ -78,8 +78,8 @@ func (s *PostgresService) ensurer(location, name string, request *PostgresCreate
 	}
 }
 
-// contractSize returns the contract's name for a size. With the August 2026
-// API, the server still accepts "burstable", but shows "hobby".
+// contractSize returns the contract's name for a size. The service
+// still accepts "burstable", but shows "hobby".
 func contractSize(size string) string {
 	if cpus, found := strings.CutPrefix(size, "hobby-"); found {
 		return "burstable-" + cpus
@@ -89,9 +89,9 @@ func contractSize(size string) string {
 
 // wantsSettings adds a map of settings if the record lacks one of them, or has
 // another value for it.
-func wantsSettings(d *drift, field string, wanted, found map[string]string) {
+func wantsSettings(d *drift, field string, wanted map[string]string, found map[string]PostgresSetting) {
 	for name, value := range wanted {
-		if other, ok := found[name]; !ok || other != value {
+		if other, ok := found[name]; !ok || other.String() != value {
 			*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found, Updatable: true})
 			return
 		}

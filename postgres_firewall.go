@@ -7,10 +7,10 @@ import (
 
 // PostgresFirewallRule allows a range of addresses to connect to a database.
 type PostgresFirewallRule struct {
-	ID          string `json:"id"`   // prefix pf, or fr with the August 2026 API
+	ID          string `json:"id"`   // prefix fr with the service, pf with the contract
 	CIDR        string `json:"cidr"` // normalized: with a prefix length, host bits cleared
 	Description string `json:"description"`
-	Port        int    `json:"port,omitzero"` // 5432, or 6432 for the connection pooler; requires the August 2026 API
+	Port        int    `json:"port,omitzero"` // 5432, or 6432 for the connection pooler; † only the service
 }
 
 func (r *PostgresFirewallRule) lacks() string        { return lacksID(r.ID) }
@@ -61,7 +61,7 @@ func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgr
 // [ErrOutcomeUnknown], AllFirewallRules shows whether the database has the
 // rule.
 //
-// With the August 2026 API, the server creates two rules, for the ports of the
+// The service creates two rules, for the ports of the
 // database and the connection pooler, and returns the first; update and delete
 // each separately. They belong to a firewall of the project: if that was
 // deleted or detached, methods that change rules return [ErrInvalidRequest].

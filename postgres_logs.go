@@ -86,7 +86,7 @@ func (o *PostgresLogsOptions) inUTC() PostgresLogsOptions {
 	return options
 }
 
-var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", idempotent | august2026}
+var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", idempotent | serviceOnly}
 
 // Logs returns one page of the logs of a database: the newest lines of the time
 // in the options, in the order in which the server received them. Timestamps
@@ -94,7 +94,7 @@ var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", 
 // page, which has older lines. Logs returns [ErrInvalidRequest] if the server
 // keeps no logs, and [ErrServer] if it can't reach them.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
 	o := opts.inUTC()
 	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresLogs, o, o.PageSize, location, postgres)
@@ -105,7 +105,7 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 // yields [ErrPaginationStalled] if the server repeats lines instead of going
 // on.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	return allLogs(ctx, s.conn, &opPostgresLogs, location, postgres, opts.inUTC())
 }

@@ -115,7 +115,7 @@ const (
 // back. It holds the lines of one range in memory: of a minute, or, for old
 // lines, of an hour to a day.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, opts *PostgresFollowLogsOptions) iter.Seq2[*PostgresLogLine, error] {
 	o := orZero(opts)
 	if o.Overlap <= 0 {

@@ -6,8 +6,8 @@ import (
 )
 
 // PostgresRestoreRequest is the body of [PostgresService.Restore]. The last
-// three fields require the August 2026 API; older servers return
-// [ErrInvalidRequest]. They replace the copied tags, and single settings.
+// three fields replace single settings, and the copied tags; † only the service
+// has them.
 type PostgresRestoreRequest struct {
 	Name            string            `json:"name"`           // of the new database; required
 	RestoreTarget   time.Time         `json:"restore_target"` // see Postgres.EarliestRestoreTime; required
@@ -19,8 +19,9 @@ type PostgresRestoreRequest struct {
 func (r PostgresRestoreRequest) newName() string { return r.Name }
 
 // PostgresReadReplicaOptions are the settings of a read replica that differ
-// from its parent; see [PostgresConfig]. They require the August 2026 API;
-// older servers return [ErrInvalidRequest] if one of them is set.
+// from its parent; see [PostgresConfig].
+//
+// † Only the service has these.
 type PostgresReadReplicaOptions struct {
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
@@ -36,7 +37,7 @@ type readReplicaRequest struct {
 func (r readReplicaRequest) newName() string { return r.Name }
 
 var (
-	opPostgresPromoteReadReplica = Operation{"Postgres.PromoteReadReplica", "POST", postgresRoute + "/promote-read-replica", once | august2026}
+	opPostgresPromoteReadReplica = Operation{"Postgres.PromoteReadReplica", "POST", postgresRoute + "/promote-read-replica", once | serviceOnly}
 	opPostgresPromote            = Operation{"Postgres.Promote", "POST", postgresRoute + "/promote", once}
 	opPostgresCreateReadReplica  = Operation{"Postgres.CreateReadReplica", "POST", postgresRoute + "/read-replica", once}
 	opPostgresRestore            = Operation{"Postgres.Restore", "POST", postgresRoute + "/restore", once}
@@ -45,8 +46,8 @@ var (
 // Promote promotes a read replica like [PostgresService.PromoteReadReplica],
 // but the returned record may still be a replica.
 //
-// Deprecated: Use [PostgresService.PromoteReadReplica], which requires the
-// August 2026 API. Older servers only have Promote.
+// Deprecated: Use [PostgresService.PromoteReadReplica], which only the service
+// has; the contract has only Promote.
 func (s *PostgresService) Promote(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresPromote, location, postgres)
 }
@@ -56,7 +57,7 @@ func (s *PostgresService) Promote(ctx context.Context, location, postgres string
 // [PostgresService.WaitPromoted] waits. It returns [ErrInvalidRequest] if the
 // database isn't a replica, as does a retry after [ErrOutcomeUnknown].
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresPromoteReadReplica, location, postgres)
 }

@@ -57,22 +57,22 @@ const (
 )
 
 var (
-	opPostgresListServers = Operation{"Postgres.ListServers", "GET", postgresRoute + "/servers", idempotent | august2026}
-	opPostgresRecycle     = Operation{"Postgres.Recycle", "POST", postgresRoute + "/recycle", once | august2026}
+	opPostgresListServers = Operation{"Postgres.ListServers", "GET", postgresRoute + "/servers", idempotent | serviceOnly}
+	opPostgresRecycle     = Operation{"Postgres.Recycle", "POST", postgresRoute + "/recycle", once | serviceOnly}
 
 	listPostgresServers = listRoutes{project: &opPostgresListServers, unpaged: true}
 )
 
 // ListServers returns the servers of a database, or [ErrServer] in a failover.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) ListServers(ctx context.Context, location, postgres string) (*Page[PostgresServer], error) {
 	return list[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
 
 // AllServers iterates over the servers of a database.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) AllServers(ctx context.Context, location, postgres string) iter.Seq2[*PostgresServer, error] {
 	return all[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
@@ -81,7 +81,7 @@ func (s *PostgresService) AllServers(ctx context.Context, location, postgres str
 // wait, pass the old primary's ID to [PostgresService.WaitRecycled]. After
 // [ErrOutcomeUnknown], a retry could replace the new server as well.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresRecycle, location, postgres)
 }
@@ -93,7 +93,7 @@ const failoverTolerance = 20
 // WaitServers waits until a database has [Postgres.TargetServerCount] servers,
 // all running and the standbys up to date, and returns it.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) WaitServers(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	return s.waitServers(ctx, "Postgres.WaitServers", location, postgres, "", opts)
 }
@@ -101,7 +101,7 @@ func (s *PostgresService) WaitServers(ctx context.Context, location, postgres st
 // WaitRecycled waits like [PostgresService.WaitServers], and until the server
 // with the given ID is gone: the primary before [PostgresService.Recycle].
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, serverID string, opts ...WaitOption) (*Postgres, error) {
 	const operation = "Postgres.WaitRecycled"
 	if err := checkIDOf(KindPostgresServer, operation, "server_id", serverID); err != nil {

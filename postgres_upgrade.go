@@ -24,8 +24,8 @@ const (
 )
 
 var (
-	opPostgresUpgrade       = Operation{"Postgres.Upgrade", "POST", postgresRoute + "/upgrade", once | august2026}
-	opPostgresUpgradeStatus = Operation{"Postgres.UpgradeStatus", "GET", postgresRoute + "/upgrade", idempotent | august2026}
+	opPostgresUpgrade       = Operation{"Postgres.Upgrade", "POST", postgresRoute + "/upgrade", once | serviceOnly}
+	opPostgresUpgradeStatus = Operation{"Postgres.UpgradeStatus", "GET", postgresRoute + "/upgrade", idempotent | serviceOnly}
 )
 
 // Upgrade upgrades a database and its read replicas to the next major version,
@@ -37,7 +37,7 @@ var (
 // latest version. [Error.FieldErrors] has the reason under "needs_convergence",
 // "read_replica", "flavor" or "version".
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
 	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgrade, location, postgres)
 }
@@ -45,7 +45,7 @@ func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string
 // UpgradeStatus returns the progress of an upgrade. It returns
 // [ErrInvalidRequest] if there's none to report, as after one has succeeded.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
 	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgradeStatus, location, postgres)
 }
@@ -55,7 +55,7 @@ func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres 
 // much data. It fails with [ErrWaitFailed] if the upgrade failed or the
 // database is being deleted, and with [ErrNotFound] if the database is gone.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
 	var status *PostgresUpgrade // nil if there's no upgrade
 	get := func(ctx context.Context) (*Postgres, error) {

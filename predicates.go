@@ -14,11 +14,14 @@ import (
 
 // IsGone reports whether an error proves that a resource doesn't exist in the
 // location of the request; [Client.CheckAccess] also looks in others. Unlike a
-// test for [ErrNotFound], it returns false if the location doesn't exist, and
-// for searches among what the token can see: [ProjectsService.ObjectInfo],
-// [Client.ResolveInProjects], and [Client.Resolve] and [Lookup] of an ID
-// without a location. A project that the token can't see looks gone.
-func IsGone(err error) bool { return isMissing(err) && !isOfSearch(err) }
+// test for [ErrNotFound], it returns false if the location doesn't exist, for
+// operations that the service lacks (‡), and for searches among what the token
+// can see: [ProjectsService.ObjectInfo], and [Client.Resolve] and [Lookup] of an
+// ID without a location. A project that the token can't see looks gone.
+func IsGone(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return isMissing(err) && !isOfSearch(err) && !(ok && e.class.has(contractOnly))
+}
 
 // isMissing reports whether the server says that a resource doesn't exist, or
 // hides it.

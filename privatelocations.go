@@ -124,7 +124,7 @@ func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest)
 	}
 }
 
-// Delete deletes a private location; with the August 2026 API,
+// Delete deletes a private location, which can take a while;
 // [PrivateLocationsService.WaitDeleted] waits. It returns [ErrConflict] if the
 // private location has databases, and [ErrServer] if it has other resources, or
 // backups, which the server keeps for at least 10 days. Don't reuse the name

@@ -7,14 +7,19 @@ import (
 
 // ProjectsService manages projects, which contain all other resources. Its
 // methods take the ID of a project; the client need not be bound to one.
+//
+// With the service, a token belongs to one project. The console shows the
+// project's ID: in the project's settings, and in the URL of its pages.
 type ProjectsService service
 
 // Project is a container of resources, with its own billing and permissions.
 type Project struct {
-	ID       string  `json:"id"`       // prefix pj
-	Name     string  `json:"name"`     // not unique; may contain upper-case letters
-	Credit   float64 `json:"credit"`   // the remaining credit, in US dollars
-	Discount int     `json:"discount"` // percent, 0 to 100
+	ID   string `json:"id"`   // prefix pj
+	Name string `json:"name"` // not unique; may contain upper-case letters
+
+	// ‡ Only the contract has these: with the service, they're nil.
+	Credit   *float64 `json:"credit,omitzero"`   // the remaining credit, in US dollars
+	Discount *int     `json:"discount,omitzero"` // percent, 0 to 100
 }
 
 func (p *Project) lacks() string        { return lacksID(p.ID) }
@@ -48,15 +53,15 @@ const (
 	ObjectTypeFirewall          = "firewall"
 	ObjectTypeKubernetesCluster = "kubernetes cluster"
 	ObjectTypeLoadBalancer      = "load balancer"
-	ObjectTypeMachineImage      = "machine image" // requires the August 2026 API
+	ObjectTypeMachineImage      = "machine image" // † only the service
 	ObjectTypePostgres          = "postgres resource"
 	ObjectTypePrivateSubnet     = "private subnet"
 	ObjectTypeVM                = "vm"
 )
 
 var (
-	opProjectsList       = Operation{"Projects.List", "GET", "/project", idempotent}
-	opProjectsCreate     = Operation{"Projects.Create", "POST", "/project", once}
+	opProjectsList       = Operation{"Projects.List", "GET", "/project", idempotent | contractOnly}
+	opProjectsCreate     = Operation{"Projects.Create", "POST", "/project", once | contractOnly}
 	opProjectsGet        = Operation{"Projects.Get", "GET", projectRoute, idempotent}
 	opProjectsDelete     = Operation{"Projects.Delete", "DELETE", projectRoute, idempotent}
 	opProjectsObjectInfo = Operation{"Projects.ObjectInfo", "GET", projectRoute + "/object-info/{object_id}", idempotent}
@@ -66,17 +71,24 @@ var (
 )
 
 // List returns one page of the account's projects, ordered by ID only,
-// including those in which the token has no rights.
+// including those in which the token has no rights. With the service, it returns
+// [ErrMaybeUnsupported].
+//
+// ‡ Only the contract has this.
 func (s *ProjectsService) List(ctx context.Context, opts *ListOptions) (*Page[Project], error) {
 	return list[Project](ctx, s.conn, &listProjects, opts)
 }
 
 // All iterates over the items of List.
+//
+// ‡ Only the contract has this.
 func (s *ProjectsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Project, error] {
 	return all[Project](ctx, s.conn, &listProjects, opts)
 }
 
 // Watch yields the account's projects, and then changes, also of the credit.
+//
+// ‡ Only the contract has this.
 func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known ...*Project) iter.Seq2[Event[Project], error] {
 	return projectFamily.watch(ctx, s.conn, opts, known)
 }
@@ -84,7 +96,10 @@ func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known .
 // Create creates a project, even if another one has the name. An account can
 // have 10 projects; for another, Create returns [ErrInvalidRequest]. The token
 // gets no rights in the new project: calls with it return [ErrForbidden] until
-// an administrator grants them.
+// an administrator grants them. With the service, Create returns
+// [ErrMaybeUnsupported]: create projects in the console.
+//
+// ‡ Only the contract has this.
 func (s *ProjectsService) Create(ctx context.Context, request *ProjectCreateRequest) (*Project, error) {
 	return send[Project](ctx, s.conn, &opProjectsCreate, request)
 }
@@ -102,8 +117,8 @@ func (s *ProjectsService) Delete(ctx context.Context, projectID string) error {
 }
 
 // ObjectInfo returns the type, location and name of a firewall, Kubernetes
-// cluster, load balancer, database, subnet or VM, or, with the August 2026 API,
-// a machine image. It returns [ErrNotFound] if the object doesn't exist, is in
+// cluster, load balancer, database, subnet or VM, or, with the service, a
+// machine image. It returns [ErrNotFound] if the object doesn't exist, is in
 // another project, or isn't visible to the token.
 func (s *ProjectsService) ObjectInfo(ctx context.Context, projectID, objectID string) (*ObjectInfo, error) {
 	return fetch[ObjectInfo](ctx, s.conn, &opProjectsObjectInfo, projectID, objectID)

@@ -28,41 +28,6 @@ func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (
 	return resource, err
 }
 
-// ResolveInProjects finds the resource of an ID, not of a name, in any project
-// that the token may see. It also returns a client of that project:
-//
-//	vm, client, err := client.ResolveInProjects(ctx, "vm3g8xpsxjs50pvjj2a7d3ky8h")
-func (c *Client) ResolveInProjects(ctx context.Context, id string, kinds ...Kind) (*Resource, *Client, error) {
-	const operation = "ResolveInProjects"
-	ref, err := ParseReference(id)
-	if err != nil || ref.ID == "" {
-		return nil, nil, argumentError(operation, "id", id, "must be an ID")
-	}
-	hidden := 0
-	for project, err := range c.Projects.All(ctx, nil) {
-		if err != nil {
-			return nil, nil, err
-		}
-		in := c.InProject(project.ID)
-		resource, _, err := in.find(ctx, operation, id, kinds)
-		switch {
-		case err == nil && resource.Kind == KindProject:
-			return resource, c.InProject(resource.ID), nil // any client finds it
-		case err == nil:
-			return resource, in, nil
-		case errors.Is(err, ErrForbidden):
-			hidden++
-		case !errors.Is(err, ErrNotFound):
-			return nil, nil, err
-		}
-	}
-	err = fmt.Errorf("cloudapi: %s: %v: %w, in any project", operation, ref, errNotShown)
-	if hidden > 0 {
-		err = fmt.Errorf("%w; the token may not read %d of them", err, hidden)
-	}
-	return nil, nil, err
-}
-
 // Fetch returns the full record of a resource: a *[VM] for [KindVM], and so on.
 // Programs that know the kind use [Lookup]. A part must have its Parent.
 func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
@@ -215,9 +180,11 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 		case errors.Is(err, ErrForbidden), errors.Is(err, ErrInvalidRequest):
 			// The token may see only some kinds, and a name may be valid only for some.
 			none = err
+		case errors.Is(err, ErrLocationNotFound):
+			none = err // it lists the valid locations
 		case errors.Is(err, ErrNotFound):
-			if errors.Is(err, ErrLocationNotFound) {
-				none = err // it lists the valid locations
+			if len(candidates) == 1 && !IsGone(err) {
+				none = err // it says that the service lacks the operation
 			}
 		default:
 			failures = append(failures, err)

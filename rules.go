@@ -75,8 +75,7 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 // SetFirewallRules replaces the firewall rules of a database, as
 // [FirewallsService.SetRules] does for a firewall. Rules are compared by CIDR.
 //
-// With the August 2026 API, a request creates two rules, for the ports 5432 and
-// 6432. SetFirewallRules keeps or deletes both; Added contains the first one.
+// With the service, a request creates two rules, for the ports 5432 and 6432. SetFirewallRules keeps or deletes both; Added contains the first one.
 // If only one of the two exists, it's deleted before both are created, which
 // may interrupt the traffic that the rule allows.
 func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[PostgresFirewallRule], error) {

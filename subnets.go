@@ -34,7 +34,7 @@ const (
 	PrivateSubnetStateAvailable      = "available"
 	PrivateSubnetStateAddingNIC      = "adding_new_nic"
 	PrivateSubnetStateRefreshingKeys = "refreshing_keys"
-	PrivateSubnetStateDeleting       = "deleting" // until it's gone; requires the August 2026 API
+	PrivateSubnetStateDeleting       = "deleting" // until it's gone; † only the service
 )
 
 // NIC is a network interface in a private subnet.
@@ -112,8 +112,8 @@ func (s *PrivateSubnetsService) Create(ctx context.Context, location, name strin
 }
 
 // Ensure creates a private subnet unless one with the name exists. It compares
-// firewall_id, and can attach that firewall in addition. With the October 2025
-// API, a record doesn't show that a subnet is being deleted: call
+// firewall_id, and can attach that firewall in addition. With the
+// contract, a record doesn't show that a subnet is being deleted: call
 // [PrivateSubnetsService.WaitDeleted] first.
 func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "PrivateSubnets.Ensure", opts)
@@ -182,7 +182,7 @@ func wantsSubnet(ctx context.Context, c *conn, d *drift, wanted, location, found
 
 // Delete deletes a private subnet and the load balancers in it, but not the
 // firewall that the server created with it. It returns before the subnet is
-// gone, which records don't show with the October 2025 API;
+// gone, which the contract's records don't show;
 // [PrivateSubnetsService.WaitDeleted] waits. It returns [ErrConflict] if the
 // subnet has VMs that aren't being deleted.
 func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet string) error {
@@ -192,7 +192,7 @@ func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet str
 // Connect connects a private subnet with another one. It returns before the two
 // can reach each other. It returns [ErrAlreadyExists] if they're connected, in
 // either direction. It returns [ErrInvalidRequest] if otherSubnetID is a name
-// or the subnet itself, or, with the August 2026 API, if the locations differ.
+// or the subnet itself, or, with the service, if the locations differ.
 // No record shows connections: after [ErrOutcomeUnknown], call Connect again,
 // and treat ErrAlreadyExists as success.
 func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
@@ -200,7 +200,7 @@ func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, o
 }
 
 // Disconnect disconnects two private subnets, if they are connected. With the
-// August 2026 API, it returns [ErrInvalidRequest] if their locations differ.
+// service, it returns [ErrInvalidRequest] if their locations differ.
 func (s *PrivateSubnetsService) Disconnect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
 	return fetch[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsDisconnect, location, subnet, otherSubnetID)
 }

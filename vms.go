@@ -3,7 +3,9 @@ package cloudapi
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
@@ -21,11 +23,15 @@ type VM struct {
 	Location       string `json:"location"`            // such as "eu-central-h1"
 	Size           string `json:"size"`                // such as "standard-2": the family and the number of vCPUs
 	UnixUser       string `json:"unix_user"`           // the user who can log in with the public key
-	BootImage      string `json:"boot_image,omitzero"` // such as "ubuntu-noble"; requires the August 2026 API
+	BootImage      string `json:"boot_image,omitzero"` // such as "ubuntu-noble"; † only the service
 	StorageSizeGiB int    `json:"storage_size_gib"`    // of all volumes; 0 until the VM is placed on a host
 	IP6            string `json:"ip6"`                 // public address; "" until the VM is placed on a host
 	IP4Enabled     bool   `json:"ip4_enabled"`         // whether it has a public IPv4 address
 	IP4            string `json:"ip4"`                 // public address; "" if it has none, or none yet
+
+	// MaintenanceWindowStartAt is the hour in UTC, 0 to 23, at which the two-hour
+	// maintenance window begins; nil means at any time. † Only the service has it.
+	MaintenanceWindowStartAt *int `json:"maintenance_window_start_at,omitzero"`
 
 	// Only Get, Create, Start, Stop and Restart return the fields below.
 	Firewalls   []Firewall `json:"firewalls"`    // of its subnet, each with its Path
@@ -58,6 +64,41 @@ const (
 	VMStateUnavailable         = "unavailable"      // the VM doesn't respond to its host
 )
 
+// VMSerialLog is the text on a VM's serial console, as the service last fetched
+// it from the VM's host, or a fetch without a text.
+type VMSerialLog struct {
+	Status string `json:"status"` // one of the VMSerialLogStatus constants
+
+	// Output is the last 64 KiB of the text, with escape codes of terminals. Bytes
+	// that aren't UTF-8 are replaced. It's "" unless the fetch has succeeded.
+	Output string `json:"output"`
+
+	Timestamp time.Time `json:"timestamp"` // when the fetch ended, or began if it hasn't
+}
+
+func (l *VMSerialLog) lacks() string {
+	if l.Status == "" {
+		return "status"
+	}
+	return ""
+}
+
+func (l *VMSerialLog) stateText() string { return l.Status }
+
+// Known values of [VMSerialLog.Status].
+const (
+	VMSerialLogStatusCreated   = "created" // the fetch is in progress
+	VMSerialLogStatusSucceeded = "succeeded"
+	VMSerialLogStatusFailed    = "failed" // the host didn't respond to three attempts, 15 seconds apart
+)
+
+// VMSerialLogOptions are the options of [VMsService.SerialLog].
+type VMSerialLogOptions struct {
+	// Refresh starts a fetch unless the last one is in progress, or ended less
+	// than 60 seconds ago. Until the new fetch ends, there's no text.
+	Refresh bool `url:"refresh,omitempty"`
+}
+
 // VMCreateRequest is the body of [VMsService.Create].
 type VMCreateRequest struct {
 	// PublicKey is required: the name of a registered SSH public key, or lines in
@@ -65,8 +106,8 @@ type VMCreateRequest struct {
 	PublicKey string `json:"public_key"`
 
 	// BootImage is the operating system, such as "ubuntu-noble", "ubuntu-jammy",
-	// "debian-12" or "almalinux-9", or, with the August 2026 API, a machine image
-	// of the location, such as "golden@v1" or "golden@latest". There is a default.
+	// "debian-12" or "almalinux-10", or, with the service, a machine image of the
+	// location, such as "golden@v1" or "golden@latest". There is a default.
 	BootImage string `json:"boot_image,omitzero"`
 
 	// Size is "standard-" followed by 2, 4, 8, 16, 30 or 60 vCPUs, or "burstable-"
@@ -85,14 +126,14 @@ type VMCreateRequest struct {
 	GPU       string `json:"gpu,omitzero"`        // a count and a type, such as "1:20b5"
 
 	// InitScript is the name or ID of a registered init script, and InitScriptArgs
-	// are its arguments, split as in a shell. Only the contract has these fields:
-	// Ubicloud's service refuses them, and needs InitScriptText.
+	// are its arguments, split as in a shell. ‡ Only the contract has these: the
+	// service refuses them, and needs InitScriptText.
 	InitScript     string `json:"init_script,omitzero"`
 	InitScriptArgs string `json:"init_script_args,omitzero"`
 
 	// InitScriptText is a script of up to 2000 characters, in place of InitScript.
-	// It requires the August 2026 API; a server with the contract's init scripts
-	// takes the text for the name of a registered script.
+	// † Only the service has it: a server with the contract's init scripts takes
+	// the text for the name of a registered script.
 	InitScriptText Script `json:"-"`
 }
 
@@ -148,6 +189,12 @@ func (r *VMCreateRequest) body() any {
 	return r
 }
 
+// vmMaintenanceWindowRequest is the body of SetMaintenanceWindow. The server
+// requires the field: null removes the window.
+type vmMaintenanceWindowRequest struct {
+	StartAt *int `json:"maintenance_window_start_at"`
+}
+
 const vmRoute = locationRoute + "/vm/{vm_reference}"
 
 var (
@@ -158,8 +205,11 @@ var (
 	opVMsDelete         = Operation{"VMs.Delete", "DELETE", vmRoute, idempotent}
 	opVMsRename         = Operation{"VMs.Rename", "POST", vmRoute + "/rename", idempotent}
 	opVMsRestart        = Operation{"VMs.Restart", "POST", vmRoute + "/restart", once}
-	opVMsStart          = Operation{"VMs.Start", "POST", vmRoute + "/start", once | august2026}
-	opVMsStop           = Operation{"VMs.Stop", "POST", vmRoute + "/stop", once | august2026}
+	opVMsStart          = Operation{"VMs.Start", "POST", vmRoute + "/start", once | serviceOnly}
+	opVMsStop           = Operation{"VMs.Stop", "POST", vmRoute + "/stop", once | serviceOnly}
+	opVMsSerialLog      = Operation{"VMs.SerialLog", "GET", vmRoute + "/serial-log", idempotent | serviceOnly}
+
+	opVMsSetMaintenanceWindow = Operation{"VMs.SetMaintenanceWindow", "POST", vmRoute + "/set-maintenance-window", idempotent | serviceOnly}
 
 	listVMs = listRoutes{project: &opVMsList, location: &opVMsListInLocation}
 
@@ -250,8 +300,8 @@ func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (
 
 // Restart restarts a running VM, and returns [ErrInvalidRequest] in other
 // states. The returned VM still has its previous state, and Get then reports
-// "restarting"; [VMsService.WaitRunning] waits. With the October 2025 API,
-// Restart accepts any state, and the returned VM is "restarting".
+// "restarting"; [VMsService.WaitRunning] waits. With the contract, Restart
+// accepts any state, and the returned VM is "restarting".
 func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsRestart, location, vm)
 }
@@ -260,7 +310,7 @@ func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, err
 // "starting"; [VMsService.WaitRunning] waits. It returns [ErrInvalidRequest] in
 // other states, and while the server creates a machine image from the VM.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsStart, location, vm)
 }
@@ -270,9 +320,58 @@ func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error
 // still has its previous state, and Get then reports "stopping";
 // [VMsService.WaitStopped] waits. A stopped VM costs as much as a running one.
 //
-// Requires the August 2026 API.
+// † Only the service has this.
 func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsStop, location, vm)
+}
+
+// SetMaintenanceWindow sets [VM.MaintenanceWindowStartAt], such as new(3); nil
+// removes the window. It returns [ErrInvalidRequest] unless hour is 0 to 23.
+//
+// † Only the service has this.
+func (s *VMsService) SetMaintenanceWindow(ctx context.Context, location, vm string, hour *int) (*VM, error) {
+	return send[VM](ctx, s.conn, &opVMsSetMaintenanceWindow, vmMaintenanceWindowRequest{hour}, location, vm)
+}
+
+// SerialLog returns the text of a VM's serial console that the service last
+// fetched. If there is none, or it's an hour old, or the options, which may be
+// nil, ask for another, SerialLog starts a fetch and returns before its end;
+// [VMsService.WaitSerialLog] waits. A failed fetch isn't an error, but the
+// Status. SerialLog returns [ErrInvalidRequest] until the VM has a host.
+//
+// † Only the service has this.
+func (s *VMsService) SerialLog(ctx context.Context, location, vm string, opts *VMSerialLogOptions) (*VMSerialLog, error) {
+	in, err := s.conn.invoke(&opVMsSerialLog, nil, []string{location, vm})
+	if err != nil {
+		return nil, err
+	}
+	if err := in.setQuery(opts); err != nil {
+		return nil, err
+	}
+	return perform[VMSerialLog](ctx, in)
+}
+
+// WaitSerialLog waits until a VM's serial log is fetched, and returns it with
+// its Output. It starts a fetch if there's no log, or only one that is an hour
+// old; for a newer one, call [VMsService.SerialLog] with Refresh first. It fails
+// with [ErrWaitFailed] if the fetch has failed, which takes half a minute, and
+// with [ErrInvalidRequest] if the VM has no host.
+//
+// † Only the service has this.
+func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opts ...WaitOption) (*VMSerialLog, error) {
+	w := waiter[VMSerialLog]{
+		operation: "VMs.WaitSerialLog",
+		resource:  place(location, vm),
+		config:    waitQuick,
+		fetch:     func(ctx context.Context) (*VMSerialLog, error) { return s.SerialLog(ctx, location, vm, nil) },
+		done: func(l *VMSerialLog) (bool, error) {
+			if l.Status == VMSerialLogStatusFailed {
+				return false, fmt.Errorf("%w: the service couldn't fetch the log; SerialLog with Refresh tries again", ErrWaitFailed)
+			}
+			return l.Status == VMSerialLogStatusSucceeded, nil
+		},
+	}
+	return w.run(ctx, opts)
 }
 
 // WaitStopped waits until a VM is stopped, and returns it. It keeps waiting

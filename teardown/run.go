@@ -327,7 +327,7 @@ func (r *run) remove(ctx context.Context, resource cloudapi.Resource, delete fun
 		cloudapi.WaitInterval(500*time.Millisecond, 2*time.Second), cloudapi.WaitTolerance(3))
 
 	switch {
-	case cloudapi.IsGone(err):
+	case cloudapi.IsGone(err), errors.Is(err, cloudapi.ErrMaybeUnsupported): // the plan listed it, so the server has such resources
 		err = r.checkProject(ctx)
 	case err == nil && at.ID != "" && len(users) == 0:
 		err = r.checkName(ctx, at) // another resource may have the name by now

@@ -8,7 +8,7 @@
 // prints no line twice, unless it was killed between printing lines and saving
 // its state. Without a name it takes the project's only database.
 //
-// Requires the August 2026 API.
+// Only the service has logs; the contract has not.
 package main
 
 import (

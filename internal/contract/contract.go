@@ -1,8 +1,9 @@
 // Package contract contains the tables of the API's operations: the contract's,
-// and the others of the August 2026 API. Tests compare the SDK, the test server
+// and those that only the service has. Tests compare the SDK, the test server
 // and the documents with them.
 //
-// A row is an HTTP method, a route, and the methods of the SDK that send it.
+// A row is an HTTP method, a route, and the methods of the SDK that send it. A
+// row of the contract ends with a ‡ if the service lacks the operation.
 package contract
 
 import (
@@ -14,33 +15,36 @@ import (
 
 var (
 	//go:embed contract.txt
-	agreed string
+	contract string
 
-	//go:embed 2026.txt
-	later string
+	//go:embed service.txt
+	added string
 )
 
 // Row is an operation.
 type Row struct {
 	Method, Route string
 	Names         []string // the methods of the SDK, such as "VMs.List"
-	Later         bool     // whether the contract lacks it
+	ServiceOnly   bool     // †: the contract lacks it
+	ContractOnly  bool     // ‡: the service lacks it
 }
 
 // Rows returns the rows of both tables.
-func Rows() []Row { return append(Agreed(), Later()...) }
+func Rows() []Row { return append(Contract(), read(added, true)...) }
 
-// Agreed returns the rows of the contract.
-func Agreed() []Row { return read(agreed, false) }
+// Contract returns the operations of the contract.
+func Contract() []Row { return read(contract, false) }
 
-// Later returns the rows that aren't in the contract.
-func Later() []Row { return read(later, true) }
+// Service returns the operations of the service.
+func Service() []Row {
+	return slices.DeleteFunc(Rows(), func(r Row) bool { return r.ContractOnly })
+}
 
-func read(table string, later bool) (rows []Row) {
+func read(table string, serviceOnly bool) (rows []Row) {
 	for line := range strings.Lines(table) {
-		fields := strings.Fields(line)
-		if fields[0] != "#" {
-			rows = append(rows, Row{Method: fields[0], Route: fields[1], Names: fields[2:], Later: later})
+		line, contractOnly := strings.CutSuffix(strings.TrimSpace(line), " ‡")
+		if fields := strings.Fields(line); fields[0] != "#" {
+			rows = append(rows, Row{fields[0], fields[1], fields[2:], serviceOnly, contractOnly})
 		}
 	}
 	return rows
@@ -62,11 +66,6 @@ func (r Row) Operation() string {
 func (r Row) Service() string {
 	service, _, _ := strings.Cut(r.Names[0], ".")
 	return service
-}
-
-// Unserved reports whether no real server has the operation.
-func (r Row) Unserved() bool {
-	return r.Service() == "VMInitScripts" || slices.Contains([]string{"Firewalls.CreateInProject", "Firewalls.UpdateRule"}, r.Names[0])
 }
 
 // Once reports whether the operation must not be sent twice.
@@ -96,5 +95,5 @@ var idempotentPosts = []string{
 	"PrivateSubnets.Disconnect", "PrivateSubnets.Rename",
 	"SSHPublicKeys.Update",
 	"VMInitScripts.Update",
-	"VMs.Rename",
+	"VMs.Rename", "VMs.SetMaintenanceWindow",
 }

@@ -14,7 +14,7 @@ func TestTables(t *testing.T) {
 	seen := map[string]bool{}
 	for _, table := range []struct {
 		name, text string
-	}{{"contract.txt", agreed}, {"2026.txt", later}} {
+	}{{"contract.txt", contract}, {"service.txt", added}} {
 		for line := range strings.Lines(table.text) {
 			fields := strings.Fields(line)
 			if fields[0] == "#" {
@@ -30,8 +30,11 @@ func TestTables(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) == 0 || len(seen) != len(Rows()) {
+	if len(seen) != len(Rows()) {
 		t.Errorf("the tables have %d rows, and Rows returns %d", len(seen), len(Rows()))
+	}
+	if c, s := len(Contract()), len(Service()); c != 93 || s != 132 {
+		t.Errorf("the contract has %d operations, and the service %d", c, s)
 	}
 }
 

@@ -26,10 +26,9 @@ func TestOperationTables(t *testing.T) {
 		}
 	}
 	var short, long strings.Builder
-	fmt.Fprintf(&short, "All operations, by service. %d are in the contract, the OpenAPI description of Ubicloud's API from October 2025.\n"+
-		"Operations after a %s require the August 2026 API. No version of the service has the operations marked "+unserved+".\n"+
-		"[docs/operations.md](docs/operations.md) has the routes.\n\n"+
-		"| Service | Methods |\n|---|---|\n", len(contract.Agreed()), later)
+	fmt.Fprintf(&short, "All operations, by service. The contract has %d, and the service has %d: those after a %s only the service has, and\n"+
+		"those marked %s only the contract. [docs/operations.md](docs/operations.md) has the routes.\n\n"+
+		"| Service | Methods |\n|---|---|\n", len(contract.Contract()), len(contract.Service()), serviceOnly, contractOnly)
 	for _, service := range services {
 		var names []string
 		fmt.Fprintf(&long, "## %s\n\n| Method | Sends |\n|---|---|\n", service)
@@ -38,14 +37,14 @@ func TestOperationTables(t *testing.T) {
 			if r.Service() != service {
 				continue
 			}
-			if r.Later && !marked {
-				names, marked = append(names, later), true
+			if r.ServiceOnly && !marked {
+				names, marked = append(names, serviceOnly), true
 			}
 			var methods []string
 			for _, name := range r.Names {
 				name = "`" + strings.TrimPrefix(name, service+".") + "`"
-				if r.Unserved() {
-					name += unserved
+				if r.ContractOnly {
+					name += contractOnly
 				}
 				methods = append(methods, name)
 				if !slices.Contains(names, name) {
@@ -53,8 +52,8 @@ func TestOperationTables(t *testing.T) {
 				}
 			}
 			mark := ""
-			if r.Later {
-				mark = " " + later
+			if r.ServiceOnly {
+				mark = " " + serviceOnly
 			}
 			fmt.Fprintf(&long, "| %s%s | `%s %s` |\n", strings.Join(methods, " "), mark, r.Method, r.Route)
 		}
@@ -98,11 +97,11 @@ func TestNumbersOfOperations(t *testing.T) {
 	}
 }
 
-// later marks the operations that the contract doesn't have.
-const later = "†"
-
-// unserved marks the operations that only the contract has.
-const unserved = "‡"
+// These mark the operations that only the service or only the contract has.
+const (
+	serviceOnly  = "†"
+	contractOnly = "‡"
+)
 
 // TestExamples looks for the example of each service.
 func TestExamples(t *testing.T) {

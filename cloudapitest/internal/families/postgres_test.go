@@ -593,15 +593,15 @@ func TestConfigurations(t *testing.T) {
 		})
 		got := must(pg.GetConfig(ctx, here, "db"))
 		want := &cloudapi.PostgresConfig{
-			PGConfig:        map[string]string{"my.setting": "x"},
-			PgBouncerConfig: map[string]string{"pool_mode": "session"},
+			PGConfig:        map[string]cloudapi.PostgresSetting{"my.setting": cloudapi.Setting("x")},
+			PgBouncerConfig: map[string]cloudapi.PostgresSetting{"pool_mode": cloudapi.Setting("session")},
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("configuration %v, want %v", got, want)
 		}
 		wrong := &cloudapi.PostgresConfig{
-			PGConfig:        map[string]string{"work_mem": "8"},
-			PgBouncerConfig: map[string]string{"work_mem": "8"},
+			PGConfig:        map[string]cloudapi.PostgresSetting{"work_mem": cloudapi.Setting("8")},
+			PgBouncerConfig: map[string]cloudapi.PostgresSetting{"work_mem": cloudapi.Setting("8")},
 		}
 		_, err := pg.ReplaceConfig(ctx, here, "db", wrong)
 		refused(t, err, "pgbouncer_config.work_mem")

@@ -16,18 +16,15 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/source"
 )
 
-// mark is what the documentation says about an operation that not every server
-// has: at its method, or once at a service, about all its methods.
+// mark is what the documentation says about an operation that only the service
+// or only the contract has: at its method, or once at a service, about all its
+// methods.
 type mark struct{ method, service string }
 
-// later marks the operations that aren't in the contract.
-var later = mark{"Requires the August 2026 API.", "Its methods require the August 2026 API."}
-
-// unserved marks the operations that only the contract has.
-var unserved = mark{
-	"is in the contract only: no version of the service has it.",
-	"Its methods are in the contract only: no version of the service has them.",
-}
+var (
+	serviceOnly  = mark{"† Only the service has this.", "† Only the service has these."}
+	contractOnly = mark{"‡ Only the contract has this.", "‡ Only the contract has these."}
+)
 
 // on reports whether an operation has the mark: once, so not in both places.
 func (m mark) on(method, service string) bool {
@@ -59,8 +56,8 @@ func TestContractFindsDrift(t *testing.T) {
 			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/rename: whether it is once is not what the tables say"},
 		{"vms.go", `+ "/restart", once`, `+ "/restart", idempotent`,
 			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart: whether it is once is not what the tables say"},
-		{"vms.go", `+ "/stop", once | august2026`, `+ "/stop", once`,
-			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/stop: whether it is august2026 is not what the tables say"},
+		{"vms.go", `+ "/stop", once | serviceOnly`, `+ "/stop", once`,
+			"POST /project/{project_id}/location/{location}/vm/{vm_reference}/stop: whether it is serviceOnly is not what the tables say"},
 		{"firewalls.go", `once | contractOnly`, `once`,
 			"POST /project/{project_id}/firewall: whether it is contractOnly is not what the tables say"},
 		{"operation.go", `"/location/{location}"`, `"/loc/{location}"`,
@@ -75,18 +72,18 @@ func TestContractFindsDrift(t *testing.T) {
 			"VMs.Reboot: it sends POST /project/{project_id}/location/{location}/vm/{vm_reference}/restart, which the contract has for VMs.Restart"},
 		{"vms.go", "// WaitRunning waits", "func (s *VMsService) Pause(ctx context.Context) error { return nil }\n\n// WaitRunning waits",
 			"VMs.Pause: it names no operation"},
-		{"vms.go", "// Requires the August 2026 API.", "// It is new.",
-			`VMs.Start: whether its documentation says "Requires the August 2026 API." is not what the tables say`},
-		{"vms.go", "// Rename renames a VM;", "// Requires the August 2026 API. Rename renames a VM;",
-			`VMs.Rename: whether its documentation says "Requires the August 2026 API." is not what the tables say`},
-		{"auditlog.go", "// " + later.service, "// They are new.",
-			`AuditLog.List: whether its documentation says "Requires the August 2026 API." is not what the tables say`},
-		{"auditlog.go", "// List returns", "// Requires the August 2026 API. List returns",
-			`AuditLog.List: whether its documentation says "Requires the August 2026 API." is not what the tables say`},
-		{"postgres.go", "type PostgresService service", "//\n// " + later.service + "\ntype PostgresService service",
-			`Postgres.Get: whether its documentation says "Requires the August 2026 API." is not what the tables say`},
-		{"initscripts.go", "// " + unserved.service, "// They are rare.",
-			`VMInitScripts.Get: whether its documentation says "is in the contract only: no version of the service has it." is not what the tables say`},
+		{"vms.go", "// † Only the service has this.", "// It is new.",
+			`VMs.Start: whether its documentation says "† Only the service has this." is not what the tables say`},
+		{"vms.go", "// Rename renames a VM;", "// † Only the service has this. Rename renames a VM;",
+			`VMs.Rename: whether its documentation says "† Only the service has this." is not what the tables say`},
+		{"auditlog.go", "// " + serviceOnly.service, "// They are new.",
+			`AuditLog.List: whether its documentation says "† Only the service has this." is not what the tables say`},
+		{"auditlog.go", "// List returns", "// † Only the service has this. List returns",
+			`AuditLog.List: whether its documentation says "† Only the service has this." is not what the tables say`},
+		{"postgres.go", "type PostgresService service", "//\n// " + serviceOnly.service + "\ntype PostgresService service",
+			`Postgres.Get: whether its documentation says "† Only the service has this." is not what the tables say`},
+		{"initscripts.go", "// " + contractOnly.service, "// They are rare.",
+			`VMInitScripts.Get: whether its documentation says "‡ Only the contract has this." is not what the tables say`},
 		{"vms.go", "listVMs = listRoutes{project: &opVMsList, location: &opVMsListInLocation}", "listVMs = listRoutes{project: &opVMsList}",
 			"GET /project/{project_id}/location/{location}/vm: VMs.List does not send it"},
 	} {
@@ -336,7 +333,7 @@ func (s *packageSource) compare(rows []contract.Row) (problems []string) {
 		if op.name != row.Operation() {
 			report("%s: the Operation is called %s", key, op.name)
 		}
-		for class, want := range map[string]bool{"once": row.Once(), "idempotent": !row.Once(), "august2026": row.Later, "contractOnly": row.Unserved()} {
+		for class, want := range map[string]bool{"once": row.Once(), "idempotent": !row.Once(), "serviceOnly": row.ServiceOnly, "contractOnly": row.ContractOnly} {
 			if slices.Contains(op.classes, class) != want {
 				report("%s: whether it is %s is not what the tables say", key, class)
 			}
@@ -348,10 +345,10 @@ func (s *packageSource) compare(rows []contract.Row) (problems []string) {
 				report("%s: there is no method %s", key, name)
 			case !slices.Contains(m.sends, key):
 				report("%s: %s does not send it", key, name)
-			case row.Later != later.on(m.doc, s.services[row.Service()]):
-				report("%s: whether its documentation says %q is not what the tables say", name, later.method)
-			case row.Unserved() != unserved.on(m.doc, s.services[row.Service()]):
-				report("%s: whether its documentation says %q is not what the tables say", name, unserved.method)
+			case row.ServiceOnly != serviceOnly.on(m.doc, s.services[row.Service()]):
+				report("%s: whether its documentation says %q is not what the tables say", name, serviceOnly.method)
+			case row.ContractOnly != contractOnly.on(m.doc, s.services[row.Service()]):
+				report("%s: whether its documentation says %q is not what the tables say", name, contractOnly.method)
 			}
 		}
 	}

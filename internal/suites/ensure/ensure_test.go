@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"path"
@@ -823,7 +822,7 @@ func TestEnsurePostgresSettings(t *testing.T) {
 		request := cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
 		stub.Must(client.Postgres.Create(t.Context(), sdktest.Somewhere, "db-1", &request))(t)
 		stub.Must(client.Postgres.ReplaceConfig(t.Context(), sdktest.Somewhere, "db-1", &cloudapi.PostgresConfig{
-			PGConfig: map[string]string{"work_mem": "4MB", "max_connections": "250"}}))(t)
+			PGConfig: map[string]cloudapi.PostgresSetting{"work_mem": cloudapi.Setting("4MB"), "max_connections": cloudapi.Setting("250")}}))(t)
 		request.PGConfig = map[string]string{"work_mem": "8MB"}
 		request.PgBouncerConfig = map[string]string{"pool_mode": "session"}
 		before := sdktest.Changes(srv)
@@ -838,7 +837,7 @@ func TestEnsurePostgresSettings(t *testing.T) {
 			}
 		}
 		config := stub.Must(client.Postgres.GetConfig(t.Context(), sdktest.Somewhere, "db-1"))(t)
-		if want := map[string]string{"work_mem": "8MB", "max_connections": "250"}; !maps.Equal(config.PGConfig, want) || !maps.Equal(config.PgBouncerConfig, request.PgBouncerConfig) {
+		if fmt.Sprint(config.PGConfig, config.PgBouncerConfig) != "map[max_connections:250 work_mem:8MB] map[pool_mode:session]" {
 			t.Errorf("the settings are %v", config)
 		}
 		if n := sdktest.Changes(srv) - before; n != 1 {

@@ -67,6 +67,8 @@ func TestOperationNames(t *testing.T) {
 			want = service + ".List"
 		case method == "FollowLogs":
 			want = service + ".Logs"
+		case method == "WaitSerialLog":
+			want = service + ".SerialLog"
 		case strings.HasPrefix(method, "WaitVersion"):
 			want = service + ".ListVersions"
 		case contract.Composite(method):

@@ -5,6 +5,7 @@ package recordings_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,7 +57,7 @@ func versions() []version {
 			name:        "October 2025",
 			files:       recordings.Contract(),
 			beyondQuota: []string{"createPostgresDatabase", "createProject", "createVM", "resizeKubernetesNodepool"},
-			operations:  contract.Agreed(),
+			operations:  contract.Contract(),
 			unrecorded: []string{
 				"POST /project/{project_id}/firewall",
 				"POST /project/{project_id}/location/{location}/firewall/{firewall_reference}/firewall-rule/{firewall_rule_id}",
@@ -71,7 +72,11 @@ func versions() []version {
 			name:        "August 2026",
 			files:       recordings.Service(),
 			beyondQuota: []string{"createKubernetesNodepool", "createVM", "resizeKubernetesNodepool"},
-			operations:  contract.Later(),
+			operations:  slices.DeleteFunc(contract.Service(), func(r contract.Row) bool { return !r.ServiceOnly }),
+			unrecorded: []string{
+				"GET /project/{project_id}/location/{location}/vm/{vm_reference}/serial-log",
+				"POST /project/{project_id}/location/{location}/vm/{vm_reference}/set-maintenance-window",
+			},
 		},
 	}
 }

@@ -157,10 +157,9 @@ func TestHiddenIsNotGone(t *testing.T) {
 	_, byID := cloudapi.Lookup[cloudapi.VM](t.Context(), client, id)
 	_, inLocation := cloudapi.Lookup[cloudapi.VM](t.Context(), client, location+"/"+id)
 	_, resolved := client.Resolve(t.Context(), id)
-	_, _, inProjects := client.ResolveInProjects(t.Context(), id)
 	_, rule := client.Resolve(t.Context(), "fr"+stub.VMID[2:])
 	_, deleted := client.DeleteExisting(t.Context(), id)
-	for name, err := range map[string]error{"Lookup": byID, "Resolve": resolved, "ResolveInProjects": inProjects, "a rule": rule, "DeleteExisting": deleted} {
+	for name, err := range map[string]error{"Lookup": byID, "Resolve": resolved, "a rule": rule, "DeleteExisting": deleted} {
 		if !errors.Is(err, cloudapi.ErrNotFound) || cloudapi.IsGone(err) {
 			t.Errorf("%s: %v; gone: %v", name, err, cloudapi.IsGone(err))
 		}

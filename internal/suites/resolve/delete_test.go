@@ -2,7 +2,6 @@ package resolve_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -87,50 +86,6 @@ func TestDeleteExistingRefuses(t *testing.T) {
 		}
 		if firewall, err := client.Firewalls.Get(ctx, sdktest.Somewhere, "edge"); err != nil || len(firewall.FirewallRules) != 1 {
 			t.Errorf("something was deleted: %v, %v", firewall, err)
-		}
-	})
-}
-
-func TestResolveInProjects(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t)
-		home := srv.Client()
-		ctx := t.Context()
-		vm := stub.Must(home.VMs.Create(ctx, sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
-		key := stub.Must(home.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
-		other := stub.Must(home.Projects.Create(ctx, &cloudapi.ProjectCreateRequest{Name: "other"}))(t)
-		stranger := home.InProject(other.ID)
-		for _, id := range []string{vm.ID, key.ID} {
-			resource, client, err := stranger.ResolveInProjects(ctx, id)
-			if err != nil || resource.ID != id || client.Project() != srv.ProjectID() {
-				t.Errorf("%s is %v, %v, want it in %s", id, resource, err, srv.ProjectID())
-			}
-		}
-		for _, missing := range []string{cloudapitest.NewID(cloudapi.KindVM).String(), cloudapitest.NewID(cloudapi.KindSSHPublicKey).String()} {
-			if resource, client, err := stranger.ResolveInProjects(ctx, missing); !errors.Is(err, cloudapi.ErrNotFound) || client != nil {
-				t.Errorf("%s is %v, %v, want ErrNotFound", missing, resource, err)
-			}
-		}
-		if _, _, err := stranger.ResolveInProjects(ctx, "web-1"); !errors.Is(err, cloudapi.ErrInvalidArgument) {
-			t.Errorf("a name is %v, want an ArgumentError", err)
-		}
-	})
-}
-
-// The client for the ID of a project is bound to that project, although all
-// clients find it.
-func TestResolveInProjectsAProject(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t)
-		home := srv.Client()
-		for i := range 8 { // most likely one of them is listed first
-			stub.Must(home.Projects.Create(t.Context(), &cloudapi.ProjectCreateRequest{Name: fmt.Sprint("other-", i)}))(t)
-		}
-		resource, client, err := home.ResolveInProjects(t.Context(), srv.ProjectID())
-		if err != nil || resource.ID != srv.ProjectID() || client.Project() != srv.ProjectID() {
-			t.Errorf("it is %v in %v, %v, want %s", resource, client, err, srv.ProjectID())
 		}
 	})
 }

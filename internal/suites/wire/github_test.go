@@ -32,7 +32,7 @@ func TestGitHubWire(t *testing.T) {
 	installation := &cloudapi.GitHubInstallation{ID: installationID, Name: "acme"}
 	repository := &cloudapi.GitHubRepository{ID: repositoryID, InstallationName: "acme", Name: "api"}
 	entry := &cloudapi.GitHubCacheEntry{ID: entryID, InstallationName: "acme", RepositoryName: "acme/api", Key: "go-mod-1", Scope: "main",
-		Size: 12345678901, CreatedAt: time.Date(2026, 11, 22, 2, 56, 57, 0, time.UTC)}
+		Size: new(int64(12345678901)), CreatedAt: time.Date(2026, 11, 22, 2, 56, 57, 0, time.UTC)}
 	runWireCases(t, "GitHub", []wireCase{
 		{
 			method: "GET", target: base + "?order_column=name&page_size=1", reply: `{"items":[` + installationJSON + `],"count":2}`,
@@ -96,6 +96,13 @@ func TestGitHubWire(t *testing.T) {
 				return c.GitHub.GetCacheEntry(ctx, installationID, repositoryID, entryID)
 			},
 			want: entry,
+		},
+		{
+			name: "cache entry during its upload", method: "GET", target: cache + "/" + entryID, reply: `{"id":"` + entryID + `","key":"go-mod-1","size":null}`,
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.GitHub.GetCacheEntry(ctx, installationID, repositoryID, entryID)
+			},
+			want: &cloudapi.GitHubCacheEntry{ID: entryID, Key: "go-mod-1"},
 		},
 		{
 			name: "delete a cache entry", method: "DELETE", target: cache + "/" + entryID,

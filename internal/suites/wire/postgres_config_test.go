@@ -9,17 +9,18 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func postgresConfigCases() []wireCase {
 	const (
 		location = "eu-central-h1"
 		target   = postgresPath + "/orders-db/config"
-		reply    = `{"pg_config":{"max_connections":"250","work_mem":"32MB"},"pgbouncer_config":{"pool_mode":"transaction"}}`
+		reply    = `{"pg_config":{"max_connections":250,"random_page_cost":1.1,"work_mem":"32MB"},"pgbouncer_config":{"pool_mode":"transaction"}}`
 	)
 	config := &cloudapi.PostgresConfig{
-		PGConfig:        map[string]string{"max_connections": "250", "work_mem": "32MB"},
-		PgBouncerConfig: map[string]string{"pool_mode": "transaction"},
+		PGConfig:        map[string]cloudapi.PostgresSetting{"max_connections": cloudapi.Setting(250), "work_mem": cloudapi.Setting("32MB"), "random_page_cost": cloudapi.Setting(1.1)},
+		PgBouncerConfig: map[string]cloudapi.PostgresSetting{"pool_mode": cloudapi.Setting("transaction")},
 	}
 	replaceWith := func(config *cloudapi.PostgresConfig) func(context.Context, *cloudapi.Client) (any, error) {
 		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
@@ -43,31 +44,31 @@ func postgresConfigCases() []wireCase {
 			call: replaceWith(config),
 		},
 		{
-			name: "get the configuration, August 2026", method: "GET", target: target,
+			name: "get the configuration with defaults", method: "GET", target: target,
 			reply: `{"pg_config":{},"pgbouncer_config":{},"default_pg_config":{"listen_addresses":"'*'","port":5432}}`,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Postgres.GetConfig(ctx, location, "orders-db")
 			},
-			want: &cloudapi.PostgresConfig{PGConfig: map[string]string{}, PgBouncerConfig: map[string]string{},
+			want: &cloudapi.PostgresConfig{PGConfig: map[string]cloudapi.PostgresSetting{}, PgBouncerConfig: map[string]cloudapi.PostgresSetting{},
 				DefaultPGConfig: map[string]string{"listen_addresses": "'*'", "port": "5432"}},
 		},
 		{
 			name: "replace it by what was read", method: "POST", target: target, body: `{"pg_config":{"work_mem":"32MB"},"pgbouncer_config":{}}`,
 			reply: `{"pg_config":{"work_mem":"32MB"},"pgbouncer_config":{},"message":"restart"}`,
-			call: replaceWith(&cloudapi.PostgresConfig{PGConfig: map[string]string{"work_mem": "32MB"},
+			call: replaceWith(&cloudapi.PostgresConfig{PGConfig: map[string]cloudapi.PostgresSetting{"work_mem": cloudapi.Setting("32MB")},
 				DefaultPGConfig: map[string]string{"port": "5432"}, Message: "x"}),
-			want: &cloudapi.PostgresConfig{PGConfig: map[string]string{"work_mem": "32MB"}, PgBouncerConfig: map[string]string{}, Message: "restart"},
+			want: &cloudapi.PostgresConfig{PGConfig: map[string]cloudapi.PostgresSetting{"work_mem": cloudapi.Setting("32MB")}, PgBouncerConfig: map[string]cloudapi.PostgresSetting{}, Message: "restart"},
 		},
 		{
 			name: "replace one map", method: "POST", target: target, reply: reply, want: config,
 			body: `{"pg_config":{},"pgbouncer_config":{"pool_mode":"session"}}`,
-			call: replaceWith(&cloudapi.PostgresConfig{PgBouncerConfig: map[string]string{"pool_mode": "session"}}),
+			call: replaceWith(&cloudapi.PostgresConfig{PgBouncerConfig: map[string]cloudapi.PostgresSetting{"pool_mode": cloudapi.Setting("session")}}),
 		},
 		{
 			name: "remove the configuration", method: "POST", target: target, reply: `{"pg_config":{},"pgbouncer_config":{}}`,
 			body: `{"pg_config":{},"pgbouncer_config":{}}`,
 			call: replaceWith(&cloudapi.PostgresConfig{}),
-			want: &cloudapi.PostgresConfig{PGConfig: map[string]string{}, PgBouncerConfig: map[string]string{}},
+			want: &cloudapi.PostgresConfig{PGConfig: map[string]cloudapi.PostgresSetting{}, PgBouncerConfig: map[string]cloudapi.PostgresSetting{}},
 		},
 		{
 			name: "set, remove and keep", method: "PATCH", target: target, reply: reply, want: config,
@@ -117,19 +118,32 @@ func TestPostgresConfigRequestsAreNotChanged(t *testing.T) {
 	}
 }
 
-// TestPostgresConfigValues: every scalar becomes a text, however many there are.
+// TestPostgresConfigValues: every scalar is kept as it is sent, however many
+// there are, also by Do, and written back unchanged.
 func TestPostgresConfigValues(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
 		"text": "8MB", "quoted": `a"b`, "empty": "", "int": "300", "float": "-1.50e3", "true": "true", "false": "false", "null": "",
 	}
+	const back = `{"empty":"","false":false,"float":-1.50e3,"int":300,"null":"","quoted":"a\"b","text":"8MB","true":true}`
 	for _, more := range []string{"", strings.Repeat(`"int":300,`, 500_000)} {
-		c, err := sdktest.Answering(t, 200, "application/json", `{"pg_config":{`+more+`"text":"8MB","quoted":"a\"b","empty":"","int":300,
-			"float":-1.50e3,"true":true,"false":false,"null":null},"pgbouncer_config":{}}`).Postgres.GetConfig(t.Context(), "eu-central-h1", "orders-db")
+		client := sdktest.Answering(t, 200, "application/json", `{"pg_config":{`+more+`"text":"8MB","quoted":"a\"b","empty":"","int":300,
+			"float":-1.50e3,"true":true,"false":false,"null":null},"pgbouncer_config":{}}`)
+		c, err := client.Postgres.GetConfig(t.Context(), "eu-central-h1", "orders-db")
+		var done cloudapi.PostgresConfig
+		if err == nil {
+			err = client.Do(t.Context(), "GET", []string{"config"}, nil, nil, &done)
+		}
 		if err != nil {
 			t.Errorf("with %d bytes more: %v", len(more), err)
-		} else if !maps.Equal(c.PGConfig, want) {
-			t.Errorf("with %d bytes more: decoded %q, want %q", len(more), c.PGConfig, want)
+			continue
+		}
+		got := map[string]string{}
+		for name, value := range c.PGConfig {
+			got[name] = value.String()
+		}
+		if !maps.Equal(got, want) || !maps.Equal(done.PGConfig, c.PGConfig) || string(stub.JSON(c.PGConfig)) != back {
+			t.Errorf("with %d bytes more: decoded %q, and %s", len(more), got, stub.JSON(c.PGConfig))
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 func TestProjectsWire(t *testing.T) {
 	t.Parallel()
 	const full = `{"id":"` + stub.Project + `","name":"Acme-Prod","credit":25.4,"discount":10}`
-	record := &cloudapi.Project{ID: stub.Project, Name: "Acme-Prod", Credit: 25.4, Discount: 10}
+	record := &cloudapi.Project{ID: stub.Project, Name: "Acme-Prod", Credit: new(25.4), Discount: new(10)}
 	runWireCases(t, "Projects", []wireCase{
 		{
 			method: "GET", target: "/project", reply: `{"items":[` + full + `],"count":3}`,
@@ -36,6 +36,13 @@ func TestProjectsWire(t *testing.T) {
 				return c.Projects.Get(ctx, stub.Project)
 			},
 			want: record,
+		},
+		{
+			name: "get from the service", method: "GET", target: projectPath, reply: `{"id":"` + stub.Project + `","name":"Acme-Prod"}`,
+			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
+				return c.Projects.Get(ctx, stub.Project)
+			},
+			want: &cloudapi.Project{ID: stub.Project, Name: "Acme-Prod"},
 		},
 		{
 			method: "DELETE", target: projectPath,

@@ -1,6 +1,6 @@
 package wire_test
 
-//lint:file-ignore SA1019 an older service has only Promote
+//lint:file-ignore SA1019 the contract has only Promote
 
 import (
 	"context"
@@ -12,22 +12,21 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// A bothCase is a difference between the August 2026 and October 2025 APIs that
-// programs need not know about.
+// A bothCase is a difference between the contract and the service that programs
+// need not know about.
 type bothCase struct {
 	name    string
 	call    func(context.Context, *cloudapi.Client) (any, error)
-	answers map[string][]answer // by version: the requests that the service gets, and its responses
-	err     error               // of the call, with both versions, or nil
+	answers map[string][]answer // by column: the requests that the server gets, and its responses
+	err     error               // of the call, with both, or nil
 }
 
-// An answer is the response of one version of the API to a request.
+// An answer is the response of a server to a request.
 type answer struct {
 	method, body string // of the request
 	status       int
@@ -36,11 +35,11 @@ type answer struct {
 }
 
 const (
-	october2025 = "October 2025"
-	august2026  = "August 2026"
+	ofContract = "contract"
+	ofService  = "service"
 )
 
-// recorded returns the response of the August 2026 API in a case of a story.
+// recorded returns the response of the service in a case of a story.
 func recorded(t *testing.T, story, name string) answer {
 	t.Helper()
 	exchanges, err := recordings.Read(recordings.August2026)
@@ -61,7 +60,7 @@ func (a answer) to(body string) answer {
 	return a
 }
 
-// TestBothVersions: one client works with both versions of the service where
+// TestBothVersions: one client works with the contract and the service where
 // their requests or responses differ.
 func TestBothVersions(t *testing.T) {
 	t.Parallel()
@@ -82,8 +81,8 @@ func TestBothVersions(t *testing.T) {
 					Algorithm: "hash_based", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/up", VMs: []string{}})
 			},
 			answers: map[string][]answer{
-				october2025: {{method: "PATCH", body: update + `}`, status: 200, reply: `{"id":"1bgfs3asmxyj2p8r1ccds22pzd"}`}},
-				august2026: {
+				ofContract: {{method: "PATCH", body: update + `}`, status: 200, reply: `{"id":"1bgfs3asmxyj2p8r1ccds22pzd"}`}},
+				ofService: {
 					recorded(t, "load-balancer-certificates", "patch-without-cert").to(update + `}`),
 					{method: "GET", status: 200, reply: balancer.reply},
 					balancer.to(update + `,"cert_enabled":true}`),
@@ -98,8 +97,8 @@ func TestBothVersions(t *testing.T) {
 			},
 			err: cloudapi.ErrInvalidRequest,
 			answers: map[string][]answer{
-				october2025: {{method: "PATCH", body: update + `}`, status: 400, reply: conflict("InvalidRequest", "no")}},
-				august2026: {
+				ofContract: {{method: "PATCH", body: update + `}`, status: 400, reply: conflict("InvalidRequest", "no")}},
+				ofService: {
 					recorded(t, "load-balancer-certificates", "patch-without-cert").to(update + `}`),
 					{method: "GET", status: 200, reply: `{"id":"1bgfs3asmxyj2p8r1ccds22pzd","cert_enabled":false}`},
 					recorded(t, "load-balancer-certificates", "patch-swap-vms-taken").to(update + `,"cert_enabled":false}`),
@@ -112,8 +111,8 @@ func TestBothVersions(t *testing.T) {
 				return c.Firewalls.CreateRule(ctx, location, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "back", PortRange: "5432"})
 			},
 			answers: map[string][]answer{
-				october2025: {{method: "POST", body: `{"cidr":"back","port_range":"5432"}`, status: 200, reply: `{"id":"frc8fw9aam6e2gmfbp7w9qhmx4"}`}},
-				august2026:  {rules.to(`{"cidr":"back","port_range":"5432"}`)},
+				ofContract: {{method: "POST", body: `{"cidr":"back","port_range":"5432"}`, status: 200, reply: `{"id":"frc8fw9aam6e2gmfbp7w9qhmx4"}`}},
+				ofService:  {rules.to(`{"cidr":"back","port_range":"5432"}`)},
 			},
 		},
 		{
@@ -122,8 +121,8 @@ func TestBothVersions(t *testing.T) {
 				return c.Kubernetes.Kubeconfig(ctx, location, "prod")
 			},
 			answers: map[string][]answer{
-				october2025: {{method: "GET", status: 200, contentType: "text/plain", reply: testKubeconfig}},
-				august2026:  {recorded(t, "kubernetes-nodepools", "kubeconfig")},
+				ofContract: {{method: "GET", status: 200, contentType: "text/plain", reply: testKubeconfig}},
+				ofService:  {recorded(t, "kubernetes-nodepools", "kubeconfig")},
 			},
 		},
 		{
@@ -136,8 +135,8 @@ func TestBothVersions(t *testing.T) {
 				return nil, c.Postgres.DeleteFirewallRule(ctx, location, "acc", page.Items[0].ID)
 			},
 			answers: map[string][]answer{
-				october2025: {{method: "GET", status: 200, reply: `{"items":[` + testRuleJSON + `],"count":1}`}, {method: "DELETE", status: 204}},
-				august2026: {
+				ofContract: {{method: "GET", status: 200, reply: `{"items":[` + testRuleJSON + `],"count":1}`}, {method: "DELETE", status: 204}},
+				ofService: {
 					recorded(t, "postgres-certificates-and-destinations", "rules-two-more"),
 					recorded(t, "postgres-certificates-and-destinations", "rule-delete"),
 				},
@@ -152,11 +151,11 @@ func TestBothVersions(t *testing.T) {
 				return c.Postgres.WaitPromoted(ctx, location, "own-r")
 			},
 			answers: map[string][]answer{
-				october2025: {
+				ofContract: {
 					{method: "POST", status: 200, reply: `{"id":"` + testReplicaID + `","state":"running","read_replica":true}`},
 					{method: "GET", status: 200, reply: `{"id":"` + testReplicaID + `","state":"running","read_replica":false}`},
 				},
-				august2026: {
+				ofService: {
 					recorded(t, "postgres-replicas-and-public-certificates", "promote-by-old-name"),
 					recorded(t, "postgres-replicas-and-public-certificates", "promoted-poll-1"),
 				},
@@ -171,11 +170,11 @@ func TestBothVersions(t *testing.T) {
 				return c.Postgres.WaitRunning(ctx, location, "db-2", cloudapi.WaitInterval(1, 1))
 			},
 			answers: map[string][]answer{
-				october2025: {
+				ofContract: {
 					{method: "POST", status: 200, reply: `{"id":"` + testPgID + `","state":"running"}`},
 					{method: "GET", status: 200, reply: `{"id":"` + testPgID + `","state":"running"}`},
 				},
-				august2026: {
+				ofService: {
 					recorded(t, "postgres-create-and-change", "restart"),
 					recorded(t, "postgres-create-and-change", "restarting-poll-1"),
 					recorded(t, "postgres-create-and-change", "restarting-poll-2"),
@@ -189,15 +188,15 @@ func TestBothVersions(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				config.PGConfig["work_mem"] = "8MB"
+				config.PGConfig["work_mem"] = cloudapi.Setting("8MB")
 				return c.Postgres.ReplaceConfig(ctx, location, "db-2", config)
 			},
 			answers: map[string][]answer{
-				october2025: {
+				ofContract: {
 					{method: "GET", status: 200, reply: `{"pg_config":{},"pgbouncer_config":{}}`},
 					{method: "POST", body: `{"pg_config":{"work_mem":"8MB"},"pgbouncer_config":{}}`, status: 200, reply: `{"pg_config":{"work_mem":"8MB"},"pgbouncer_config":{}}`},
 				},
-				august2026: {
+				ofService: {
 					recorded(t, "postgres-create-and-change", "config-minimal"),
 					recorded(t, "postgres-create-and-change", "config-post").to(`{"pg_config":{"work_mem":"8MB"},"pgbouncer_config":{}}`),
 				},
@@ -210,8 +209,8 @@ func TestBothVersions(t *testing.T) {
 				return c.Firewalls.CreateRule(ctx, location, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.1.0.0/16"})
 			},
 			answers: map[string][]answer{
-				october2025: {{method: "POST", body: `{"cidr":"10.1.0.0/16"}`, status: 400, reply: conflict("InvalidRequest", "cidr and port_range and firewall_id is already taken")}},
-				august2026:  {recorded(t, "firewall-updates", "rule-same").to(`{"cidr":"10.1.0.0/16"}`)},
+				ofContract: {{method: "POST", body: `{"cidr":"10.1.0.0/16"}`, status: 400, reply: conflict("InvalidRequest", "cidr and port_range and firewall_id is already taken")}},
+				ofService:  {recorded(t, "firewall-updates", "rule-same").to(`{"cidr":"10.1.0.0/16"}`)},
 			},
 		},
 		{
@@ -219,8 +218,8 @@ func TestBothVersions(t *testing.T) {
 			err:  cloudapi.ErrServer,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.VMs.List(ctx, nil) },
 			answers: map[string][]answer{
-				october2025: {{method: "GET", status: 500, reply: `{"error":{"code":500,"type":"UnexceptedError","message":"Sorry","details":null}}`}},
-				august2026:  {recorded(t, "github", "not-configured")},
+				ofContract: {{method: "GET", status: 500, reply: `{"error":{"code":500,"type":"UnexceptedError","message":"Sorry","details":null}}`}},
+				ofService:  {recorded(t, "github", "not-configured")},
 			},
 		},
 	} {
@@ -353,12 +352,13 @@ func TestLoadBalancerUpdateWithoutALookup(t *testing.T) {
 	}
 }
 
-// TestRecordsOfAnOlderService: records of the October 2025 API, encoded again,
-// don't have fields that only the August 2026 API sends.
-func TestRecordsOfAnOlderService(t *testing.T) {
+// TestRecordsOfTheContract: records of the contract, encoded again, don't have
+// fields that only the service sends, nor the service's those of the contract.
+func TestRecordsOfTheContract(t *testing.T) {
 	t.Parallel()
 	for record, added := range map[any][]string{
-		&cloudapi.VM{}:                        {"boot_image"},
+		&cloudapi.VM{}:                        {"boot_image", "maintenance_window_start_at"},
+		&cloudapi.Project{}:                   {"credit", "discount"},
 		&cloudapi.LoadBalancer{}:              {"cert_enabled"},
 		&cloudapi.FirewallRule{}:              {"protocol", "description"},
 		&cloudapi.KubernetesNodePool{}:        {"version"},
@@ -380,58 +380,6 @@ func TestRecordsOfAnOlderService(t *testing.T) {
 	body := stub.JSON(cloudapi.LoadBalancer{CertEnabled: true})
 	if !strings.Contains(string(body), `"cert_enabled":true`) {
 		t.Errorf("a field that is set is left out: %s", body)
-	}
-}
-
-// TestMissingOperations: the error for a 404 says so if the service may not
-// have the operation, whatever the version, since the response doesn't show
-// what is missing.
-func TestMissingOperations(t *testing.T) {
-	t.Parallel()
-	const (
-		older = "; the operation requires the August 2026 API, and the server may have an older one"
-		none  = "; only the contract has this operation, and no version of the server"
-	)
-	id := cloudapitest.NewID(cloudapi.KindFirewallRule).String()
-	for _, version := range []cloudapitest.API{cloudapitest.Contract, cloudapitest.Service} {
-		client := cloudapitest.New(t, cloudapitest.WithAPI(version), cloudapitest.Lenient()).Client()
-		for _, tt := range []struct {
-			call func(context.Context) error
-			end  string // "" if the operation exists in every version
-		}{
-			{func(ctx context.Context) error {
-				_, err := client.MachineImages.Get(ctx, sdktest.Somewhere, "golden")
-				return err
-			}, older},
-			{func(ctx context.Context) error {
-				_, err := client.VMs.Stop(ctx, sdktest.Somewhere, "web-1")
-				return err
-			}, older},
-			{func(ctx context.Context) error {
-				_, err := client.Firewalls.CreateInProject(ctx, &cloudapi.FirewallCreateInProjectRequest{Name: "fw-1"})
-				return err
-			}, none},
-			{func(ctx context.Context) error {
-				_, err := client.Firewalls.UpdateRule(ctx, sdktest.Somewhere, "fw-1", id, &cloudapi.FirewallRuleUpdateRequest{CIDR: "10.0.0.0/8"})
-				return err
-			}, none},
-			{func(ctx context.Context) error { _, err := client.VMInitScripts.Get(ctx, "setup"); return err }, none},
-			{func(ctx context.Context) error { _, err := client.VMs.Get(ctx, sdktest.Somewhere, "web-1"); return err }, ""},
-		} {
-			err := tt.call(t.Context())
-			if !errors.Is(err, cloudapi.ErrNotFound) || errors.Is(err, cloudapi.ErrMaybeUnsupported) != (tt.end != "") {
-				t.Errorf("%v: %v", version, err)
-			}
-			if text := err.Error(); !strings.HasSuffix(text, tt.end) || strings.Contains(text, ";") != (tt.end != "") {
-				t.Errorf("%v: %v, want the end %q", version, err, tt.end)
-			}
-		}
-		if version == cloudapitest.Service {
-			_, err := client.MachineImages.Get(t.Context(), "mars-1", "golden")
-			if !errors.Is(err, cloudapi.ErrLocationNotFound) || errors.Is(err, cloudapi.ErrMaybeUnsupported) {
-				t.Errorf("in an unknown location: %v", err)
-			}
-		}
 	}
 }
 
@@ -496,8 +444,8 @@ func TestSetRulesByProtocol(t *testing.T) {
 	}
 }
 
-// TestEnsureComparesLaterFields: fields that require the August 2026 API are
-// compared if the record has them.
+// TestEnsureComparesLaterFields: fields that only the service has are compared
+// if the record has them.
 func TestEnsureComparesLaterFields(t *testing.T) {
 	t.Parallel()
 	const location = "eu-central-h1"

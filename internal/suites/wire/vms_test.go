@@ -3,8 +3,10 @@ package wire_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
@@ -37,6 +39,18 @@ func TestVMsWire(t *testing.T) {
 			Path:          "/location/eu-central-h1/firewall/edge",
 		}},
 		PrivateIPv4: "10.23.41.69", PrivateIPv6: "fd4c:91aa:7be0:12d:8c62::2", Subnet: "backend",
+	}
+	windowed := *item
+	windowed.MaintenanceWindowStartAt = new(0)
+	window := func(hour *int) func(context.Context, *cloudapi.Client) (any, error) {
+		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
+			return c.VMs.SetMaintenanceWindow(ctx, location, "web-1", hour)
+		}
+	}
+	serialLog := func(opts *cloudapi.VMSerialLogOptions) func(context.Context, *cloudapi.Client) (any, error) {
+		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
+			return c.VMs.SerialLog(ctx, location, "web-1", opts)
+		}
 	}
 	page := &cloudapi.Page[cloudapi.VM]{Items: []*cloudapi.VM{item}, Count: new(1), NextStartAfter: stub.VMID}
 	runWireCases(t, "VMs", []wireCase{
@@ -140,11 +154,34 @@ func TestVMsWire(t *testing.T) {
 			},
 			want: record,
 		},
+		{
+			name: "set the maintenance window", method: "POST", target: base + "/web-1/set-maintenance-window", body: `{"maintenance_window_start_at":0}`,
+			reply: short[:len(short)-1] + `,"maintenance_window_start_at":0}`,
+			call:  window(new(0)), want: &windowed,
+		},
+		{
+			name: "remove the maintenance window", method: "POST", target: base + "/web-1/set-maintenance-window", body: `{"maintenance_window_start_at":null}`,
+			reply: short[:len(short)-1] + `,"maintenance_window_start_at":null}`,
+			call:  window(nil), want: item,
+		},
+		{
+			name: "serial log, being fetched", method: "GET", target: base + "/web-1/serial-log?refresh=true", status: http.StatusAccepted,
+			reply: `{"status":"created","output":null,"timestamp":"2026-11-23T08:05:31Z"}`,
+			call:  serialLog(&cloudapi.VMSerialLogOptions{Refresh: true}),
+			want:  &cloudapi.VMSerialLog{Status: cloudapi.VMSerialLogStatusCreated, Timestamp: time.Date(2026, 11, 23, 8, 5, 31, 0, time.UTC)},
+		},
+		{
+			name: "serial log", method: "GET", target: base + "/web-1/serial-log",
+			reply: `{"status":"succeeded","output":"[\u001b[0;32m  OK  \u001b[0m] Reached\r\n","timestamp":"2026-11-23T08:05:34Z"}`,
+			call:  serialLog(nil),
+			want: &cloudapi.VMSerialLog{Status: cloudapi.VMSerialLogStatusSucceeded, Output: "[\x1b[0;32m  OK  \x1b[0m] Reached\r\n",
+				Timestamp: time.Date(2026, 11, 23, 8, 5, 34, 0, time.UTC)},
+		},
 	})
 }
 
 // TestInitScriptsAreNotMixedUp: init_script is the name of a registered script
-// in the contract, and the script itself in the August 2026 API.
+// in the contract, and the script itself in the service.
 func TestInitScriptsAreNotMixedUp(t *testing.T) {
 	t.Parallel()
 	client := sdktest.SendingNothing(t)
@@ -172,6 +209,10 @@ func TestVMWaits(t *testing.T) {
 	vm := func(state string) string {
 		return `{"id":"` + stub.VMID + `","name":"web-1","state":"` + state + `"}`
 	}
+	log := func(status, output string) string { return `{"status":"` + status + `","output":` + output + `}` }
+	serialLog := func(ctx context.Context, c *cloudapi.Client) (any, error) {
+		return c.VMs.WaitSerialLog(ctx, "eu-central-h1", "web-1")
+	}
 	stopped := func(ctx context.Context, c *cloudapi.Client) (any, error) {
 		return c.VMs.WaitStopped(ctx, "eu-central-h1", "web-1")
 	}
@@ -187,6 +228,13 @@ func TestVMWaits(t *testing.T) {
 		{name: "gone before it stops", wait: stopped, polls: []string{vm("stopping"), stub.Envelope(404)}, err: cloudapi.ErrNotFound},
 		{name: "started", wait: running, polls: []string{vm("starting"), vm("starting"), vm("running")},
 			want: &cloudapi.VM{ID: stub.VMID, Name: "web-1", State: cloudapi.VMStateRunning}},
+		{name: "no serial log", path: "/serial-log", wait: serialLog, polls: []string{log("created", "null"), log("created", "null"), log("failed", "null")},
+			err: cloudapi.ErrWaitFailed},
+		{name: "serial log", path: "/serial-log", wait: serialLog, polls: []string{log("created", "null"), stub.Envelope(500), log("succeeded", `"login:"`)},
+			want: &cloudapi.VMSerialLog{Status: cloudapi.VMSerialLogStatusSucceeded, Output: "login:"}},
+		{name: "empty serial log", path: "/serial-log", wait: serialLog, polls: []string{log("succeeded", `""`)},
+			want: &cloudapi.VMSerialLog{Status: cloudapi.VMSerialLogStatusSucceeded}},
+		{name: "serial log of a VM without a host", path: "/serial-log", wait: serialLog, polls: []string{stub.Envelope(400)}, err: cloudapi.ErrInvalidRequest},
 		{name: "restarted", wait: running, polls: []string{vm("restarting"), vm("running")},
 			want: &cloudapi.VM{ID: stub.VMID, Name: "web-1", State: cloudapi.VMStateRunning}},
 	})

@@ -20,6 +20,7 @@ import (
 // be needed.
 type waitCase struct {
 	name  string
+	path  string // after the path of the cases
 	wait  func(context.Context, *cloudapi.Client) (any, error)
 	polls []string // records, or error envelopes
 	slow  bool     // whether the wait takes minutes
@@ -27,13 +28,13 @@ type waitCase struct {
 	err   error // what the error must match, or nil
 }
 
-// runWaitCases runs the cases. All of them poll the same path.
+// runWaitCases runs the cases, which poll the path, or one that begins with it.
 func runWaitCases(t *testing.T, path string, cases []waitCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { c.run(t, path) })
+			synctest.Test(t, func(t *testing.T) { c.run(t, path+c.path) })
 		})
 	}
 }
@@ -53,11 +54,10 @@ func (c *waitCase) run(t *testing.T, path string) {
 			Header:     http.Header{"Content-Type": {"application/json"}},
 			Body:       io.NopCloser(strings.NewReader(reply)),
 		}
-		switch reply {
-		case stub.Envelope(403):
-			resp.StatusCode = http.StatusForbidden
-		case stub.Envelope(404):
-			resp.StatusCode = http.StatusNotFound
+		for _, status := range []int{400, 403, 404, 500} {
+			if reply == stub.Envelope(status) {
+				resp.StatusCode = status
+			}
 		}
 		return resp, nil
 	}), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))

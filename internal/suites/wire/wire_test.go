@@ -37,6 +37,7 @@ type wireCase struct {
 	target string // the path with its query
 	body   string // "" if there is none
 	reply  string // "" for a 204
+	status int    // of a reply; default 200
 	header http.Header
 	want   any
 
@@ -86,7 +87,7 @@ func (c *wireCase) run(t *testing.T) (op cloudapi.Operation) {
 		mock.RegisterResponder(c.method, "https://api.example.com"+c.path(), func(req *http.Request) (*http.Response, error) {
 			op, _ = cloudapi.OperationFromContext(req.Context())
 			c.check(t, req)
-			resp := httpmock.NewStringResponse(http.StatusOK, c.reply)
+			resp := httpmock.NewStringResponse(cmp.Or(c.status, http.StatusOK), c.reply)
 			resp.Header = http.Header{"Content-Type": {"application/json"}}
 			if c.header != nil {
 				resp.Header = c.header

@@ -1,0 +1,59 @@
+package methods_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/contract"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+)
+
+// TestMissingOperations: the error for a 404 says so if the server may not have
+// the operation, whatever the server, since the response doesn't show what is
+// missing. An operation that the service lacks never proves that a resource is
+// gone, and neither does a search.
+func TestMissingOperations(t *testing.T) {
+	t.Parallel()
+	rows := map[string]contract.Row{}
+	for _, row := range contract.Rows() {
+		rows[row.String()] = row
+	}
+	const missing = `{"error":{"code":404,"type":"ResourceNotFound","message":"Sorry, we couldn’t find the resource you’re looking for."}}`
+	for _, m := range sdktest.Methods(t) {
+		if _, method, _ := strings.Cut(m.Name, "."); contract.Composite(method) && method != "Watch" {
+			continue
+		}
+		row := rows[m.Operation.Method+" "+m.Operation.Route]
+		end := ""
+		switch {
+		case row.ServiceOnly:
+			end = "; the operation isn't in the contract, and the server may lack it"
+		case row.ContractOnly:
+			end = "; the operation is only in the contract: Ubicloud's service doesn't have it"
+		}
+		call := func(body string) error {
+			network := stub.Recorder{Answer: stub.Always(http.StatusNotFound, body)}
+			_, err := m.Call(t.Context(), sdktest.Recorded(t, &network), m.Args)
+			return err
+		}
+		err := call(missing)
+		if !errors.Is(err, cloudapi.ErrNotFound) || errors.Is(err, cloudapi.ErrMaybeUnsupported) != (end != "") {
+			t.Errorf("%s: %v", m.Name, err)
+			continue
+		}
+		if text := err.Error(); !strings.HasSuffix(text, end) || strings.Contains(text, ";") != (end != "") {
+			t.Errorf("%s: %v, want the end %q", m.Name, err, end)
+		}
+		if gone := cloudapi.IsGone(err); gone == (row.ContractOnly || m.Name == "Projects.ObjectInfo") {
+			t.Errorf("%s: %v; gone: %v", m.Name, err, gone)
+		}
+		err = call(strings.Replace(missing, "ResourceNotFound", "InvalidLocation", 1))
+		if !errors.Is(err, cloudapi.ErrLocationNotFound) || errors.Is(err, cloudapi.ErrMaybeUnsupported) || cloudapi.IsGone(err) {
+			t.Errorf("%s in an unknown location: %v", m.Name, err)
+		}
+	}
+}
