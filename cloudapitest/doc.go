@@ -40,7 +40,8 @@
 // [WithAPI] selects exactly one of the two. The differences are:
 //
 //   - A JSON body that isn't an object (null, an array, a string) gets a 400.
-//     The real server responds with a 500 and no body.
+//     The real server responds with a 500 and no body. It also ignores comments
+//     in JSON, and reads page_size from the body of a GET.
 //   - The server executes one request at a time, except during [BeforeCount].
 //     So there are no errors caused by concurrent requests, such as the real
 //     server's 500 for a GET of a VM at the moment of its deletion, or its 403
@@ -48,7 +49,9 @@
 //   - All servers of a new database with standbys exist immediately. The real
 //     server creates them one after another, and temporarily has one more
 //     during [cloudapi.PostgresService.Recycle].
-//   - There is one quota for the whole server, not one per project.
+//   - There is one quota for the whole server, not one per project. All
+//     permissions belong to tokens, since there are no other members, roles or
+//     tags.
 //   - If several parameters of a path are invalid, the error may name a
 //     different one. Some error messages are worded differently.
 //   - The 60th VM of a subnet gets a 500. The real server's response isn't
@@ -80,7 +83,8 @@
 //     accepts the same settings as any other. Of the settings that a read
 //     replica shares with its parent, only max_connections is checked.
 //   - An image version fails only if [Server.SetState] says so, and is deleted
-//     even if VMs use it. A VM that is copied with destroy_source has the state
+//     even if VMs use it. Its successor becomes the latest version in the same
+//     moment, and not when the deletion begins some seconds later. A VM that is copied with destroy_source has the state
 //     "deleting" immediately.
 //   - The GitHub installation "acme" always exists, with the repositories
 //     "app", which has a cache entry, and "docs". There are three example

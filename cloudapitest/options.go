@@ -229,8 +229,9 @@ func WithPageCap(n int) Option {
 	}
 }
 
-// WithRequestLog limits [Server.Requests] to the last n requests. The default
-// is no limit. Set one for a long-running server.
+// WithRequestLog limits [Server.Requests] to the last n requests, and to the
+// first 64 KiB of their bodies. The default is no limit. Set one for a
+// long-running server.
 func WithRequestLog(n int) Option {
 	return func(c *config) error {
 		if n < 0 {

@@ -1,6 +1,7 @@
 package cloudapitest
 
 import (
+	"bytes"
 	"net/http"
 	"regexp"
 	"slices"
@@ -23,7 +24,7 @@ type Request struct {
 	RawQuery               string
 	// Header contains the request's headers, with credentials replaced by "***".
 	Header http.Header
-	Body   []byte
+	Body   []byte // with [WithRequestLog] at most the first 64 KiB
 	// Status is the status of the response, or 0 if there is no response, or
 	// not yet.
 	Status int
@@ -35,9 +36,8 @@ type Request struct {
 func (s *Server) Requests() []Request {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
-	entries := s.log.last()
-	requests := make([]Request, len(entries))
-	for i, e := range entries {
+	requests := make([]Request, len(s.log.entries))
+	for i, e := range s.log.entries {
 		requests[i] = e.request
 		requests[i].Header = e.request.Header.Clone()
 		requests[i].Body = slices.Clone(e.request.Body)
@@ -62,14 +62,8 @@ func (l *requestLog) clear() {
 	l.entries = nil
 }
 
-// last returns the entries within the limit. When there are as many older ones,
-// add drops those.
-func (l *requestLog) last() []*logEntry {
-	if !l.bounded {
-		return l.entries
-	}
-	return l.entries[max(0, len(l.entries)-l.bound):]
-}
+// maxLoggedBody is the number of bytes of a body that a bounded log keeps.
+const maxLoggedBody = 64 << 10
 
 // logEntry is a request whose status may not be known yet.
 type logEntry struct {
@@ -91,13 +85,16 @@ func (l *requestLog) add(r *http.Request, op *api.Operation, body []byte, now ti
 	e.request.Path = r.URL.EscapedPath()
 	e.request.RawQuery = r.URL.RawQuery
 	e.request.Header = maskCredentials(r.Header)
-	e.request.Body = body
+	if e.request.Body = body; l.bounded && len(body) > maxLoggedBody {
+		e.request.Body = bytes.Clone(body[:maxLoggedBody])
+	}
 	e.request.Time = now
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.entries = append(l.entries, e)
-	if l.bounded && len(l.entries) > 2*l.bound {
-		l.entries = slices.Clone(l.last())
+	if l.bounded && len(l.entries) > l.bound {
+		l.entries[0] = nil // the array below the slice lives longer
+		l.entries = l.entries[1:]
 	}
 	return e
 }

@@ -43,17 +43,17 @@ func TestRequestLogIsBounded(t *testing.T) {
 	for bound, want := range map[int]int{0: 0, 1: 1, 3: 3, 100: 20} {
 		srv := New(t, WithRequestLog(bound))
 		for i := range 20 {
-			if status, body := stub.Do(t, srv, "GET", fmt.Sprintf("/project?page_size=%d", i+1), ""); status != 200 {
+			if status, body := stub.Do(t, srv, "GET", fmt.Sprintf("/project/%s/vm?page_size=%d", srv.ProjectID(), i+1), strings.Repeat("1", maxBody)); status != 200 {
 				t.Fatal(body)
 			}
 		}
 		requests := srv.Requests()
-		if len(requests) != want || len(srv.log.entries) > 2*bound {
-			t.Errorf("of 20 requests %d are kept and %d shown, with a bound of %d", len(srv.log.entries), len(requests), bound)
+		if len(requests) != want {
+			t.Errorf("of 20 requests %d are kept with a bound of %d", len(requests), bound)
 		}
 		for i, r := range requests {
-			if want := fmt.Sprintf("page_size=%d", 20-len(requests)+i+1); r.RawQuery != want || r.Status != 200 {
-				t.Errorf("request %d is %s with status %d, want %s", i, r.RawQuery, r.Status, want)
+			if want := fmt.Sprintf("page_size=%d", 20-len(requests)+i+1); r.RawQuery != want || r.Status != 200 || len(r.Body) != maxLoggedBody {
+				t.Errorf("request %d is %s with status %d and a body of %d bytes, want %s", i, r.RawQuery, r.Status, len(r.Body), want)
 			}
 		}
 	}

@@ -120,7 +120,7 @@ func newServer(cfg config) *Server {
 	}
 	s.transport = s.memory.Transport()
 	s.service.Do(cfg.seed)
-	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ConnState: s.countConnection}
+	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ConnState: s.countConnection, MaxHeaderBytes: maxHeader}
 	// Each request has its own connection, as on the real server. On a reused
 	// connection net/http itself would retry a request when a fault drops the
 	// connection.
@@ -248,9 +248,10 @@ func (s *Server) countConnection(c net.Conn, now http.ConnState) {
 	}
 }
 
-// The largest bodies that the server reads, in bytes, with and without a valid
-// token. Bodies of the API have a few KiB.
+// The largest headers and bodies that the server reads, in bytes; bodies with
+// and without a valid token. Those of the API have a few KiB.
 const (
+	maxHeader      = 64 << 10
 	maxBody        = 1 << 20
 	maxRefusedBody = 64 << 10
 )

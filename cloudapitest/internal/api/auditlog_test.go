@@ -3,6 +3,7 @@ package api
 import (
 	"strconv"
 	"testing"
+	"time"
 )
 
 func TestLogIsBoundedAndInOrder(t *testing.T) {
@@ -10,7 +11,8 @@ func TestLogIsBoundedAndInOrder(t *testing.T) {
 	c := newCall(t)
 	const n = 3*maxLog + 1
 	for i := range n {
-		c.Moment = new(*c.Moment) // of another request
+		c.Moment = new(*c.Moment) // of another request, within the same microsecond
+		c.Now = c.Now.Add(300 * time.Nanosecond)
 		c.Log(strconv.Itoa(i), "vm0000000000000000000000zz")
 	}
 	entries := c.Project.Entries()
