@@ -429,7 +429,7 @@ func ExampleVMsService() {
 	// <nil>
 }
 
-// newLaterServer is newServer with the August 2026 API, and with databases that
+// newLaterServer is newServer with the service, and with databases that
 // have run for some hours.
 func newLaterServer() *cloudapitest.Server {
 	return cloudapitest.NewServer(cloudapitest.WithAPI(cloudapitest.Service), cloudapitest.WithDelays(cloudapitest.Delays{Backup: -3 * time.Hour}))

@@ -351,7 +351,7 @@ func (p *scene) network() (ids []string) {
 	return ids
 }
 
-// newClusterProject returns a project with the August 2026 API. It has a
+// newClusterProject returns a project with the service. It has a
 // cluster with a Service, a VM in the cluster's subnet, to which the firewall
 // fw-1 also applies, and the subnet net-1.
 func newClusterProject(t *testing.T) *sdktest.Everything {

@@ -248,7 +248,7 @@ func TestSetRulesAtOnce(t *testing.T) {
 	}
 }
 
-// TestSetFirewallRulesRepairsPairs: the August 2026 API has a rule for each of
+// TestSetFirewallRulesRepairsPairs: the service has a rule for each of
 // two ports, and one of the two can be deleted.
 func TestSetFirewallRulesRepairsPairs(t *testing.T) {
 	t.Parallel()

@@ -133,7 +133,7 @@ func TestFirewallsWire(t *testing.T) {
 			want: rule,
 		},
 		{
-			name: "create a rule, August 2026", method: "POST", target: base + "/edge/firewall-rule", reply: newRuleJSON,
+			name: "create a rule, service", method: "POST", target: base + "/edge/firewall-rule", reply: newRuleJSON,
 			body: `{"cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return c.Firewalls.CreateRule(ctx, location, "edge", &cloudapi.FirewallRuleCreateRequest{

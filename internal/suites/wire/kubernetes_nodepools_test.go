@@ -13,8 +13,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// kubernetesLaterCases are the cases of operations that require the August 2026
-// API.
+// kubernetesLaterCases are the cases of operations that only the service
+// has.
 func kubernetesLaterCases() []wireCase {
 	const (
 		item     = locationPath + "/kubernetes-cluster/apps"

@@ -85,7 +85,7 @@ func postgresFirewallCases() []wireCase {
 			},
 		},
 		{
-			name: "update a rule, August 2026", method: "PATCH", target: base + "/frhq95fssew63jdbsw7mrzw8cx",
+			name: "update a rule, service", method: "PATCH", target: base + "/frhq95fssew63jdbsw7mrzw8cx",
 			reply: `{"id":"frhq95fssew63jdbsw7mrzw8cx","cidr":"198.51.100.0/24","port":6432,"description":"new"}`,
 			body:  `{"description":"new"}`,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
@@ -95,7 +95,7 @@ func postgresFirewallCases() []wireCase {
 			want: &cloudapi.PostgresFirewallRule{ID: "frhq95fssew63jdbsw7mrzw8cx", CIDR: "198.51.100.0/24", Port: 6432, Description: "new"},
 		},
 		{
-			name: "delete a rule, August 2026", method: "DELETE", target: base + "/frhq95fssew63jdbsw7mrzw8cx",
+			name: "delete a rule, service", method: "DELETE", target: base + "/frhq95fssew63jdbsw7mrzw8cx",
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
 				return nothing(c.Postgres.DeleteFirewallRule(ctx, location, "orders-db", "frhq95fssew63jdbsw7mrzw8cx"))
 			},

@@ -153,7 +153,7 @@ func TestPostgresWire(t *testing.T) {
 			}),
 		},
 		{
-			name: "create with everything, August 2026", method: "POST", target: item, reply: testPgFull, want: full,
+			name: "create with everything, service", method: "POST", target: item, reply: testPgFull, want: full,
 			body: `{"size":"hobby-1","storage_size":16,"private_subnet_name":"db-net","pg_config":{"work_mem":"8MB"},"pgbouncer_config":{"pool_mode":"session"}}`,
 			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
 				return s.Create(ctx, location, "orders-db", &cloudapi.PostgresCreateRequest{
