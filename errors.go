@@ -142,16 +142,8 @@ func (e *Error) hint() string {
 		return "the operation is only in the contract: Ubicloud's service doesn't have it"
 	case e.isMaybeUnsupported():
 		return "the operation isn't in the contract, and the server may lack it"
-	case e.class.has(showsPortless) && e.isUnexpected():
-		return "the server can't show the load balancer of a Kubernetes cluster that has no Service: list with All, which leaves it out, or create a Service"
 	}
 	return ""
-}
-
-// isUnexpected reports whether the error is a 500 of the API, which it sends
-// for what it can't show.
-func (e *Error) isUnexpected() bool {
-	return e.StatusCode == http.StatusInternalServerError && e.isOwn()
 }
 
 // isMaybeUnsupported reports whether the operation may be what doesn't exist.

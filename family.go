@@ -22,7 +22,7 @@ type family[T any, P listItem[T]] struct {
 	lingers  bool // whether a deleted resource exists until its deletion is over
 	homonyms bool // whether a location can have two resources of one name
 
-	// each replaces the walk of the list, if the list has parameters of its own.
+	// each replaces the walk of the list, if that isn't enough.
 	each func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*T, error]
 }
 
@@ -49,10 +49,15 @@ func (f *family[T, P]) takesIDs() bool     { return f.get.lastParam().takesIDs()
 func (f *family[T, P]) hasHomonyms() bool  { return f.homonyms }
 
 func (f *family[T, P]) all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[any, error] {
+	return untyped(f.items(ctx, c, opts))
+}
+
+// items yields every item of the family's list.
+func (f *family[T, P]) items(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*T, error] {
 	if f.each != nil {
-		return untyped(f.each(ctx, c, opts))
+		return f.each(ctx, c, opts)
 	}
-	return untyped(all[T, P](ctx, c, f.lists, opts))
+	return all[T, P](ctx, c, f.lists, opts)
 }
 
 func (f *family[T, P]) read(ctx context.Context, c *conn, location, reference string) (any, error) {

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/tally"
 )
 
 // LoadBalancersService manages load balancers, which distribute TCP connections
@@ -126,9 +129,9 @@ type certRequest struct {
 const loadBalancerRoute = locationRoute + "/load-balancer/{load_balancer_reference}"
 
 var (
-	opLoadBalancersList           = Operation{"LoadBalancers.List", "GET", projectRoute + "/load-balancer", idempotent | showsPortless}
-	opLoadBalancersListInLocation = Operation{"LoadBalancers.ListInLocation", "GET", locationRoute + "/load-balancer", idempotent | showsPortless}
-	opLoadBalancersGet            = Operation{"LoadBalancers.Get", "GET", loadBalancerRoute, idempotent | showsPortless}
+	opLoadBalancersList           = Operation{"LoadBalancers.List", "GET", projectRoute + "/load-balancer", idempotent}
+	opLoadBalancersListInLocation = Operation{"LoadBalancers.ListInLocation", "GET", locationRoute + "/load-balancer", idempotent}
+	opLoadBalancersGet            = Operation{"LoadBalancers.Get", "GET", loadBalancerRoute, idempotent}
 	opLoadBalancersCreate         = Operation{"LoadBalancers.Create", "POST", loadBalancerRoute, once}
 	opLoadBalancersUpdate         = Operation{"LoadBalancers.Update", "PATCH", loadBalancerRoute, idempotent}
 	opLoadBalancersDelete         = Operation{"LoadBalancers.Delete", "DELETE", loadBalancerRoute, idempotent}
@@ -137,22 +140,51 @@ var (
 	opLoadBalancersRename         = Operation{"LoadBalancers.Rename", "POST", loadBalancerRoute + "/rename", idempotent}
 	opLoadBalancersToggleSSL      = Operation{"LoadBalancers.ToggleSSLCertificate", "POST", loadBalancerRoute + "/toggle-ssl-certificate", idempotent | serviceOnly}
 
-	listLoadBalancers = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation, unlisted: portlessBalancers}
+	listLoadBalancers     = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation}
+	listLoadBalancersOnce = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation, final500: true}
 
-	loadBalancerFamily = family[LoadBalancer, *LoadBalancer]{lists: &listLoadBalancers, get: &opLoadBalancersGet, del: &opLoadBalancersDelete, pauses: &waitQuick, lingers: true, homonyms: true}
+	loadBalancerFamily = family[LoadBalancer, *LoadBalancer]{lists: &listLoadBalancers, get: &opLoadBalancersGet, del: &opLoadBalancersDelete, pauses: &waitQuick, lingers: true, homonyms: true,
+		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
+			return (&LoadBalancersService{c}).All(ctx, opts) // which may be partial
+		}}
 )
 
 // List returns one page of the load balancers. It returns [ErrServer] if the
 // page has one that the server can't show; see All.
 func (s *LoadBalancersService) List(ctx context.Context, opts *ListOptions) (*Page[LoadBalancer], error) {
-	return list[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
+	page, err := list[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
+	return page, withPortlessHint(err)
 }
 
 // All iterates over the items of List. The server can't list the load balancer
 // of a Kubernetes cluster that has no Service: All then yields all others, and
 // ends with an [*UnlistedError].
 func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
-	return all[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
+	o := orZero(opts)
+	return func(yield func(*LoadBalancer, error) bool) {
+		yielded, refused := map[string]bool{}, false
+		for l, err := range all[LoadBalancer](ctx, s.conn, &listLoadBalancersOnce, &o) {
+			if refused = isUnexpected(err); refused {
+				break
+			}
+			if !yield(l, err) || err != nil {
+				return
+			}
+			yielded[l.ID] = true
+		}
+		if !refused {
+			return
+		}
+		balancers, err := s.besidesPortless(ctx, o)
+		for _, l := range balancers {
+			if !yielded[l.ID] && !yield(l, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
 }
 
 // Watch yields the load balancers and then changes, except of attached VMs.
@@ -162,7 +194,8 @@ func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions, kn
 
 // Get returns a load balancer with its subnet and VMs.
 func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer string) (*LoadBalancer, error) {
-	return fetch[LoadBalancer](ctx, s.conn, &opLoadBalancersGet, location, loadBalancer)
+	l, err := fetch[LoadBalancer](ctx, s.conn, &opLoadBalancersGet, location, loadBalancer)
+	return l, withPortlessHint(err)
 }
 
 // Create creates a load balancer without VMs. Traffic is balanced only seconds
@@ -277,7 +310,7 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 // of the location has.
 func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resource, name string) (*LoadBalancer, error) {
 	for l, err := range s.All(ctx, &ListOptions{Location: subnet.Location}) {
-		if isBesides(err, name) {
+		if isPartial(err) {
 			break
 		}
 		if err == nil && l.Name == name {
@@ -292,46 +325,6 @@ func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resour
 		}
 	}
 	return nil, fmt.Errorf("cloudapi: load balancer %s in %v: %w", name, *subnet, ErrNotFound)
-}
-
-// portlessBalancers returns the load balancers that the server can't show: they
-// belong to Kubernetes clusters without a Service, and have no ports. They
-// outlive their cluster for a moment, but not its subnet, so both name them.
-func portlessBalancers(ctx context.Context, c *conn, location string) ([]Resource, error) {
-	own := map[Resource]bool{}
-	add := func(location, cluster string) {
-		own[Resource{Kind: KindLoadBalancer, Location: location, Name: cluster + "-services"}] = true
-	}
-	opts := &ListOptions{Location: location}
-	for cluster, err := range all[KubernetesCluster](ctx, c, &listKubernetesClusters, opts) {
-		if err != nil {
-			return nil, err
-		}
-		add(cluster.Location, cluster.ID)
-	}
-	for subnet, err := range all[PrivateSubnet](ctx, c, &listPrivateSubnets, opts) {
-		if err != nil {
-			return nil, err
-		}
-		if id, ok := strings.CutSuffix(subnet.Name, "-subnet"); ok && IsID(id, KindKubernetesCluster) {
-			add(subnet.Location, id)
-		}
-	}
-	var portless []Resource
-	for balancer := range own {
-		in, err := c.invoke(&opLoadBalancersGet, nil, []string{balancer.Location, balancer.Name})
-		if err == nil {
-			in.request.FinalOn500 = true
-			_, err = perform[LoadBalancer](ctx, in)
-		}
-		switch {
-		case isUnexpected(err):
-			portless = append(portless, balancer)
-		case err != nil && !errors.Is(err, ErrNotFound):
-			return nil, err
-		}
-	}
-	return portless, nil
 }
 
 // Delete deletes a load balancer. It returns before the load balancer is gone,
@@ -384,4 +377,123 @@ func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loa
 // WaitDeleted waits until a load balancer is gone.
 func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBalancer string, opts ...WaitOption) error {
 	return loadBalancerFamily.waitDeleted(ctx, s.conn, location, loadBalancer, opts)
+}
+
+// UnlistedError says that the server can't show some resources in a list, which
+// has all others. It's the last element of the list. Only one kind of resource
+// leads to it: the load balancer of a Kubernetes cluster without a Service. The
+// server responds with 500 to its Get, and to every page that contains it, until
+// the cluster has a Service of type LoadBalancer.
+type UnlistedError struct {
+	Operation string     // the operation's name, such as "LoadBalancers.List"
+	Resources []Resource // without their IDs, which aren't known; at least one
+}
+
+// Error names the resources in one line.
+func (e *UnlistedError) Error() string {
+	names := make([]string, len(e.Resources))
+	for i, r := range e.Resources {
+		names[i] = r.String()
+	}
+	return fmt.Sprintf("cloudapi: %s: the server cannot show %s while its Kubernetes cluster has no Service; all others were listed",
+		e.Operation, strings.Join(names, ", "))
+}
+
+func (e *UnlistedError) isPartial() {}
+
+// isUnexpected reports whether an error is a 500 of the API, as for a load
+// balancer without ports.
+func isUnexpected(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.StatusCode == http.StatusInternalServerError && e.isOwn()
+}
+
+func withPortlessHint(err error) error {
+	if isUnexpected(err) {
+		err = fmt.Errorf("%w; the server can't show the load balancer of a Kubernetes cluster that has no Service: list with All, which leaves it out, or create a Service", err)
+	}
+	return err
+}
+
+// besidesPortless returns the load balancers of a list that the server refuses
+// with a 500, and an [*UnlistedError] that names those without ports.
+//
+// A cluster has two load balancers: <cluster ID>-apiserver, and, without ports
+// at first, <cluster ID>-services. They are neighbors in the order by name. So if
+// the server shows a page that ends with the first, and refuses one with another
+// item, the list continues after the name of the second. If a 500 has another
+// cause, the list is read again as usual, with retries.
+func (s *LoadBalancersService) besidesPortless(ctx context.Context, o ListOptions) (listed []*LoadBalancer, err error) {
+	var portless []Resource
+	seen := tally.New(false, 0)
+	seen.Begin()
+	next := ListOptions{Location: o.Location, OrderColumn: OrderByName}
+	for more := true; more; {
+		page, refused, err := s.longestPage(ctx, next)
+		if err != nil {
+			return nil, err
+		}
+		before := len(listed)
+		for _, l := range page.Items {
+			if seen.Add(l.ID) {
+				listed = append(listed, l)
+			}
+		}
+		seen.EndPage(page.Count)
+		next.StartAfter = page.NextStartAfter
+		if more = len(listed)-before == maxPageSize; !refused {
+			continue
+		}
+		r, ok := s.portlessAfter(ctx, page)
+		if !ok || !seen.Add(r.Name) {
+			return Collect(all[LoadBalancer](ctx, s.conn, &listLoadBalancers, &o))
+		}
+		portless, next.StartAfter, more = append(portless, r), r.Name, true
+	}
+	if !seen.IsComplete() {
+		return nil, stalled(seen, opLoadBalancersList.Name, OrderByName)
+	}
+	listed = slices.DeleteFunc(listed, func(l *LoadBalancer) bool { return l.cursor(o.OrderColumn) <= o.StartAfter })
+	if o.OrderColumn != OrderByName {
+		slices.SortFunc(listed, func(a, b *LoadBalancer) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	if len(portless) > 0 {
+		err = &UnlistedError{Operation: opLoadBalancersList.Name, Resources: portless}
+	}
+	return listed, err
+}
+
+// longestPage returns the longest page that the server doesn't refuse, which may
+// be empty, and whether it refuses a longer one.
+func (s *LoadBalancersService) longestPage(ctx context.Context, o ListOptions) (longest *Page[LoadBalancer], refused bool, err error) {
+	longest = &Page[LoadBalancer]{}
+	shown, tooMany := 0, maxPageSize+1
+	for o.PageSize = maxPageSize; shown+1 < tooMany; o.PageSize = max(1, min(2*shown, (shown+tooMany)/2)) {
+		page, err := list[LoadBalancer](ctx, s.conn, &listLoadBalancersOnce, &o)
+		switch {
+		case err == nil:
+			longest, shown = page, o.PageSize
+		case isUnexpected(err):
+			tooMany = o.PageSize
+		default:
+			return nil, false, err
+		}
+	}
+	return longest, tooMany <= maxPageSize, nil
+}
+
+// portlessAfter returns the load balancer without ports that follows a page, if
+// it's one that makes the server refuse a longer page.
+func (s *LoadBalancersService) portlessAfter(ctx context.Context, page *Page[LoadBalancer]) (portless Resource, ok bool) {
+	cluster, ok := strings.CutSuffix(page.NextStartAfter, "-apiserver")
+	if !ok {
+		return Resource{}, false
+	}
+	portless = Resource{Kind: KindLoadBalancer, Location: page.Items[len(page.Items)-1].Location, Name: cluster + "-services"}
+	in, err := s.conn.invoke(&opLoadBalancersGet, nil, []string{portless.Location, portless.Name})
+	if err == nil {
+		in.request.FinalOn500 = true
+		_, err = perform[LoadBalancer](ctx, in)
+	}
+	return portless, isUnexpected(err)
 }

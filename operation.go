@@ -27,10 +27,6 @@ const (
 	// contractOnly: the contract has the operation, and the service doesn't (‡).
 	contractOnly
 
-	// showsPortless: the server answers 500 if the response would contain a load
-	// balancer without ports; see [UnlistedError].
-	showsPortless
-
 	// idempotent: a retry has the same effect as the first attempt alone.
 	idempotent class = 0
 )

@@ -69,11 +69,7 @@ type listRoutes struct {
 	location *Operation // nil: the family has no locations
 	unpaged  bool       // the list has no parameters: one response has all items
 	tags     bool       // it can be filtered by tags
-
-	// unlisted finds the resources that the server can't show, so that it answers
-	// 500 to a page with one of them. It's nil if the server can show all.
-	unlisted   func(ctx context.Context, c *conn, location string) ([]Resource, error)
-	finalOn500 bool // a 500 isn't retried
+	final500 bool       // a 500 isn't retried
 }
 
 // list fetches one page. args are the values for the route besides the
@@ -97,7 +93,7 @@ func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes
 	if err := in.setQuery(o); err != nil {
 		return nil, err
 	}
-	in.request.FinalOn500 = routes.finalOn500
+	in.request.FinalOn500 = routes.final500
 	result, err := in.do(ctx, onePage[T, P]{&in.about, &o})
 	if err != nil {
 		return nil, err

@@ -39,6 +39,16 @@ func isOfSearch(err error) bool {
 // errNotShown is the ErrNotFound of a search in lists.
 var errNotShown = fmt.Errorf("%w among what the token can see", ErrNotFound)
 
+// isPartial reports whether an error at the end of a list names the resources
+// that are missing from the list, which has all others.
+func isPartial(err error) bool {
+	_, ok := errors.AsType[interface {
+		error
+		isPartial()
+	}](err)
+	return ok
+}
+
 // isStray reports whether a gateway answers a GET with a 404 in place of the
 // API. That can be over soon, or the base URL is wrong.
 func isStray(err error) bool {

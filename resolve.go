@@ -210,7 +210,7 @@ func (c *Client) findNamed(ctx context.Context, operation string, ref Reference,
 	}
 	first := record.(identified).identity()
 	for item, err := range f.all(ctx, &c.conn, &ListOptions{Location: ref.Location}) {
-		if isBesides(err, first.Name) {
+		if isPartial(err) {
 			break
 		}
 		if err != nil {

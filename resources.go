@@ -35,9 +35,9 @@ func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind
 			yield(Resource{}, err)
 			return
 		}
-		var gone error     // of a list that the server doesn't have
-		var unlisted error // of a list that the server can't show whole
-		has := false       // whether it has any
+		var gone error    // of a list that the server doesn't have
+		var partial error // of a list that lacks some resources
+		has := false      // whether it has any
 		for _, f := range lists {
 			isThere := true
 			for record, err := range f.all(ctx, &c.conn, opts) {
@@ -45,8 +45,8 @@ func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind
 					gone = err
 					break
 				}
-				if isUnlisted(err) {
-					unlisted = err
+				if isPartial(err) {
+					partial = err
 					break
 				}
 				if err != nil {
@@ -61,8 +61,8 @@ func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind
 		}
 		if !has && gone != nil {
 			yield(Resource{}, gone)
-		} else if unlisted != nil {
-			yield(Resource{}, unlisted)
+		} else if partial != nil {
+			yield(Resource{}, partial)
 		}
 	}
 }

@@ -21,9 +21,6 @@ func all[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes,
 	if o.PageSize == 0 {
 		o.PageSize = maxPageSize
 	}
-	if routes.unlisted != nil {
-		return allListed[T, P](ctx, c, routes, o)
-	}
 	return items(ctx, c, walk[T, P](c, routes, o, args))
 }
 

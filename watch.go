@@ -103,7 +103,7 @@ func (o *WatchOptions) withDefaults() WatchOptions {
 // watch yields the changes of a list since it had the known records.
 func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions, known []*T) iter.Seq2[Event[T], error] {
 	o := opts.withDefaults()
-	list := all[T, P](ctx, c, f.lists, &ListOptions{Location: o.Location, PageSize: o.PageSize})
+	list := f.items(ctx, c, &ListOptions{Location: o.Location, PageSize: o.PageSize})
 	operation := strings.TrimSuffix(f.lists.project.Name, "List") + "Watch"
 	known = slices.Clone(known)
 	return func(yield func(Event[T], error) bool) {
@@ -136,7 +136,7 @@ func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions, k
 				yield(Event[T]{}, err)
 				return
 			}
-			if changed && (err == nil || isUnlisted(err)) {
+			if changed && (err == nil || isPartial(err)) {
 				pauses.Reset()
 			}
 			if err := pace.Sleep(ctx, max(pauses.Next(), c.retryAfter(err))); err != nil {
@@ -251,10 +251,10 @@ func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, er
 		w.left = !yield(e, nil)
 		return !w.left
 	}
-	var unlisted error
+	var partial error
 	for record, err := range w.list {
-		if isUnlisted(err) {
-			unlisted = err
+		if isPartial(err) {
+			partial = err
 			break
 		}
 		if err != nil {
@@ -269,14 +269,16 @@ func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, er
 			return changed, nil
 		}
 	}
-	hidden, result := map[string]int{}, unlisted
+	hidden, result := map[string]int{}, partial
 	for id, last := range w.known.Missing() {
 		if len(hidden) == maxHidden {
 			break
 		}
 		r := Resource{Kind: kindOf[T](), ID: id, Location: last.location, Name: last.name}
-		exists, err := w.isThere(r, last, unlisted)
+		exists, err := w.isThere(r, last)
 		switch {
+		case partial != nil && IsTransient(err): // the server may be unable to show it
+			hidden[id] = 0
 		case isVanishing(err):
 			hidden[id] = w.hidden[id] + 1
 			result = &hiddenError{w.operation, r, hidden[id], err}
@@ -295,12 +297,12 @@ func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, er
 
 // isThere reports whether a resource that is missing from the list exists. It
 // doesn't ask about one that was being deleted, or that has no reference.
-func (w *watcher[T, P]) isThere(r Resource, last *sight, unlisted error) (bool, error) {
+func (w *watcher[T, P]) isThere(r Resource, last *sight) (bool, error) {
 	if last.deleting {
 		return false, nil
 	}
 	exists, err := w.exists(r)
-	if errors.Is(err, ErrInvalidArgument) || unlisted != nil && isUnexpected(err) {
+	if errors.Is(err, ErrInvalidArgument) {
 		return false, nil
 	}
 	return exists, err
@@ -316,7 +318,7 @@ type tolerance struct {
 func (t *tolerance) tolerates(err error) bool {
 	var hidden *hiddenError
 	switch {
-	case err == nil || isUnlisted(err):
+	case err == nil || isPartial(err):
 		t.stalls = 0
 		return true
 	case errors.As(err, &hidden):

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,7 +33,7 @@ func withPortlessBalancers(t *testing.T, test func(t *testing.T, srv *cloudapite
 			subnets = append(subnets, stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, name, nil))(t).ID)
 		}
 		for i, name := range []string{"a", "b", "web", "web", "z"} {
-			stub.Must(client.LoadBalancers.Create(ctx, sdktest.Somewhere, name, balancerIn(subnets[i/3])))(t)
+			stub.Must(client.LoadBalancers.Create(ctx, sdktest.Somewhere, name, sdktest.BalancerIn(subnets[i/3])))(t)
 		}
 		var portless []string
 		for _, name := range []string{"one", "two"} {
@@ -43,11 +45,6 @@ func withPortlessBalancers(t *testing.T, test func(t *testing.T, srv *cloudapite
 		slices.Sort(portless)
 		test(t, srv, client, portless)
 	})
-}
-
-func balancerIn(subnetID string) *cloudapi.LoadBalancerCreateRequest {
-	return &cloudapi.LoadBalancerCreateRequest{Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 8080,
-		HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP, PrivateSubnetID: subnetID}
 }
 
 // unlisted returns the names in an UnlistedError.
@@ -142,21 +139,31 @@ func TestAllYieldsTheListed(t *testing.T) {
 }
 
 // TestListRetriesServerErrors: a 500 that no load balancer explains may be
-// transient.
+// transient. The list is the first thing that is read again.
 func TestListRetriesServerErrors(t *testing.T) {
 	withPortlessBalancers(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, portless []string) {
 		for _, name := range portless {
 			srv.SetClusterService(strings.TrimSuffix(name, "-services"), 80, 30080)
 		}
 		fault := cloudapitest.Reply(500, nil, stub.Envelope(500))
-		srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.List"}, fault, fault)
-		if got, err := cloudapi.Collect(client.LoadBalancers.All(t.Context(), nil)); len(got) != 9 || err != nil {
-			t.Errorf("got %d, %v", len(got), err)
-		}
-		srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.List"}, fault.Repeating())
-		_, err := cloudapi.Collect(client.LoadBalancers.All(t.Context(), nil))
-		if e, ok := errors.AsType[*cloudapi.Error](err); !ok || e.StatusCode != http.StatusInternalServerError || e.Attempts != 4 {
-			t.Errorf("a list that stays unreadable: %v", err)
+		for _, tt := range []struct {
+			faults   []cloudapitest.Fault
+			requests int
+			err      string
+		}{
+			{[]cloudapitest.Fault{fault}, 2, ""},
+			{slices.Repeat([]cloudapitest.Fault{fault}, 4), 5, ""}, // a page of 1000, one of 1, and retries
+			{[]cloudapitest.Fault{fault.Repeating()}, 3 + 4, "(after 4 attempts)"},
+		} {
+			before := len(srv.Requests())
+			srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.List"}, tt.faults...)
+			got, err := cloudapi.Collect(client.LoadBalancers.All(t.Context(), nil))
+			if n := len(srv.Requests()) - before; n != tt.requests || (len(got) == 9) != (tt.err == "") || (err == nil) != (tt.err == "") {
+				t.Errorf("%d faults: got %d, %v after %d requests", len(tt.faults), len(got), err, n)
+			}
+			if err != nil && (!errors.Is(err, cloudapi.ErrServer) || !strings.HasSuffix(err.Error(), tt.err)) {
+				t.Errorf("a list that stays unreadable: %v", err)
+			}
 		}
 	})
 }
@@ -177,7 +184,7 @@ func TestOneListedLoadBalancer(t *testing.T) {
 			{"a", &cloudapi.EnsureOptions{DryRun: true}, cloudapi.EnsureCreated}, // it is in the other subnet
 			{"new", nil, cloudapi.EnsureCreated},
 		} {
-			l, outcome, err := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, tt.name, balancerIn(subnet.ID), tt.opts)
+			l, outcome, err := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, tt.name, sdktest.BalancerIn(subnet.ID), tt.opts)
 			if err != nil || outcome != tt.want || l.Name != tt.name || outcome == cloudapi.EnsureUnchanged && l.Subnet != "net-2" {
 				t.Errorf("Ensure %s: %q, %v, %v", tt.name, outcome, l, err)
 			}
@@ -217,11 +224,15 @@ func TestListsOfAllKindsWithUnlisted(t *testing.T) {
 	})
 }
 
-// TestWatchWithUnlisted: a watch sees everything else come and go.
+// TestWatchWithUnlisted: a watch sees everything else come and go. A 500 doesn't
+// prove that a load balancer was deleted.
 func TestWatchWithUnlisted(t *testing.T) {
-	withPortlessBalancers(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client, portless []string) {
+	withPortlessBalancers(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, portless []string) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
+		known := &cloudapi.LoadBalancer{ID: "1b00000000000000000000000z", Name: "known", Location: sdktest.Somewhere}
+		srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.Get", Func: func(r cloudapitest.Request) bool { return strings.HasSuffix(r.Path, known.ID) }},
+			cloudapitest.Reply(500, nil, stub.Envelope(500)).Repeating())
 		var events []string
 		round := func(p cloudapi.Progress) {
 			if !slices.Equal(unlisted(p.Err), portless) {
@@ -229,17 +240,16 @@ func TestWatchWithUnlisted(t *testing.T) {
 			}
 			switch {
 			case p.Polls == 1:
-				events = nil
 				stub.Must(0, client.LoadBalancers.Delete(ctx, sdktest.Somewhere, "z"))(t)
 				stub.Must(client.LoadBalancers.Rename(ctx, sdktest.Somewhere, "a", "c"))(t)
-			case len(events) == 2 || p.Polls == 10:
+			case p.Polls == 10:
 				cancel()
 			}
 		}
-		for e, err := range client.LoadBalancers.Watch(ctx, &cloudapi.WatchOptions{Progress: round}) {
-			if err == nil {
+		for e, err := range client.LoadBalancers.Watch(ctx, &cloudapi.WatchOptions{Progress: round}, known) {
+			if err == nil && e.Type != cloudapi.EventAdded {
 				events = append(events, string(e.Type)+" "+e.Record.Name)
-			} else if !errors.Is(err, context.Canceled) {
+			} else if err != nil && !errors.Is(err, context.Canceled) {
 				t.Errorf("the watch ended with %v", err)
 			}
 		}
@@ -247,4 +257,132 @@ func TestWatchWithUnlisted(t *testing.T) {
 			t.Errorf("the events are %q", events)
 		}
 	})
+}
+
+// portlessList is a list of load balancers. Before each request, any may come or
+// go, or get or lose its ports.
+type portlessList struct {
+	rng       *rand.Rand
+	churn     int         // probability in percent of a change before a request
+	forgets   bool        // every page is the first
+	longest   int         // page
+	balancers []*balancer // in the order of their names and IDs
+}
+
+type balancer struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Location string `json:"location"`
+
+	exists, portless    bool
+	stays, everPortless bool // since the beginning of the walk
+}
+
+func newPortlessList(seed uint64) *portlessList {
+	l := &portlessList{rng: rand.New(rand.NewPCG(seed, 2)), longest: 1000}
+	l.churn, l.forgets = l.rng.IntN(30), l.rng.IntN(20) == 0
+	clusters := 6
+	switch {
+	case seed == 0: // more than a page
+		clusters, l.churn, l.forgets = 700, 0, false
+	case l.rng.IntN(20) == 0:
+		l.longest = 5
+	}
+	for i := range clusters {
+		exists := l.rng.IntN(5) > 0
+		for j, name := range []string{"kc%024d-apiserver", "kc%024d-services", "kc%024d5web"} {
+			b := &balancer{ID: fmt.Sprintf("1b%024d", 10*i+j), Name: fmt.Sprintf(name, i), Location: sdktest.Somewhere, exists: exists}
+			b.portless = j == 1 && i < 200 && l.rng.IntN(4) == 0
+			b.stays, b.everPortless = b.exists && !b.portless, b.exists && b.portless
+			l.balancers = append(l.balancers, b)
+		}
+	}
+	return l
+}
+
+func (l *portlessList) RoundTrip(req *http.Request) (*http.Response, error) {
+	for l.rng.IntN(100) < l.churn {
+		i := l.rng.IntN(len(l.balancers))
+		changed := l.balancers[i : i+1]
+		if i%3 == 0 && l.rng.IntN(10) > 0 {
+			changed = l.balancers[i : i+2] // a cluster comes or goes, with both
+		}
+		for _, b := range changed {
+			if i%3 == 1 && l.rng.IntN(10) > 0 {
+				b.portless = !b.portless
+			} else {
+				b.exists = !b.exists
+			}
+			b.stays, b.everPortless = false, b.everPortless || b.exists && b.portless
+		}
+	}
+	_, name, isGet := strings.Cut(req.URL.Path, "/location/"+sdktest.Somewhere+"/load-balancer/")
+	after, page, count := req.URL.Query().Get("start_after"), []*balancer{}, 0
+	if l.forgets {
+		after = ""
+	}
+	size, _ := strconv.Atoi(req.URL.Query().Get("page_size"))
+	size = min(size, l.longest)
+	for _, b := range l.balancers {
+		isAfter := b.ID > after && !strings.HasPrefix(after, "kc") || b.Name > after && strings.HasPrefix(after, "kc")
+		switch {
+		case !b.exists || isGet && b.Name != name:
+		case (isGet || isAfter && len(page) < size) && b.portless:
+			return stub.Respond(500, stub.Envelope(500)), nil
+		case isGet:
+			return stub.Respond(200, string(stub.JSON(b))), nil
+		default:
+			if count++; isAfter && len(page) < size {
+				page = append(page, b)
+			}
+		}
+	}
+	if isGet {
+		return stub.Respond(404, stub.Envelope(404)), nil
+	}
+	return stub.Respond(200, string(stub.JSON(map[string]any{"items": page, "count": count}))), nil
+}
+
+// TestPortlessModel: every load balancer that stays, with its ports, is yielded
+// once, or the list ends with an error that says nothing of the others. An
+// UnlistedError names only such as have had no ports.
+func TestPortlessModel(t *testing.T) {
+	t.Parallel()
+	const walks = 1000
+	ended := map[string]int{}
+	for seed := range uint64(walks) {
+		synctest.Test(t, func(t *testing.T) {
+			l := newPortlessList(seed)
+			yielded, end := map[string]int{}, error(nil)
+			for b, err := range sdktest.Client(t, l).LoadBalancers.All(t.Context(), &cloudapi.ListOptions{PageSize: 1 + l.rng.IntN(30)}) {
+				if end = err; err == nil {
+					yielded[b.Name]++
+				}
+			}
+			names := unlisted(end)
+			if seed == 0 && len(names) < 20 {
+				t.Errorf("%d balancers were yielded; the end is %v", len(yielded), end)
+			}
+			isWhole := end == nil || names != nil
+			for _, b := range l.balancers {
+				if n := yielded[b.Name]; n > 1 || isWhole && b.stays && n == 0 || slices.Contains(names, b.Name) && !b.everPortless {
+					t.Errorf("seed %d: %s was yielded %d times; the end is %v", seed, b.Name, n, end)
+				}
+			}
+			switch {
+			case names != nil:
+				ended["unlisted"]++
+			case errors.Is(end, cloudapi.ErrPaginationStalled), errors.Is(end, cloudapi.ErrServer):
+				ended["failed"]++
+			case end == nil:
+				ended["complete"]++
+			default:
+				t.Errorf("seed %d: %v", seed, end)
+			}
+		})
+	}
+	t.Logf("of %d walks %v", walks, ended)
+	if min(ended["unlisted"], ended["complete"])*10 < walks {
+		t.Errorf("of %d walks %v: too few to tell", walks, ended)
+	}
 }
