@@ -64,14 +64,11 @@ func (k *kubernetesCluster) dropNetwork(c *api.Call) {
 	}
 	after := 2 * c.Delays(&k.Object).Delete
 	for _, l := range k.subnet.balancers(c.Moment) {
-		c.Remove(l, after, nil)
-	}
-	for _, f := range k.subnet.firewalls {
-		if f.Name == k.ID+"-firewall" {
-			c.Remove(f, after, nil)
+		if l.cluster == k {
+			c.Remove(l, after, nil)
 		}
 	}
-	c.Remove(k.subnet, after, nil)
+	k.subnet.leave(c, k.ID, after)
 }
 
 // SetClusterService gives the load balancer for the Services of a running

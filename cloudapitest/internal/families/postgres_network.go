@@ -2,6 +2,7 @@ package families
 
 import (
 	"slices"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
@@ -53,19 +54,24 @@ func (p *postgres) makeNetwork(c *api.Call, open bool) error {
 	return nil
 }
 
-// leaveNetwork deletes the firewall and the subnet if they still have the real
-// server's names and nothing else uses them.
+// leaveNetwork deletes what makeNetwork created.
 func (p *postgres) leaveNetwork(c *api.Call) {
-	if c.Config.Version == version.Contract {
-		return
+	if c.Config.Version != version.Contract {
+		p.subnet.leave(c, p.ID, 0)
 	}
-	s := p.subnet
-	if f := p.firewall(); f != nil && len(f.subnets(c.Moment)) == 1 {
-		s.drop(f)
-		c.Remove(f, 0, nil)
+}
+
+// leave deletes the subnet and the firewall of a cluster or database that is
+// gone, if they still have the names with its ID and nothing else uses them.
+func (s *privateSubnet) leave(c *api.Call, owner string, after time.Duration) {
+	for _, f := range slices.Clone(s.firewalls) {
+		if f.Name == owner+"-firewall" && len(f.subnets(c.Moment)) == 1 {
+			s.drop(f)
+			c.Remove(f, 0, nil)
+		}
 	}
-	if s.Name == p.defaultSubnetName() && len(s.firewalls) == 0 && !s.isUsed(c.Moment) {
-		s.remove(c, 0)
+	if s.Name == owner+"-subnet" && len(s.firewalls) == 0 && !s.isUsed(c.Moment) {
+		s.remove(c, after)
 	}
 }
 
