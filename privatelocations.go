@@ -126,14 +126,17 @@ func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest)
 
 // Delete deletes a private location, which can take a while;
 // [PrivateLocationsService.WaitDeleted] waits. It returns [ErrConflict] if the
-// private location has databases, and [ErrServer] if it has other resources, or
-// backups, which the server keeps for at least 10 days. Don't reuse the name
-// until Delete has returned: a retry could delete the new location.
+// private location has databases. If it has other resources, or backups, which
+// the server keeps for at least 10 days, the server deletes it once they're
+// gone; a server of the contract refuses, and Delete returns [ErrServer]. Don't
+// reuse the name until Delete has returned: a retry could delete the new
+// location.
 func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error {
 	return remove(ctx, s.conn, &opPrivateLocationsDelete, name)
 }
 
-// WaitDeleted waits until a private location is gone and its name is free.
+// WaitDeleted waits until a private location is gone and its name is free. If
+// the private location has backups, that takes days.
 func (s *PrivateLocationsService) WaitDeleted(ctx context.Context, name string, opts ...WaitOption) error {
 	return privateLocationFamily.waitDeleted(ctx, s.conn, "", name, opts)
 }

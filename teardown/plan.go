@@ -16,12 +16,15 @@
 // finds any. It can't find those that the token may not see: the server deletes
 // them with their subnet, as it does for PrivateSubnets.Delete.
 //
-// The server deletes a Kubernetes cluster together with the subnet, firewall
-// and load balancers that it created for the cluster, whose names begin with
-// the cluster's ID. Run doesn't delete them; it waits until they're gone.
+// The server deletes a Kubernetes cluster or a database together with the
+// subnet, firewall and load balancers that it created for it, whose names begin
+// with its ID. It keeps a subnet or firewall that was renamed, or that something
+// else uses. So these are in the plan as well, after the cluster or database,
+// and Run deletes those that the server has kept.
 package teardown
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,9 +46,8 @@ type Options struct {
 	// subnet, firewall and load balancers that the server created for a database
 	// or cluster, unless they were renamed; the private location of any resource
 	// in it; and the project. A read replica doesn't need its parent, and a load
-	// balancer doesn't need its VMs. A cluster is also kept if part of its
-	// network or anything in its subnet is kept, since those are deleted with it.
-	// A database is also kept if its own subnet or firewall is.
+	// balancer doesn't need its VMs. A cluster or database is also kept if any of
+	// what the server created for it is, or anything in its subnet.
 	Keep func(cloudapi.Resource) bool
 
 	// DeleteProject also deletes the project, after everything in it. The project
@@ -68,13 +70,13 @@ type Options struct {
 // in which they can be deleted. It doesn't change.
 type Plan struct {
 	surveyor
-	options Options
-	once    *cloudapi.Client // doesn't retry
-	gate    gate
-	steps   []step                         // each after the steps it waits for
-	parts   map[string][]cloudapi.Resource // what is deleted with a cluster, by the cluster's ID
-	kept    []keptResource                 // what stays
-	private map[string]string              // IDs of the private locations, by name
+	options  Options
+	once     *cloudapi.Client // doesn't retry
+	gate     gate
+	steps    []step                         // each after the steps it waits for
+	unlisted map[string][]cloudapi.Resource // what the server can't list, by the ID of its cluster
+	kept     []keptResource                 // what stays
+	private  map[string]string              // IDs of the private locations, by name
 }
 
 // step is a resource to delete.
@@ -95,10 +97,10 @@ type keptResource struct{ resource, neededBy cloudapi.Resource }
 // The plan contains everything that the lists of the project show, including
 // the default subnets and firewalls of VMs and subnets. Rules, node pools and
 // other parts are deleted with their resource, and the versions of a machine
-// image before it. The server deletes a cluster's nodes, subnet, firewall and
-// load balancers with the cluster: the plan's text and [Plan.GoesWith] show
-// this network, but the plan doesn't delete it separately. If the token may not
-// see a cluster, the plan keeps the cluster and its network.
+// image before it. The server deletes a cluster's nodes with the cluster. If the
+// token may not see a cluster or database, the plan keeps it and its network. If
+// the token may see it, but not its network, the server deletes both; the plan's
+// text says so.
 //
 // A plan must be complete, so NewPlan returns an error if a list fails, such as
 // [cloudapi.ErrForbidden] if the token may not see SSH keys. But most lists of
@@ -137,26 +139,11 @@ func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan
 		}
 		all = append(all, item{Resource: cloudapi.Resource{Kind: cloudapi.KindProject, ID: project.ID, Name: project.Name}})
 	}
-	var unlisted []cloudapi.Resource // which the server can't list
-	all = slices.DeleteFunc(all, func(i item) bool {
-		if i.ID == "" {
-			unlisted = append(unlisted, i.Resource)
-		}
-		return i.ID == ""
-	})
 	hidden, err := p.hidden(ctx, all)
 	if err != nil {
 		return nil, err
 	}
 	p.arrange(slices.Concat(hidden, all))
-	for _, r := range unlisted {
-		owner := madeFor(r)
-		if i := slices.IndexFunc(p.kept, func(k keptResource) bool { return k.resource.ID == owner }); i >= 0 {
-			p.kept = append(p.kept, keptResource{r, p.kept[i].resource})
-		} else {
-			p.parts[owner] = append(p.parts[owner], r)
-		}
-	}
 	return p, nil
 }
 
@@ -174,21 +161,35 @@ func (p *Plan) connect(client *cloudapi.Client) (err error) {
 	return err
 }
 
-// arrange divides the resources into steps, which delete them in order, parts,
-// which the server deletes with a cluster, and kept ones.
+// arrange divides the resources into steps, which delete them in order, and
+// kept ones.
 func (p *Plan) arrange(all []item) {
-	needs := p.needs(all)
-	p.subnets, p.parts = map[string]string{}, map[string][]cloudapi.Resource{}
-	owners := owners(all)
+	needs, owners := p.needs(all), owners(all)
+	rank := func(i item) int {
+		switch {
+		case i.Kind == cloudapi.KindProject:
+			return len(order)
+		case i.Kind == cloudapi.KindLoadBalancer && madeFor(i.Resource) != "": // follows its cluster
+			return slices.Index(order, cloudapi.KindPostgres)
+		}
+		return slices.Index(order, i.Kind)
+	}
+	slices.SortStableFunc(all, func(a, b item) int { return cmp.Compare(rank(a), rank(b)) })
+	p.subnets, p.unlisted = map[string]string{}, map[string][]cloudapi.Resource{}
 	neededBy := p.keep(all, needs, owners)
 	index := map[string]int{}
 	for _, item := range all {
-		owner := owners[item.ID]
-		if by, ok := neededBy[item.ID]; ok {
+		owner := madeFor(item.Resource)
+		keeper := slices.IndexFunc(p.kept, func(k keptResource) bool { return k.resource.ID == owner })
+		by, stays := neededBy[item.ID]
+		switch {
+		case item.ID == "" && keeper >= 0:
+			p.kept = append(p.kept, keptResource{item.Resource, p.kept[keeper].resource})
+		case item.ID == "":
+			p.unlisted[owner] = append(p.unlisted[owner], item.Resource)
+		case stays:
 			p.kept = append(p.kept, keptResource{item.Resource, by})
-		} else if owner.Kind == cloudapi.KindKubernetesCluster {
-			p.parts[owner.ID] = append(p.parts[owner.ID], item.Resource)
-		} else {
+		default:
 			index[item.ID] = len(p.steps)
 			p.steps = append(p.steps, step{resource: item.Resource})
 		}
@@ -196,10 +197,9 @@ func (p *Plan) arrange(all []item) {
 		case cloudapi.KindPrivateLocation:
 			p.private[item.Name] = item.ID
 		case cloudapi.KindLoadBalancer:
-			for _, id := range append(needs[item.ID], owner.ID) {
-				if cloudapi.IsID(id, cloudapi.KindPrivateSubnet, cloudapi.KindKubernetesCluster) {
-					p.subnets[item.ID] = id
-				}
+			isNoSubnet := func(id string) bool { return !cloudapi.IsID(id, cloudapi.KindPrivateSubnet) }
+			if in := slices.DeleteFunc(slices.Clone(needs[item.ID]), isNoSubnet); len(in) == 1 {
+				p.subnets[item.ID] = in[0]
 			}
 		}
 	}
@@ -275,12 +275,11 @@ func (p *Plan) Stages() [][]cloudapi.Resource {
 	return stages
 }
 
-// GoesWith returns the resources that the server deletes together with a
-// resource of the plan: the subnet, firewall and load balancers of a cluster.
-// One that the server can't list has no ID; see [cloudapi.UnlistedError]. Run
-// waits until they're gone before it reports the cluster as deleted.
+// GoesWith returns the load balancers that the server deletes together with a
+// cluster of the plan, but can't list; see [cloudapi.UnlistedError]. They have no
+// ID, so Run can't delete them or wait for them.
 func (p *Plan) GoesWith(r cloudapi.Resource) []cloudapi.Resource {
-	return slices.Clone(p.parts[r.ID])
+	return slices.Clone(p.unlisted[r.ID])
 }
 
 // Kept returns the resources that stay because of [Options.Keep], and clusters
@@ -300,15 +299,16 @@ func (p *Plan) String() string {
 	fmt.Fprintf(&b, "teardown of project %s: %d to delete, %d to keep\n", p.project(), len(p.steps), len(p.kept))
 	for i, stage := range p.Stages() {
 		fmt.Fprintf(&b, "stage %d\n", i+1)
-		subnets := false
 		for _, r := range stage {
 			fmt.Fprintf(&b, "  %v\n", r)
-			for _, part := range p.parts[r.ID] {
-				fmt.Fprintf(&b, "    and %v, which goes with it\n", part)
+			for _, balancer := range p.unlisted[r.ID] {
+				fmt.Fprintf(&b, "    and %v, which goes with it\n", balancer)
 			}
-			subnets = subnets || slices.ContainsFunc(append(p.GoesWith(r), r), func(r cloudapi.Resource) bool { return r.Kind == cloudapi.KindPrivateSubnet })
 		}
-		if subnets {
+		if slices.ContainsFunc(stage, p.hasUnseenNetwork) {
+			b.WriteString("  and the networks of these clusters and databases that the token may not see\n")
+		}
+		if slices.ContainsFunc(stage, func(r cloudapi.Resource) bool { return r.Kind == cloudapi.KindPrivateSubnet }) {
 			b.WriteString("  and the load balancers of these subnets that the token may not see\n")
 		}
 	}
@@ -325,15 +325,27 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// MarshalJSON encodes the project's ID, the stages, what is deleted with each
-// cluster by the cluster's ID, and the kept resources.
+// hasUnseenNetwork reports whether the server may have created a subnet and a
+// firewall for a resource that the plan doesn't both have.
+func (p *Plan) hasUnseenNetwork(r cloudapi.Resource) bool {
+	seen := 0
+	for _, s := range p.steps {
+		if madeFor(s.resource) == r.ID && s.resource.Kind != cloudapi.KindLoadBalancer {
+			seen++
+		}
+	}
+	return seen < 2 && (r.Kind == cloudapi.KindKubernetesCluster || r.Kind == cloudapi.KindPostgres)
+}
+
+// MarshalJSON encodes the project's ID, the stages, what GoesWith returns by the
+// cluster's ID, and the kept resources.
 func (p *Plan) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Project  string                         `json:"project"`
 		Stages   [][]cloudapi.Resource          `json:"stages"`
 		GoesWith map[string][]cloudapi.Resource `json:"goes_with,omitempty"`
 		Kept     []cloudapi.Resource            `json:"kept"`
-	}{p.project(), p.Stages(), p.parts, p.Kept()})
+	}{p.project(), p.Stages(), p.unlisted, p.Kept()})
 }
 
 func (p *Plan) project() string {

@@ -19,9 +19,10 @@ import (
 // and otherwise an [*Error] that reports each resource that is left. It's safe
 // to run a plan again.
 //
-// Run deletes by ID, so it never deletes another resource with the same name.
-// Only private locations are deleted by name, which Run looks up immediately
-// before. Run deletes a resource once everything that needs it is gone. It
+// Run deletes by ID, so it never deletes another resource with the same name,
+// even if a private location is renamed and another takes its name. Only
+// private locations are deleted by name, which Run looks up immediately before.
+// Run deletes a resource once everything that needs it is gone. It
 // keeps the resource if something outside the plan needs it by then: for
 // example a new load balancer in a subnet, a subnet that uses a firewall, or
 // any resource that would be deleted with the project. Run looks for these
@@ -41,9 +42,10 @@ import (
 // can no longer see the project, the rest fails with [cloudapi.ErrNotFound],
 // unless the project is in the plan.
 //
-// A private location can't be deleted until the server has removed the backups
-// of its databases, days after the last database is gone. Run reports such a
-// location as [Failed]; run the plan again later.
+// The server keeps a private location until it has removed the backups of its
+// databases, days after the last database is gone. Run reports such a location
+// as [UnderWay] after two minutes, or as [Failed] if the server refuses to
+// delete it. Run the plan again later.
 func (p *Plan) Run(ctx context.Context) error {
 	switch {
 	case p.client == nil:
@@ -57,7 +59,6 @@ func (p *Plan) Run(ctx context.Context) error {
 		index:     map[string]int{},
 		ended:     make([]chan struct{}, len(p.steps)),
 		failures:  make([]*Failure, len(p.steps)),
-		requested: map[string]bool{},
 		users:     map[cloudapi.Resource]*looks[map[string][]cloudapi.Resource]{},
 		locations: newLooks[[]item](),
 		reporting: make(chan struct{}, 1),
@@ -90,10 +91,8 @@ type run struct {
 	ended    []chan struct{} // closed when the step ends
 	failures []*Failure      // of ended steps; nil if the resource is gone
 
-	mu        sync.Mutex      // guards requested and users
-	requested map[string]bool // IDs of resources that may be gone, since the server hasn't refused a request to delete them
-
 	// Shared by deletions.
+	mu        sync.Mutex                                                   // guards users
 	users     map[cloudapi.Resource]*looks[map[string][]cloudapi.Resource] // users of resources, by kind and location
 	locations *looks[[]item]                                               // private locations
 
@@ -133,7 +132,7 @@ func (r *run) step(ctx context.Context, s *step) *Failure {
 		case <-ctx.Done():
 		}
 	}
-	failure := r.delete(ctx, s.resource)
+	failure := (&deletion{run: r, resource: s.resource}).delete(ctx)
 	if failure != nil {
 		r.report(s.resource, cloudapi.Progress{State: string(failure.Outcome), Err: failure.Err})
 	} else {
@@ -171,200 +170,222 @@ const maxRetryAfter = time.Minute
 // between they take about 13 seconds.
 const tries = 6
 
-// delete deletes a resource and waits until it is gone.
-func (r *run) delete(ctx context.Context, resource cloudapi.Resource) *Failure {
+// deletion is the deletion of a resource of the plan.
+type deletion struct {
+	*run
+	resource  cloudapi.Resource
+	requested bool // whether the resource may be gone, since the server hasn't refused a request to delete it
+}
+
+// delete deletes the resource and waits until it's gone.
+func (d *deletion) delete(ctx context.Context) *Failure {
 	if ctx.Err() != nil {
-		return notTried(ctx, resource)
+		return d.notTried(ctx)
 	}
-	r.report(resource, cloudapi.Progress{State: stateDeleting})
-	var at cloudapi.Resource
-	var failure *Failure
-	tried := 0
-	cloudapi.Wait(ctx, func(ctx context.Context) (*int, error) { // its error is the context's; failure says more
-		now, next := r.request(ctx, resource)
-		if tried++; tried == 1 || next == nil || next.Outcome != NotTried {
-			at, failure = now, next
+	d.report(d.resource, cloudapi.Progress{State: stateDeleting})
+	pauses := pace.Pauses{First: time.Second, Longest: 5 * time.Second}
+	var last *Failure
+	for tried := 1; ; tried++ {
+		failure := d.try(ctx)
+		if failure == nil {
+			return nil
 		}
-		return &tried, nil
-	}, func(*int) (bool, error) {
+		if last != nil && failure.Outcome == NotTried { // the last one says more
+			return last
+		}
+		last = failure
 		// The server can forbid a deletion during another one.
-		again := tried == 1 && failure != nil && errors.Is(failure.Err, cloudapi.ErrForbidden) && failure.Outcome == Failed
-		return failure == nil || tried == tries || !again && !r.mayBecomePossible(failure), nil
-	})
-	switch {
-	case tried == 0:
-		return notTried(ctx, resource)
-	case failure != nil:
+		again := tried == 1 && failure.Outcome == Failed && errors.Is(failure.Err, cloudapi.ErrForbidden)
+		pause := pauses.Next()
+		if e, ok := errors.AsType[*cloudapi.Error](failure.Err); ok {
+			pause = max(pause, min(e.RetryAfter, maxRetryAfter))
+		}
+		if tried == tries || !again && !d.mayBecomePossible(failure) || pace.Sleep(ctx, pause) != nil {
+			return failure
+		}
+	}
+}
+
+func (d *deletion) notTried(ctx context.Context) *Failure {
+	return &Failure{Resource: d.resource, Outcome: NotTried, Err: pace.Err(ctx)}
+}
+
+// try requests the deletion of the resource unless something needs it, and
+// waits until it's gone.
+func (d *deletion) try(ctx context.Context) *Failure {
+	if d.resource.Kind == cloudapi.KindMachineImage {
+		if failure := d.deleteVersions(ctx); failure != nil {
+			return failure
+		}
+	}
+	at, failure := d.request(ctx, (*cloudapi.Client).Delete)
+	if failure != nil || at.ID == "" {
 		return failure
 	}
-	if err := r.wait(ctx, resource, at); err != nil {
-		return &Failure{Resource: resource, Outcome: UnderWay, Err: err}
+	err := d.wait(ctx, at)
+	if err == nil || errors.Is(err, cloudapi.ErrLocationNotFound) { // perhaps it wasn't looked for in its location
+		now, lookup := d.locate(ctx, d.resource)
+		switch {
+		case lookup != nil:
+			err = lookup
+		case now.ID == "":
+			return nil
+		case now != at:
+			return &Failure{Resource: d.resource, Outcome: Failed, Err: renamed(now)}
+		}
+	}
+	if err != nil {
+		return &Failure{Resource: d.resource, Outcome: UnderWay, Err: err}
 	}
 	return nil
 }
 
-func notTried(ctx context.Context, resource cloudapi.Resource) *Failure {
-	return &Failure{Resource: resource, Outcome: NotTried, Err: pace.Err(ctx)}
+// renamed returns the error for a private location that has another name than
+// in a request.
+func renamed(now cloudapi.Resource) error {
+	return fmt.Errorf("it is now %v: %w", now, cloudapi.ErrLocationNotFound)
 }
 
-// wait waits until a resource that is being deleted is gone, with its parts, or
-// until its private location is gone. at is the resource under its present
-// name, or the zero value if it's gone.
-func (r *run) wait(ctx context.Context, resource, at cloudapi.Resource) error {
-	if at.ID == "" {
-		return nil
+// keepsLocation is how long Run waits for the deletion of a private location.
+const keepsLocation = 2 * time.Minute
+
+// wait waits until the resource isn't where at says any more.
+func (d *deletion) wait(ctx context.Context, at cloudapi.Resource) error {
+	if at.Kind != cloudapi.KindPrivateLocation {
+		return d.client.WaitDeleted(ctx, at, d.waitOptions()...)
 	}
-	err := r.client.WaitDeleted(ctx, at, r.waitOptions(resource)...)
-	for _, part := range r.parts[resource.ID] { // the server deletes them later
-		if err == nil && part.ID != "" { // a part that the server can't list has no ID, and goes with the others
-			err = r.client.WaitDeleted(ctx, part, r.waitOptions(resource)...)
+	start := time.Now()
+	_, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Resource, error) {
+		now, err := d.locate(ctx, d.resource)
+		return &now, err
+	}, func(now *cloudapi.Resource) (bool, error) {
+		if *now == at && time.Since(start) > keepsLocation {
+			return false, errors.New("the server keeps it until the backups of its databases are gone, which takes days")
 		}
-	}
-	if !errors.Is(err, cloudapi.ErrLocationNotFound) {
-		return err
-	}
-	if moved, failure := r.locate(ctx, resource); failure == nil && moved != at {
-		return r.wait(ctx, resource, moved)
-	}
+		return *now != at, nil
+	}, d.waitOptions()...)
 	return err
 }
 
-// waitOptions returns the options of a wait for the deletion of a resource or
-// its parts.
-func (r *run) waitOptions(resource cloudapi.Resource) []cloudapi.WaitOption {
+// waitOptions returns the options of a wait for the deletion of the resource.
+func (d *deletion) waitOptions() []cloudapi.WaitOption {
 	return []cloudapi.WaitOption{cloudapi.WaitProgress(func(p cloudapi.Progress) {
 		if p.Done < p.Total {
 			p.State = cmp.Or(p.State, stateDeleting)
-			r.report(resource, p)
+			d.report(d.resource, p)
 		}
 	})}
 }
 
-// request requests the deletion of a resource unless something needs it. It
-// returns the resource under its present name, or the zero value if it's
-// already gone.
-func (r *run) request(ctx context.Context, resource cloudapi.Resource) (cloudapi.Resource, *Failure) {
-	if resource.Kind == cloudapi.KindMachineImage {
-		if failure := r.deleteVersions(ctx, resource); failure != nil {
-			return resource, failure
-		}
-	}
-	return r.remove(ctx, resource, (*cloudapi.Client).Delete)
-}
-
 // deleteVersions deletes the versions of a machine image, and waits until
 // they're gone.
-func (r *run) deleteVersions(ctx context.Context, image cloudapi.Resource) *Failure {
-	at, err := r.locate(ctx, image)
+func (d *deletion) deleteVersions(ctx context.Context) *Failure {
+	at, err := d.locate(ctx, d.resource)
 	if err != nil || at.ID == "" {
-		return nil // remove finds out as well
+		return nil // request finds out as well
 	}
-	versions, err := cloudapi.Collect(r.client.MachineImages.AllVersions(ctx, at.Location, at.ID, nil))
+	versions, err := cloudapi.Collect(d.client.MachineImages.AllVersions(ctx, at.Location, at.ID, nil))
 	for _, v := range versions {
 		if v.State == cloudapi.MachineImageVersionStateDestroying {
 			continue
 		}
-		if _, failure := r.remove(ctx, image, func(client *cloudapi.Client, ctx context.Context, at cloudapi.Resource) error {
+		if _, failure := d.request(ctx, func(client *cloudapi.Client, ctx context.Context, at cloudapi.Resource) error {
 			return client.MachineImages.DeleteVersion(ctx, at.Location, at.ID, v.Version)
 		}); failure != nil {
 			return failure
 		}
 	}
 	for _, v := range versions {
-		err = cmp.Or(err, r.client.MachineImages.WaitVersionDeleted(ctx, at.Location, at.ID, v.Version, r.waitOptions(image)...))
+		err = cmp.Or(err, d.client.MachineImages.WaitVersionDeleted(ctx, at.Location, at.ID, v.Version, d.waitOptions()...))
 	}
 	switch {
 	case err == nil || cloudapi.IsGone(err):
 		return nil
 	case ctx.Err() != nil && len(versions) == 0:
-		return notTried(ctx, image)
+		return d.notTried(ctx)
 	}
-	return &Failure{Resource: image, Outcome: Failed, Err: err}
+	return &Failure{Resource: d.resource, Outcome: Failed, Err: err}
 }
 
-// remove calls delete unless something needs the resource.
+// request calls delete unless something needs the resource. It returns the
+// resource under its present name, or the zero value if it's already gone.
 //
 // A look is stale if much time passes before the request. So the deletion gets
 // its place before it looks, and the client doesn't retry the request: another
 // attempt needs another look.
-func (r *run) remove(ctx context.Context, resource cloudapi.Resource, delete func(*cloudapi.Client, context.Context, cloudapi.Resource) error) (at cloudapi.Resource, _ *Failure) {
-	isLooking := len(dependants(resource.Kind)) > 0
-	client := r.client
-	if isLooking {
-		client = r.once
+func (d *deletion) request(ctx context.Context, delete func(*cloudapi.Client, context.Context, cloudapi.Resource) error) (at cloudapi.Resource, _ *Failure) {
+	client := d.client
+	if len(dependants(d.resource.Kind)) > 0 {
+		client = d.once
 	}
 	var users []cloudapi.Resource
-	var err error
 	requested := false
-	attempt := func(ctx context.Context) (*bool, error) {
-		requesting := false
-		err = r.gate.hold(ctx, func(ctx context.Context) (err error) {
-			if at, err = r.locate(ctx, resource); err != nil || at.ID == "" {
-				return err
-			}
-			if users, err = r.usersOf(ctx, at); err != nil || len(users) > 0 {
-				return err
-			}
-			if err = r.checkName(ctx, at); err != nil {
-				return err
-			}
-			requesting, requested = true, true
-			err = delete(client, ctx, at)
-			if e, ok := errors.AsType[*cloudapi.Error](err); !ok || e.Type == "" {
-				r.markRequested(resource) // the server hasn't said that it did nothing
-			}
+	err := d.gate.hold(ctx, func(ctx context.Context) (err error) {
+		if at, err = d.locate(ctx, d.resource); err != nil || at.ID == "" {
 			return err
-		})
-		if requesting && isLooking && cloudapi.IsTransient(err) {
-			if e, ok := errors.AsType[*cloudapi.Error](err); ok {
-				pace.Sleep(ctx, min(e.RetryAfter, maxRetryAfter))
-			}
-			return nil, err
 		}
-		return &requesting, nil
-	}
-	cloudapi.Wait(ctx, attempt, func(*bool) (bool, error) { return true, nil },
-		cloudapi.WaitInterval(500*time.Millisecond, 2*time.Second), cloudapi.WaitTolerance(3))
-
-	switch {
-	case cloudapi.IsGone(err), errors.Is(err, cloudapi.ErrMaybeUnsupported): // the plan listed it, so the server has such resources
-		err = r.checkProject(ctx)
-	case err == nil && at.ID != "" && len(users) == 0:
-		err = r.checkName(ctx, at) // another resource may have the name by now
+		if users, err = d.usersOf(ctx, at); err != nil {
+			return err
+		}
+		if len(users) > 0 {
+			if _, gone := d.client.Fetch(ctx, at); cloudapi.IsGone(gone) { // for example with its cluster
+				users = nil
+			}
+			return nil
+		}
+		if at.Kind == cloudapi.KindPrivateLocation { // is deleted by name
+			switch now, err := d.locate(ctx, d.resource); {
+			case err != nil || now.ID == "":
+				at = now
+				return err
+			case now != at:
+				return renamed(now)
+			}
+		}
+		requested = true
+		err = delete(client, ctx, at)
+		if e, ok := errors.AsType[*cloudapi.Error](err); !ok || e.Type == "" {
+			d.requested = true // the server hasn't said that it did nothing
+		}
+		return err
+	})
+	if cloudapi.IsGone(err) || errors.Is(err, cloudapi.ErrMaybeUnsupported) { // the plan listed it, so the server has such resources
+		err = d.checkProject(ctx)
 	}
 	switch {
 	case ctx.Err() != nil && !requested:
-		return at, notTried(ctx, resource)
+		return at, d.notTried(ctx)
 	case err != nil:
-		return at, &Failure{Resource: resource, Outcome: Failed, Err: err}
-	case len(users) > 0 && r.wasRequested(resource):
-		return at, &Failure{Resource: resource, Outcome: Failed, Err: fmt.Errorf("an earlier request may have deleted it: %w", r.blocked(users))}
+		return at, &Failure{Resource: d.resource, Outcome: Failed, Err: err}
+	case len(users) > 0 && d.requested:
+		return at, &Failure{Resource: d.resource, Outcome: Failed, Err: fmt.Errorf("an earlier request may have deleted it: %w", d.blocked(users))}
 	case len(users) > 0:
-		return at, &Failure{Resource: resource, Outcome: Blocked, BlockedBy: users, Err: r.blocked(users)}
+		return at, &Failure{Resource: d.resource, Outcome: Blocked, BlockedBy: users, Err: d.blocked(users)}
 	}
 	return at, nil
 }
 
-// markRequested notes that the resource may be gone, since the server hasn't
-// refused a request to delete it.
-func (r *run) markRequested(resource cloudapi.Resource) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.requested[resource.ID] = true
-}
-
-func (r *run) wasRequested(resource cloudapi.Resource) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.requested[resource.ID]
-}
-
-// usersOf returns the resources that need a resource now. Deletions that wait
-// for a look at the same kind and location at the same time share it.
-func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) ([]cloudapi.Resource, error) {
-	if len(dependants(resource.Kind)) == 0 {
-		return nil, nil
+// usersOf returns the resources that need a resource now.
+func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) (users []cloudapi.Resource, err error) {
+	if len(dependants(resource.Kind)) > 0 {
+		users, err = r.listedUsers(ctx, resource)
 	}
+	for _, i := range r.Plan.steps[r.index[resource.ID]].neededBy { // the lists may no longer show them to the token
+		by := r.Plan.steps[i].resource
+		if err != nil || r.failureOf(by) == nil || slices.ContainsFunc(users, func(user cloudapi.Resource) bool { return user.ID == by.ID }) {
+			continue
+		}
+		if _, err := r.client.Fetch(ctx, by); !cloudapi.IsGone(err) {
+			users = append(users, by)
+		}
+	}
+	return users, err
+}
+
+// listedUsers returns the resources whose records show that they need a
+// resource. Deletions that wait for a look at the same kind and location at the
+// same time share it.
+func (r *run) listedUsers(ctx context.Context, resource cloudapi.Resource) ([]cloudapi.Resource, error) {
 	key := cloudapi.Resource{Kind: resource.Kind, Location: resource.Location}
 	if resource.Kind == cloudapi.KindPrivateLocation {
 		key.Name = resource.Name
@@ -384,27 +405,7 @@ func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) ([]clouda
 			err = fmt.Errorf("%w: a list is missing: %v", cloudapi.ErrInvalidResponse, err)
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	users := slices.Clone(seen[resource.ID])
-	for _, part := range r.parts[resource.ID] {
-		for _, user := range seen[part.ID] { // for example a subnet that uses the firewall of a cluster
-			if _, planned := r.index[user.ID]; !planned {
-				users = append(users, user)
-			}
-		}
-	}
-	for _, i := range r.Plan.steps[r.index[resource.ID]].neededBy { // the lists may no longer show them to the token
-		by := r.Plan.steps[i].resource
-		if r.failureOf(by) == nil || slices.ContainsFunc(users, func(user cloudapi.Resource) bool { return user.ID == by.ID }) {
-			continue
-		}
-		if _, err := r.client.Fetch(ctx, by); !cloudapi.IsGone(err) {
-			users = append(users, by)
-		}
-	}
-	return users, nil
+	return slices.Clone(seen[resource.ID]), err
 }
 
 // planned returns a resource, and the others of the plan that have its kind and
@@ -491,19 +492,6 @@ func (r *run) locate(ctx context.Context, resource cloudapi.Resource) (cloudapi.
 	}
 	resource.Location = locations[i].Name
 	return resource, nil
-}
-
-// checkName returns an error if a private location, which is deleted by name,
-// no longer has that name.
-func (r *run) checkName(ctx context.Context, at cloudapi.Resource) error {
-	if at.Kind != cloudapi.KindPrivateLocation {
-		return nil
-	}
-	now, err := r.locate(ctx, at)
-	if err == nil && now.ID != "" && now.Name != at.Name {
-		err = fmt.Errorf("its name is now %s: %w", now.Name, cloudapi.ErrLocationNotFound)
-	}
-	return err
 }
 
 // checkProject returns an error if the token can no longer see the project: a

@@ -16,14 +16,14 @@ import (
 type surveyor struct {
 	client *cloudapi.Client
 
-	// subnets maps the ID of a load balancer to the ID of its private subnet, or
-	// of the cluster it's deleted with. They never change.
+	// subnets maps the ID of a load balancer to the ID of its private subnet, which
+	// never changes.
 	subnets map[string]string
 }
 
 // item is a resource that exists. It has a record if the record shows what the
 // resource needs. It has no ID if the server can't list it; such an item needs
-// and blocks nothing, since it's deleted with its cluster.
+// and blocks nothing, since the server deletes it with its cluster.
 type item struct {
 	cloudapi.Resource
 	record any
@@ -44,10 +44,8 @@ var (
 // needs it.
 func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	switch kind {
-	case cloudapi.KindKubernetesCluster: // its network is deleted with it
-		return []cloudapi.Kind{cloudapi.KindKubernetesCluster, cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
-	case cloudapi.KindPostgres: // its subnet can be deleted with it
-		return []cloudapi.Kind{cloudapi.KindPostgres, cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
+	case cloudapi.KindKubernetesCluster, cloudapi.KindPostgres: // the load balancers in its own subnet
+		return []cloudapi.Kind{cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
 	case cloudapi.KindPrivateSubnet:
 		return []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer} // a subnet's record also names its VMs
 	case cloudapi.KindFirewall:
@@ -212,9 +210,9 @@ func madeFor(r cloudapi.Resource) string {
 	return ""
 }
 
-// owners maps the IDs of resources that the server created for a cluster or
-// database to that cluster or database. A resource that merely has such a name
-// isn't included.
+// owners maps the IDs of resources to the cluster or database with which the
+// server deletes them. It decides that as the server does: the subnet must
+// still have its name, and the firewall must be attached to that subnet.
 func owners(all []item) map[string]cloudapi.Resource {
 	exists := map[string]cloudapi.Resource{}
 	for _, item := range all {
@@ -222,19 +220,22 @@ func owners(all []item) map[string]cloudapi.Resource {
 	}
 	delete(exists, "") // what the server can't list has no ID
 	owners := map[string]cloudapi.Resource{}
+	attached := map[string][]cloudapi.Firewall{} // to the subnets of owners
 	for _, item := range all {
-		if owner, ok := exists[madeFor(item.Resource)]; ok && owner.Location == item.Location && item.ID != "" {
-			owners[item.ID] = owner
+		owner, ok := exists[madeFor(item.Resource)]
+		if !ok || owner.Location != item.Location || item.ID == "" {
+			continue
+		}
+		owners[item.ID] = owner
+		if subnet, ok := item.record.(*cloudapi.PrivateSubnet); ok {
+			attached[owner.ID] = append([]cloudapi.Firewall{}, subnet.Firewalls...)
 		}
 	}
-	for _, item := range all { // a renamed subnet is found through the cluster's own load balancers
-		balancer, ok := item.record.(*cloudapi.LoadBalancer)
-		if owner := owners[item.ID]; ok && owner.ID != "" && balancer.Subnet != "" {
-			for _, subnet := range all {
-				if subnet.Kind == cloudapi.KindPrivateSubnet && subnet.Location == item.Location && subnet.Name == balancer.Subnet {
-					owners[subnet.ID] = owner
-				}
-			}
+	for id, owner := range owners {
+		firewalls := attached[owner.ID] // nil if the token may not see the subnet
+		if cloudapi.IsID(id, cloudapi.KindFirewall) && firewalls != nil &&
+			!slices.ContainsFunc(firewalls, func(f cloudapi.Firewall) bool { return f.ID == id }) {
+			delete(owners, id)
 		}
 	}
 	return owners
@@ -270,10 +271,7 @@ func (s *surveyor) hidden(ctx context.Context, all []item) (hidden []item, err e
 
 // needs maps the ID of each resource to the IDs of the resources it needs. A
 // needed resource can't be deleted first, or its deletion would delete the
-// other resource or leave it unprotected. Whatever needs part of a cluster's
-// network needs the cluster, which the part is deleted with; and the cluster
-// needs whatever the part needs. In the order of kinds, a needed resource
-// always follows, except when a subnet uses the firewall of a cluster.
+// other resource or leave it unprotected.
 func (s *surveyor) needs(all []item) map[string][]string {
 	type name struct {
 		kind           cloudapi.Kind
@@ -288,24 +286,15 @@ func (s *surveyor) needs(all []item) map[string][]string {
 		}
 	}
 	owners := owners(all)
-	whole := func(id string) string {
-		if owner := owners[id]; owner.Kind == cloudapi.KindKubernetesCluster {
-			return owner.ID
-		}
-		return id
-	}
 	needs := map[string][]string{}
-	var need func(user, needed string)
-	need = func(user, needed string) {
-		if owner := owners[needed]; owner.Kind == cloudapi.KindPostgres && cloudapi.IsID(needed, cloudapi.KindPrivateSubnet) {
-			need(user, owner.ID) // the subnet is deleted with it, unless the subnet has VMs
-		}
-		user, needed = whole(user), whole(needed)
+	need := func(user, needed string) {
 		if user != "" && needed != "" && user != needed && !slices.Contains(needs[user], needed) {
 			needs[user] = append(needs[user], needed)
 		}
 	}
 	for _, item := range all {
+		owner := owners[item.ID].ID
+		need(owner, item.ID)
 		switch record := item.record.(type) {
 		case *cloudapi.PrivateSubnet:
 			for _, firewall := range record.Firewalls {
@@ -319,15 +308,16 @@ func (s *surveyor) needs(all []item) map[string][]string {
 				need(item.ID, ids[name{cloudapi.KindMachineImage, item.Location, image}])
 			}
 		case *cloudapi.LoadBalancer:
-			subnet := cmp.Or(s.subnets[item.ID], ids[name{cloudapi.KindPrivateSubnet, item.Location, record.Subnet}])
-			if need(item.ID, subnet); subnet == "" { // renamed, or not listed: it may be any subnet
-				for _, id := range subnets[item.Location] {
-					need(item.ID, id)
+			in := subnets[item.Location] // any, if its subnet was renamed or isn't listed
+			if subnet := cmp.Or(s.subnets[item.ID], ids[name{cloudapi.KindPrivateSubnet, item.Location, record.Subnet}]); subnet != "" {
+				in = []string{subnet}
+			}
+			for _, subnet := range in {
+				need(item.ID, subnet)
+				if owners[subnet].ID != owner { // with which the server deletes the subnet, and so the load balancer
+					need(item.ID, owners[subnet].ID)
 				}
 			}
-		}
-		if owner, ok := owners[item.ID]; ok {
-			needs[owner.ID] = append(needs[owner.ID], item.ID)
 		}
 		if item.Location != "" {
 			need(item.ID, ids[name{cloudapi.KindPrivateLocation, "", item.Location}])

@@ -99,9 +99,13 @@ func (c *command) run(ctx context.Context, client *cloudapi.Client) error {
 	}
 	list, total := c.list(plan)
 	fmt.Fprintf(c.stderr, "Project %s: %d to delete, %d to keep.\n", client.Project(), total, len(plan.Kept()))
-	if slices.ContainsFunc(slices.Concat(plan.Stages()...), func(r cloudapi.Resource) bool {
-		return slices.ContainsFunc(append(plan.GoesWith(r), r), func(r cloudapi.Resource) bool { return r.Kind == cloudapi.KindPrivateSubnet })
-	}) {
+	has := func(kinds ...cloudapi.Kind) bool {
+		return slices.ContainsFunc(slices.Concat(plan.Stages()...), func(r cloudapi.Resource) bool { return slices.Contains(kinds, r.Kind) })
+	}
+	if has(cloudapi.KindKubernetesCluster, cloudapi.KindPostgres) {
+		fmt.Fprintln(c.stderr, "A cluster or database is deleted with its own subnet and firewall, even if the token can't see them.")
+	}
+	if has(cloudapi.KindPrivateSubnet) {
 		fmt.Fprintln(c.stderr, "A private subnet is deleted with its load balancers, including any that the token can't see.")
 	}
 	if err := c.output.Write(c.stdout, list); err != nil {

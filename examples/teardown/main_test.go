@@ -33,12 +33,12 @@ func TestDeletesEverything(t *testing.T) {
 		if !want.MatchString(stdout.String()) {
 			t.Errorf("no %s in\n%s", want, stdout.String())
 		}
-		for _, want := range []string{": 27 to delete, 6 to keep.\n", "Deleted 27 resources.\n"} {
+		for _, want := range []string{": 30 to delete, 6 to keep.\n", "Deleted 30 resources.\n"} {
 			if !strings.Contains(stderr.String(), want) {
 				t.Errorf("no %q in\n%s", want, stderr.String())
 			}
 		}
-		if n := strings.Count(stderr.String(), ": deleted\n"); n != 27 {
+		if n := strings.Count(stderr.String(), ": deleted\n"); n != 30 {
 			t.Errorf("%d lines about deletions:\n%s", n, stderr.String())
 		}
 	})
