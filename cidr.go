@@ -37,8 +37,13 @@ func ParsePortRange(s string) (PortRange, error) {
 	return PortRange{first, last}, nil
 }
 
-// String returns the range as "80..90".
-func (r PortRange) String() string { return fmt.Sprintf("%d..%d", r.First, r.Last) }
+// String returns the range as "80..90", or as "80" for one port.
+func (r PortRange) String() string {
+	if r.First == r.Last {
+		return fmt.Sprint(r.First)
+	}
+	return fmt.Sprintf("%d..%d", r.First, r.Last)
+}
 
 // normalCIDR returns the same spelling for all spellings of a range.
 func normalCIDR(s string) string {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/cloudapi-sdk/cloudapi/internal/diff"
 )
 
 // SetRulesOptions are settings of the SetRules methods.
@@ -15,7 +13,8 @@ type SetRulesOptions struct {
 	DryRun bool // return the changes without sending them
 }
 
-// RuleChanges are the changes of a SetRules method.
+// RuleChanges are the changes of a SetRules method. If a range of addresses has
+// two rules, as in a database, they contain the first one.
 type RuleChanges[R any] struct {
 	Kept    []*R // existed, and are wanted
 	Added   []*R // created; they have no ID after a dry run
@@ -75,9 +74,10 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 // SetFirewallRules replaces the firewall rules of a database, as
 // [FirewallsService.SetRules] does for a firewall. Rules are compared by CIDR.
 //
-// With the service, a request creates two rules, for the ports 5432 and 6432. SetFirewallRules keeps or deletes both; Added contains the first one.
-// If only one of the two exists, it's deleted before both are created, which
-// may interrupt the traffic that the rule allows.
+// With the service, a range has two rules, for the ports 5432 and 6432.
+// SetFirewallRules creates, keeps or deletes both. If only one of them exists,
+// it's deleted before both are created, which may interrupt the traffic that
+// the rule allows.
 func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[PostgresFirewallRule], error) {
 	set := ruleSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
 		operation: "Postgres.SetFirewallRules",
@@ -121,16 +121,31 @@ type ruleSet[R, W any] struct {
 	list   func(context.Context) ([]R, error)
 	read   func(W) (*R, error) // returns the rule that a request asks for
 	key    func(*R) string     // identifies a rule in the set
-	isHalf func([]*R) bool     // whether a request creates more rules than these, which have the same key; nil: never
+	isHalf func([]*R) bool     // whether a request creates more rules than these, which have one key; nil: never
 	create func(context.Context, *W) (*R, error)
 	remove func(context.Context, *R) error
 }
 
-// rulePlan is what has to be done to get the wanted rules.
+// rulePlan is what has to be done to get the wanted rules. Each element of kept,
+// halves and unwanted has all rules with one key.
 type rulePlan[R any] struct {
-	RuleChanges[R]
-	requests []int // the index of the request for each rule to add
-	halves   int   // how many of the first rules to delete must go before the pair can be added
+	kept, halves, unwanted [][]*R
+	missing                []int // the indexes of the wanted rules to create
+}
+
+// changes returns the changes that a plan makes.
+func (p *rulePlan[R]) changes(wanted []*R) *RuleChanges[R] {
+	c := &RuleChanges[R]{}
+	for _, rules := range p.kept {
+		c.Kept = append(c.Kept, rules[0])
+	}
+	for _, i := range p.missing {
+		c.Added = append(c.Added, wanted[i])
+	}
+	for _, rules := range slices.Concat(p.halves, p.unwanted) {
+		c.Deleted = append(c.Deleted, rules[0])
+	}
+	return c
 }
 
 // apply replaces the rules with the wanted ones.
@@ -149,13 +164,14 @@ func (s *ruleSet[R, W]) apply(ctx context.Context, wanted []W, opts *SetRulesOpt
 	if err != nil {
 		return nil, err
 	}
-	if !plan.Changed() || opts != nil && opts.DryRun {
-		return &plan.RuleChanges, nil
+	planned := plan.changes(rules)
+	if !planned.Changed() || opts != nil && opts.DryRun {
+		return planned, nil
 	}
-	done := &RuleChanges[R]{Kept: plan.Kept}
+	done := &RuleChanges[R]{Kept: planned.Kept}
 	if err := s.carryOut(ctx, plan, rules, wanted, done); err != nil {
 		return nil, fmt.Errorf("cloudapi: %s of %s ended with %d of %d rules added and %d of %d deleted: %w",
-			s.operation, s.resource, len(done.Added), len(plan.Added), len(done.Deleted), len(plan.Deleted), unprefixed{err})
+			s.operation, s.resource, len(done.Added), len(planned.Added), len(done.Deleted), len(planned.Deleted), unprefixed{err})
 	}
 	return done, nil
 }
@@ -175,20 +191,38 @@ func (s *ruleSet[R, W]) parse(wanted []W) ([]*R, error) {
 }
 
 // plan compares the existing rules with the wanted ones.
-func (s *ruleSet[R, W]) plan(ctx context.Context, rules []*R) (*rulePlan[R], error) {
-	found, err := s.list(ctx)
+func (s *ruleSet[R, W]) plan(ctx context.Context, wanted []*R) (*rulePlan[R], error) {
+	list, err := s.list(ctx)
 	if err != nil {
 		return nil, err
 	}
-	there := make([]*R, len(found))
-	for i := range found {
-		there[i] = &found[i]
+	var keys []string // in the order of the list
+	found := map[string][]*R{}
+	for i := range list {
+		key := s.key(&list[i])
+		if found[key] == nil {
+			keys = append(keys, key)
+		}
+		found[key] = append(found[key], &list[i])
 	}
-	set := diff.Sets(there, rules, s.key, s.isHalf)
-	plan := &rulePlan[R]{requests: set.Missing, halves: len(set.Partial)}
-	plan.Kept, plan.Deleted = set.Kept, slices.Concat(set.Partial, set.Unwanted)
-	for _, i := range set.Missing {
-		plan.Added = append(plan.Added, rules[i])
+	isHalf := func(rules []*R) bool { return s.isHalf != nil && s.isHalf(rules) }
+	plan, isWanted := &rulePlan[R]{}, map[string]bool{}
+	for i, rule := range wanted {
+		key := s.key(rule)
+		if rules := found[key]; !isWanted[key] && (rules == nil || isHalf(rules)) {
+			plan.missing = append(plan.missing, i)
+		}
+		isWanted[key] = true
+	}
+	for _, key := range keys {
+		switch rules := found[key]; {
+		case !isWanted[key]:
+			plan.unwanted = append(plan.unwanted, rules)
+		case isHalf(rules):
+			plan.halves = append(plan.halves, rules)
+		default:
+			plan.kept = append(plan.kept, rules)
+		}
 	}
 	return plan, nil
 }
@@ -196,20 +230,11 @@ func (s *ruleSet[R, W]) plan(ctx context.Context, rules []*R) (*rulePlan[R], err
 // carryOut carries out a plan, and records in done what it did. Then it checks
 // that the rules are the wanted ones.
 func (s *ruleSet[R, W]) carryOut(ctx context.Context, plan *rulePlan[R], rules []*R, wanted []W, done *RuleChanges[R]) error {
-	remove := func(rules []*R) error {
-		for _, rule := range rules {
-			if err := s.remove(ctx, rule); err != nil {
-				return err
-			}
-			done.Deleted = append(done.Deleted, rule)
-		}
-		return nil
-	}
-	if err := remove(plan.Deleted[:plan.halves]); err != nil {
+	if err := s.removeAll(ctx, plan.halves, done); err != nil {
 		return err
 	}
-	for i, rule := range plan.Added {
-		rule, outcome, err := s.add(ctx, rule, &wanted[plan.requests[i]])
+	for _, i := range plan.missing {
+		rule, outcome, err := s.add(ctx, rules[i], &wanted[i])
 		switch {
 		case err != nil:
 			return err
@@ -219,15 +244,28 @@ func (s *ruleSet[R, W]) carryOut(ctx context.Context, plan *rulePlan[R], rules [
 			done.Kept = append(done.Kept, rule)
 		}
 	}
-	if err := remove(plan.Deleted[plan.halves:]); err != nil {
+	if err := s.removeAll(ctx, plan.unwanted, done); err != nil {
 		return err
 	}
 	left, err := s.plan(ctx, rules)
 	if err != nil {
 		return err
 	}
-	if left.Changed() {
-		return fmt.Errorf("another program changed the rules: %d wanted rules are missing, and there are %d others", len(left.Added), len(left.Deleted))
+	if c := left.changes(rules); c.Changed() {
+		return fmt.Errorf("another program changed the rules: %d wanted rules are missing, and there are %d others", len(c.Added), len(c.Deleted))
+	}
+	return nil
+}
+
+// removeAll deletes rules, and records in done those whose key has none left.
+func (s *ruleSet[R, W]) removeAll(ctx context.Context, unwanted [][]*R, done *RuleChanges[R]) error {
+	for _, rules := range unwanted {
+		for _, rule := range rules {
+			if err := s.remove(ctx, rule); err != nil {
+				return err
+			}
+		}
+		done.Deleted = append(done.Deleted, rules[0])
 	}
 	return nil
 }

@@ -210,7 +210,7 @@ func TestPlan(t *testing.T) {
 		env.VMs = append(env.VMs, env.VMs[1])
 		env.VMs[2].Name = "blog-3"
 		text := plan(false, "deploy keep; blog-web differs; blog keep; blog-1 keep; blog-2 keep; blog-3 held back; blog differs; ")
-		for _, want := range []string{"lacks 80..80 from 198.51.100.0/24 and has unwanted 80 from 0.0.0.0/0: --update", "storage_size 64, wanted 128: --update"} {
+		for _, want := range []string{"lacks 80 from 198.51.100.0/24 and has unwanted 80 from 0.0.0.0/0: --update", "storage_size 64, wanted 128: --update"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("no %q in\n%s", want, text)
 			}

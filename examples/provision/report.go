@@ -150,7 +150,6 @@ func ruleText[R any](changes *cloudapi.RuleChanges[R], text func(*R) string) str
 			texts = append(texts, text(rule))
 		}
 		slices.Sort(texts)
-		texts = slices.Compact(texts) // a database has a rule for each of its ports
 		if texts == nil {
 			return ""
 		}

@@ -1,5 +1,5 @@
 // Package diff finds what was added, modified and removed between two readings
-// of a list, and what differs between a set and the wanted one.
+// of a list.
 package diff
 
 import (

@@ -31,7 +31,7 @@ func changedRules(changes *cloudapi.RuleChanges[cloudapi.FirewallRule]) string {
 func TestSetRules(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract))
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service))
 		client := srv.Client()
 		ctx := t.Context()
 		edge, err := client.Firewalls.Create(ctx, sdktest.Somewhere, "edge", nil)
@@ -47,11 +47,12 @@ func TestSetRules(t *testing.T) {
 		}
 		wanted := []cloudapi.FirewallRuleCreateRequest{
 			{CIDR: "10.1.2.3/16", PortRange: "80..80"},          // exists, in another spelling
+			{CIDR: "10.4.0.0/16", PortRange: "22..22"},          // missing
 			{CIDR: " 010.3.0.0/16", PortRange: "0080..90"},      // missing
 			{CIDR: "10.3.0.0 255.255.0.0", PortRange: "80..90"}, // a duplicate
 			{CIDR: "::/0", PortRange: "0..65535"},               // exists
 		}
-		const want = "=10.1.0.0/16 80..80, =::/0 0..65535, +10.3.0.0/16 80..90, -10.2.0.0/16 443..443"
+		const want = "=10.1.0.0/16 80, =::/0 0..65535, +10.4.0.0/16 22, +10.3.0.0/16 80..90, -10.2.0.0/16 443"
 
 		before := len(srv.Requests())
 		changes, err := client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted, &cloudapi.SetRulesOptions{DryRun: true})
@@ -76,17 +77,17 @@ func TestSetRules(t *testing.T) {
 				t.Errorf("%s %s does not go to the firewall that was read, if another one takes its name", request.Method, request.Path)
 			}
 		}
-		if !slices.Equal(order, []string{"GET", "POST", "DELETE", "GET"}) {
+		if !slices.Equal(order, []string{"GET", "POST", "POST", "DELETE", "GET"}) {
 			t.Errorf("requests are %v, want the additions before the deletions", order)
 		}
 
 		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted, nil)
-		if err != nil || changes.Changed() || len(changes.Kept) != 3 {
+		if err != nil || changes.Changed() || len(changes.Kept) != 4 {
 			t.Errorf("the second time it is %s, %v", changedRules(changes), err)
 		}
 		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", []cloudapi.FirewallRuleCreateRequest{}, nil)
 		firewall, _ := client.Firewalls.Get(ctx, sdktest.Somewhere, "edge")
-		if err != nil || len(changes.Deleted) != 3 || !changes.Changed() || len(firewall.FirewallRules) != 0 {
+		if err != nil || len(changes.Deleted) != 4 || !changes.Changed() || len(firewall.FirewallRules) != 0 {
 			t.Errorf("with no rules it is %s, %v, and leaves %v", changedRules(changes), err, firewall.FirewallRules)
 		}
 		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted[:1], nil)
@@ -248,8 +249,8 @@ func TestSetRulesAtOnce(t *testing.T) {
 	}
 }
 
-// TestSetFirewallRulesRepairsPairs: the service has a rule for each of
-// two ports, and one of the two can be deleted.
+// TestSetFirewallRulesRepairsPairs: the service has a rule for each of two
+// ports, which count as one, and one of the two can be deleted.
 func TestSetFirewallRulesRepairsPairs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -265,7 +266,17 @@ func TestSetFirewallRulesRepairsPairs(t *testing.T) {
 			return ports
 		}
 		wanted := []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "203.0.113.0/24"}}
-		stub.Must(client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, nil))(t)
+		// The database has two rules for each of two ranges, which go, and gets two
+		// for another: one range is added, and two are deleted.
+		for _, dry := range []bool{true, false} {
+			changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, &cloudapi.SetRulesOptions{DryRun: dry})
+			if err != nil || len(changes.Kept) != 0 || len(changes.Added) != 1 || len(changes.Deleted) != 2 || changes.Deleted[0].CIDR == changes.Deleted[1].CIDR {
+				t.Errorf("at first, dry run %v: %+v, %v", dry, changes, err)
+			}
+		}
+		if rules := list(); len(rules) != 2 || rules[5432].CIDR != "203.0.113.0/24" || rules[6432].CIDR != "203.0.113.0/24" {
+			t.Errorf("it has the rules %+v", rules)
+		}
 		for _, port := range []int{5432, 6432} {
 			whole := list()
 			if err := client.Postgres.DeleteFirewallRule(ctx, sdktest.Somewhere, db.ID, whole[port].ID); err != nil {
@@ -281,7 +292,7 @@ func TestSetFirewallRulesRepairsPairs(t *testing.T) {
 					t.Errorf("without port %d, dry run %v: %d rules are left", port, dry, n)
 				}
 			}
-			if changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, nil); err != nil || changes.Changed() || len(changes.Kept) != 2 {
+			if changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, nil); err != nil || changes.Changed() || len(changes.Kept) != 1 {
 				t.Errorf("after the repair: %+v, %v", changes, err)
 			}
 		}
@@ -437,7 +448,7 @@ func TestParseCIDR(t *testing.T) {
 func TestParsePortRange(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"": "0..65535", "80": "80..80", "80..80": "80..80", "0080": "80..80", "53..54": "53..54", "0..65535": "0..65535", "0": "0..0",
+		"": "0..65535", "80": "80", "80..80": "80", "0080": "80", "53..54": "53..54", "0..65535": "0..65535", "0": "0",
 	} {
 		ports, err := cloudapi.ParsePortRange(in)
 		if err != nil || ports.String() != want {
