@@ -20,10 +20,8 @@ import (
 // or {} in a POST, PUT or PATCH.
 //
 // Do decodes the JSON response into out, or drops it if out is nil. A *[]byte
-// gets the response unchanged. Do refuses a response that would take much more
-// memory than [WithResponseLimit]. It also refuses a string, or a value with
-// its own UnmarshalJSON, above 4 MiB, and an array of fixed length, or a map
-// whose keys aren't strings, above 1 MiB.
+// gets the response unchanged. Do refuses a response with so many values that
+// they would take much more memory than [WithResponseLimit].
 func (c *Client) Do(ctx context.Context, method string, segments []string, query url.Values, in, out any) error {
 	method = strings.ToUpper(method)
 	op := &Operation{Name: "Do", Method: method}

@@ -159,7 +159,7 @@ func FuzzList(f *testing.F) {
 		if byName {
 			order = OrderByName
 		}
-		r := call.Response{Context: t.Context(), Status: http.StatusOK, Header: http.Header{"Content-Type": {contentType}}, Body: body}
+		r := call.Response{Status: http.StatusOK, Header: http.Header{"Content-Type": {contentType}}, Body: body}
 		opts := ListOptions{PageSize: pageSize & 1023, OrderColumn: order}
 		page, err := decodePage[VM](r, &opts)
 		if (page == nil) == (err == nil) {
@@ -270,7 +270,7 @@ func FuzzExcerpt(f *testing.F) {
 			}
 		}
 		vm := new(VM)
-		r := call.Response{Context: t.Context(), Status: http.StatusOK, Header: http.Header{}, Body: body}
+		r := call.Response{Status: http.StatusOK, Header: http.Header{}, Body: body}
 		if err := decodeInto(r, vm); err == nil && !json.Valid(body) {
 			t.Fatalf("%q was decoded", body)
 		}

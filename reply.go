@@ -73,7 +73,7 @@ func decodeJSON(r call.Response, v any, otherForms bool) error {
 		Memory:     freeMemory + 2*min(r.Limit, math.MaxInt64/4),
 		OtherForms: otherForms,
 	}
-	return decoder.Decode(r.Context, r.Body, v)
+	return decoder.Decode(r.Body, v)
 }
 
 // freeMemory is the memory that any response may take when it is decoded.

@@ -18,11 +18,10 @@ import (
 
 // Response is a complete response with a status below 300.
 type Response struct {
-	Context context.Context // decoding ends with it
-	Status  int
-	Header  http.Header
-	Body    []byte // must not be kept, since the buffer is reused
-	Limit   int64  // on the size of the body
+	Status int
+	Header http.Header
+	Body   []byte // must not be kept, since the buffer is reused
+	Limit  int64  // on the size of the body
 
 	// UnmarkedEnd says that only the end of the connection marks the end of the
 	// body, so that a truncated body can't be recognized.
@@ -75,17 +74,20 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	} else if err = buf.ReadBody(resp, c.cfg.MaxResponse); err == exchange.ErrTooLarge {
 		err = fmt.Errorf("%w of %d bytes", ErrTooLarge, c.cfg.MaxResponse)
 	}
+	large := len(buf.Bytes()) > jsonform.Small
 	switch {
+	case large && ctx.Err() != nil:
+		return ctx.Err()
 	case err == nil:
 		c.result, err = c.decoder.Decode(Response{
-			Context: ctx, Status: resp.StatusCode, Header: resp.Header, Body: buf.Bytes(), Limit: c.cfg.MaxResponse,
+			Status: resp.StatusCode, Header: resp.Header, Body: buf.Bytes(), Limit: c.cfg.MaxResponse,
 			UnmarkedEnd: resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed,
 		})
 	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrTooLarge):
 		return err // the connection, not the response
 	}
 	switch {
-	case len(buf.Bytes()) > jsonform.Small && ctx.Err() != nil:
+	case large && ctx.Err() != nil:
 		return ctx.Err() // a smaller response is accepted, since decoding it took no time
 	case err == nil:
 		return nil

@@ -82,6 +82,18 @@ func idOrRecord(item json.RawMessage, t reflect.Type) json.RawMessage {
 	return item
 }
 
+// fieldName returns the name of a field in JSON, or "" if it has none.
+func fieldName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	switch {
+	case !f.IsExported() || name == "-" || f.Anonymous && name == "":
+		return ""
+	case name == "":
+		return f.Name
+	}
+	return name
+}
+
 // rawJSON encodes a value that came from JSON, which can't fail.
 func rawJSON(v any) json.RawMessage {
 	data, _ := json.Marshal(v)

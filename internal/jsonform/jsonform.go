@@ -1,26 +1,24 @@
-// Package jsonform decodes JSON of unknown origin: within limits of time and
-// memory, and with values in another form than their type has.
+// Package jsonform decodes JSON of unknown origin: within a limit of memory, and
+// with values in another form than their type has.
 package jsonform
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 )
 
 const (
-	// Small is the size up to which JSON, or a value in it, is decoded as a
-	// whole, which takes less than 10 ms whatever it is.
+	// Small is the size up to which decoding JSON takes little time and memory,
+	// whatever it is.
 	Small = 32 << 10
 
-	// maxWhole is the maximum size of larger values that are also decoded as a
-	// whole: strings, and values with their own UnmarshalJSON. The limit is a
-	// quarter of it for an array of fixed length, and for a map whose keys aren't
-	// strings.
-	maxWhole = 4 << 20
+	// Estimates of how many bytes decoded values take. An object may become a map.
+	objectSize = 384
+	valueSize  = 24
 )
 
 // Decoder has the settings for decoding a JSON text.
@@ -39,38 +37,13 @@ type Decoder struct {
 	OtherForms bool
 }
 
-// Decode is like [json.Unmarshal], except that it returns the context's error
-// if the context ends, unless the JSON is small. It returns an error that
-// matches [io.ErrUnexpectedEOF] if the JSON ends too early. Decode changes
-// single bytes of data, and restores them before it returns.
-func (d Decoder) Decode(ctx context.Context, data []byte, v any) error {
-	return d.decode(ctx, data, v, Small)
-}
-
-func (d Decoder) decode(ctx context.Context, data []byte, v any, small int) error {
-	target := reflect.ValueOf(v)
-	if len(data) <= small || target.Kind() != reflect.Pointer || target.IsNil() {
-		return d.unmarshal(data, v)
+// Decode is like [json.Unmarshal]. It refuses JSON with too many values, and
+// returns an error that matches [io.ErrUnexpectedEOF] if the JSON ends too
+// early.
+func (d Decoder) Decode(data []byte, v any) error {
+	if len(data) > Small && size(data) > d.Memory {
+		return fmt.Errorf("its %d bytes have so many values that they would take more than %d MiB of memory", len(data), d.Memory>>20)
 	}
-	spans, err := survey(ctx, data, small, d.Memory, sizesOf(target.Type()))
-	if err != nil {
-		return err
-	}
-	r := reader{Decoder: d, ctx: ctx, data: data, spans: spans, small: small}
-	decoded := reflect.New(target.Type().Elem()).Elem()
-	decoded.Set(target.Elem())
-	err = r.text(decoded)
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err == nil {
-		target.Elem().Set(decoded)
-	}
-	return err
-}
-
-// unmarshal decodes small JSON, in another form if necessary.
-func (d Decoder) unmarshal(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if err == nil {
 		return nil
@@ -85,6 +58,13 @@ func (d Decoder) unmarshal(data []byte, v any) error {
 		return err
 	}
 	return nil
+}
+
+// size estimates how many bytes the values in JSON take. It also counts the
+// characters in strings, which are few in what the API sends.
+func size(data []byte) int64 {
+	count := func(c byte) int64 { return int64(bytes.Count(data, []byte{c})) }
+	return objectSize*count('{') + valueSize*(count('[')+count(','))
 }
 
 // syntaxError returns the error of invalid JSON.

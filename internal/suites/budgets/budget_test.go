@@ -130,7 +130,7 @@ func TestNewClientBudget(t *testing.T) {
 
 // A response of 7 MB takes memory for its samples, and hardly any more.
 func TestMetricsBudget(t *testing.T) {
-	const budget = 8_000 // of 200,000 samples
+	const budget = 2_000 // of 200,000 samples
 	client, _ := clients(t, floor.Fixed{Status: http.StatusOK, Body: floor.Metrics(20)})
 	got := testing.AllocsPerRun(1, func() {
 		metrics, err := client.Postgres.Metrics(t.Context(), "eu-central-h1", "orders-db", nil)
