@@ -2,6 +2,7 @@ package cloudapi
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -59,19 +60,26 @@ func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Pag
 // server repeats entries instead of going on.
 func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.Seq2[*AuditLogEntry, error] {
 	start := opts.inUTC()
-	hasNewer := func(page, previous []*AuditLogEntry) bool {
-		last := previous[len(previous)-1]
-		return slices.ContainsFunc(page, func(e *AuditLogEntry) bool { return e.At.After(last.At) })
-	}
-	return newestFirst(ctx, s.conn, &opAuditLogList, hasNewer, func(now time.Time) (string, func(context.Context, string) (*Page[AuditLogEntry], error)) {
+	return newestFirst(ctx, s.conn, &opAuditLogList, func(now time.Time) (string, func(context.Context, string) (*Page[AuditLogEntry], error)) {
 		o := start
 		if o.End.IsZero() {
 			o.End = now
 		}
+		var oldest time.Time // of the entries so far
 		return o.PaginationKey, func(ctx context.Context, key string) (*Page[AuditLogEntry], error) {
 			asked := o
 			asked.PaginationKey = key
-			return s.List(ctx, &asked)
+			page, err := s.List(ctx, &asked)
+			if err != nil || len(page.Items) == 0 {
+				return page, err
+			}
+			// A server that ignores the key has no last page.
+			isNewer := func(e *AuditLogEntry) bool { return e.At.After(oldest) }
+			if !oldest.IsZero() && page.NextStartAfter != "" && slices.ContainsFunc(page.Items, isNewer) {
+				return nil, fmt.Errorf("cloudapi: %s: %w: a page starts the list over", opAuditLogList.Name, ErrPaginationStalled)
+			}
+			oldest = page.Items[len(page.Items)-1].At
+			return page, nil
 		}
 	})
 }

@@ -3,7 +3,6 @@ package cloudapi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 
 // listByKey fetches one page of a list that continues with a key from the
 // server. Each page but the last has such a key. The options are the query, with
-// the page size among them. The response sets the clock, unless that is nil.
+// the page size among them.
 func listByKey[T any, P record[T]](ctx context.Context, c *conn, op *Operation, options any, pageSize int, args ...string) (*Page[T], error) {
 	if err := checkPageSize(op, pageSize); err != nil {
 		return nil, err
@@ -56,36 +55,12 @@ func (pageByKey[T, P]) Decode(r call.Response) (any, error) {
 }
 
 // newestFirst yields the items of a list by key, the newest first. For each
-// walk, begin fixes defaults of the options at the given time, and returns the
-// first key and the function that fetches the page of a key.
-//
-// startsOver reports whether a page, after the previous page, shows that the
-// server ignores the key and sends the list from its beginning again. It isn't
-// asked about the last page, since such a server has none.
-func newestFirst[T any](ctx context.Context, c *conn, op *Operation, startsOver func(page, previous []*T) bool,
+// walk, begin fixes defaults of the options at the time when the walk begins,
+// and returns the first key and the function that fetches the page of a key.
+func newestFirst[T any](ctx context.Context, c *conn, op *Operation,
 	begin func(now time.Time) (key string, fetch func(context.Context, string) (*Page[T], error))) iter.Seq2[*T, error] {
 	return items(ctx, c, func(ctx context.Context) iter.Seq2[*Page[T], error] {
-		return func(yield func(*Page[T], error) bool) {
-			key, fetch := begin(time.Now().UTC())
-			var previous []*T // copies, since the program may change its records
-			for page, err := range follow(op.Name, key, fetch)(ctx) {
-				if err == nil && len(page.Items) > 0 {
-					if previous != nil && page.NextStartAfter != "" && startsOver(page.Items, previous) {
-						err = fmt.Errorf("cloudapi: %s: %w: a page starts the list over", op.Name, ErrPaginationStalled)
-					}
-					previous = make([]*T, len(page.Items))
-					for i, item := range page.Items {
-						previous[i] = new(*item)
-					}
-				}
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				if !yield(page, nil) {
-					return
-				}
-			}
-		}
+		key, fetch := begin(time.Now().UTC())
+		return follow(op.Name, key, fetch)(ctx)
 	})
 }

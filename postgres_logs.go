@@ -3,8 +3,10 @@ package cloudapi
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"time"
 )
@@ -30,12 +32,12 @@ func (e *PostgresLogEntry) lacks() string {
 	return ""
 }
 
-// equal reports whether two lines are the same. It compares more than their
-// times, which may be equal or out of order: lines are in the order in which
-// the server received them.
-func (e *PostgresLogEntry) equal(f *PostgresLogEntry) bool {
-	return e.Timestamp.Equal(f.Timestamp) && e.StreamName == f.StreamName && e.ServerUBID == f.ServerUBID && e.Message == f.Message &&
-		maps.Equal(e.Context, f.Context)
+// hash returns the same number for a line whenever it is read: a server's role
+// can change meanwhile. Messages may be an attacker's, who must not be able to
+// choose the hash of another line.
+func (e *PostgresLogEntry) hash() uint64 {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q %q %q", e.Timestamp.Unix(), e.Timestamp.Nanosecond(), e.StreamName, e.ServerUBID, e.Message, e.Context))
+	return binary.BigEndian.Uint64(sum[:])
 }
 
 // Values of [PostgresLogEntry.StreamName].
@@ -102,17 +104,12 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 
 // AllLogs iterates over the logs of a database, the newest page first. The
 // default End is the time at which it begins, by this machine's clock. It
-// yields [ErrPaginationStalled] if the server repeats lines instead of going
-// on.
+// yields [ErrPaginationStalled] if a page has the key of an earlier page.
 //
 // † Only the service has this.
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
-	return allLogs(ctx, s.conn, &opPostgresLogs, location, postgres, opts.inUTC())
-}
-
-// allLogs walks the logs.
-func allLogs(ctx context.Context, c *conn, op *Operation, location, postgres string, start PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
-	return newestFirst(ctx, c, op, repeatsLines, func(now time.Time) (string, func(context.Context, string) (*Page[PostgresLogEntry], error)) {
+	start := opts.inUTC()
+	return newestFirst(ctx, s.conn, &opPostgresLogs, func(now time.Time) (string, func(context.Context, string) (*Page[PostgresLogEntry], error)) {
 		o := start
 		o.PageSize = cmp.Or(o.PageSize, maxLogLines)
 		if o.End.IsZero() {
@@ -124,25 +121,11 @@ func allLogs(ctx context.Context, c *conn, op *Operation, location, postgres str
 		return o.PaginationKey, func(ctx context.Context, key string) (*Page[PostgresLogEntry], error) {
 			asked := o
 			asked.PaginationKey = key
-			page, err := listByKey[PostgresLogEntry](ctx, c, op, asked, asked.PageSize, location, postgres)
+			page, err := s.Logs(ctx, location, postgres, &asked)
 			if err == nil {
 				slices.Reverse(page.Items)
 			}
 			return page, err
 		}
 	})
-}
-
-// repeatsLines reports whether the end of a page repeats the beginning of the
-// previous page, perhaps after new lines. A single equal line shows nothing,
-// since a line can occur again, and neither do several that are all equal.
-func repeatsLines(page, previous []*PostgresLogEntry) bool {
-	for i := range page {
-		again := page[i:min(len(page), i+len(previous))]
-		if slices.EqualFunc(again, previous[:len(again)], (*PostgresLogEntry).equal) &&
-			slices.ContainsFunc(again, func(e *PostgresLogEntry) bool { return !e.equal(again[0]) }) {
-			return true
-		}
-	}
-	return false
 }

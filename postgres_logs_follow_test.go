@@ -1,12 +1,12 @@
 package cloudapi
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
@@ -16,246 +16,231 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/logtail"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// logStore is a service that keeps the lines of a database for a week, in the
-// order in which it received them.
+// logStore is a service that keeps the lines of a database for a week, and
+// selects them by when it received them.
 type logStore struct {
-	t           *testing.T
-	ahead       time.Duration // how far its clock is ahead of this machine's
-	byTimestamp bool          // whether it selects lines by their timestamps, and not by when it received them
-	undated     bool          // whether its responses have no Date
-	misdated    bool          // whether some have a wrong one, so that requests may ask for the future
-	mu          sync.Mutex    // guards the lines, which come while requests do
-	lines       []storedLine
-	requests    int
-	fault       func(request int) (*http.Response, error) // replaces a response, unless it returns neither
+	t     *testing.T
+	ahead time.Duration // how far its clock is ahead of this machine's
+	size  int           // of a page; 0 means what the client asks for
+	// answer, if not nil, replaces a response or changes its header.
+	answer   func(query map[string][]string, header http.Header) (*http.Response, error)
+	mu       sync.Mutex // guards the lines, which come while requests do
+	lines    []storedLine
+	requests []time.Time
 }
 
 type storedLine struct {
-	entry    PostgresLogEntry
-	received time.Time
+	entry             PostgresLogEntry
+	received, visible time.Time
 }
 
 func (s *logStore) now() time.Time { return time.Now().Add(s.ahead).UTC() }
 
-// receive adds a line with a timestamp of the given age. Its level is ERROR if it
-// begins with "error", and INFO otherwise.
-func (s *logStore) receive(server, message string, age time.Duration) {
-	level := PostgresLogSeverityInfo
-	if strings.HasPrefix(message, "error") {
-		level = PostgresLogSeverityError
-	}
+// receive adds a line. Its timestamp has the given age, and it is in responses
+// after the lag.
+func (s *logStore) receive(message string, age, lag time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines = append(s.lines, storedLine{
-		PostgresLogEntry{Timestamp: s.now().Add(-age).Truncate(time.Millisecond), ServerUBID: server, StreamName: "postgres", SeverityLevel: level, Message: message},
-		s.now(),
-	})
+	entry := PostgresLogEntry{Timestamp: s.now().Add(-age).Truncate(time.Second), ServerUBID: "pv1", StreamName: "postgres", Message: message}
+	s.lines = append(s.lines, storedLine{entry, s.now(), s.now().Add(lag)})
 }
 
 func (s *logStore) RoundTrip(req *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests++
-	if s.fault != nil {
-		if resp, err := s.fault(s.requests); resp != nil || err != nil {
+	s.requests = append(s.requests, time.Now())
+	query, now, header := req.URL.Query(), s.now(), http.Header{}
+	header.Set("Date", now.Format(http.TimeFormat))
+	if s.answer != nil {
+		if resp, err := s.answer(query, header); resp != nil || err != nil {
 			return resp, err
 		}
 	}
-	query, now := req.URL.Query(), s.now()
-	start, end, size, before := now.Add(-30*time.Minute), now, 50, len(s.lines)
+	start, end, before := now.Add(-30*time.Minute), now, len(s.lines)
 	if text := query.Get("start"); text != "" {
 		start, _ = time.Parse(time.RFC3339, text)
 		end, _ = time.Parse(time.RFC3339, query.Get("end"))
 	}
-	if text := query.Get("max_log_lines"); text != "" {
-		size, _ = strconv.Atoi(text)
-	}
 	if text := query.Get("pagination_key"); text != "" {
 		before, _ = strconv.Atoi(text)
 	}
-	if start.Before(now.Add(-7*24*time.Hour)) || end.Sub(start) > 24*time.Hour || !end.After(start) || end.After(now) && !s.misdated {
+	if end.Sub(start) > 24*time.Hour || !end.After(start) {
 		s.t.Errorf("at %v it is asked for %v to %v", now, start, end)
 	}
-	page, key := []*PostgresLogEntry{}, ""
-	for i := before - 1; i >= 0; i-- {
-		at := s.lines[i].received
-		if s.byTimestamp {
-			at = s.lines[i].entry.Timestamp
+	status, body := 200, any(nil)
+	if start.Before(now.Add(-7 * 24 * time.Hour)) {
+		status, body = 400, json.RawMessage(`{"error":{"code":400,"type":"InvalidRequest","message":"Cannot query logs older than 7 days","details":null}}`)
+	} else {
+		size, _ := strconv.Atoi(query.Get("max_log_lines"))
+		if s.size > 0 {
+			size = s.size
 		}
-		if at.Before(start) || at.After(end) || now.Sub(s.lines[i].received) > 7*24*time.Hour {
-			continue
+		page, key := []*PostgresLogEntry{}, ""
+		for i := before - 1; i >= 0; i-- {
+			if line := &s.lines[i]; line.received.Before(start) || line.received.After(end) || line.visible.After(now) || now.Sub(line.received) > 7*24*time.Hour {
+				continue
+			}
+			if len(page) == size {
+				key = strconv.Itoa(i + 1)
+				break
+			}
+			page = append(page, &s.lines[i].entry)
 		}
-		if level := query.Get("severity_level"); level != "" && s.lines[i].entry.SeverityLevel != level {
-			continue
-		}
-		if len(page) == size {
-			key = strconv.Itoa(i + 1)
-			break
-		}
-		page = append(page, &s.lines[i].entry)
+		slices.Reverse(page)
+		body = map[string]any{"logs": page, "pagination_key": key}
 	}
-	slices.Reverse(page)
-	body, err := json.Marshal(map[string]any{"logs": page, "pagination_key": key})
-	resp := stub.Respond(200, string(body))
-	if !s.undated {
-		resp.Header.Set("Date", now.Format(http.TimeFormat))
-	}
+	text, err := json.Marshal(body)
+	resp := stub.Respond(status, string(text))
+	resp.Header["Date"] = header["Date"]
 	return resp, err
 }
 
 // client returns a client that sends each request once.
-func (s *logStore) client(opts ...Option) *Client {
-	return mockClient(s.t, s, append(opts, WithRetry(RetryPolicy{MaxAttempts: 1}))...)
+func (s *logStore) client() *Client {
+	return mockClient(s.t, s, WithRetry(RetryPolicy{MaxAttempts: 1}))
 }
 
-// followed ranges over new lines until it has the given number, or an error.
-func followed(ctx context.Context, client *Client, lines int, o *PostgresFollowLogsOptions) (found []PostgresLogEntry, marker PostgresLogMarker, err error) {
-	for line, err := range client.Postgres.FollowLogs(ctx, "eu-central-h1", "orders-db", o) {
+// follow returns the lines that FollowLogs yields until it ends.
+func (s *logStore) follow(ctx context.Context, o PostgresFollowLogsOptions) (found []string, err error) {
+	for line, err := range s.client().Postgres.FollowLogs(ctx, "eu-central-h1", "orders-db", &o) {
 		if err != nil {
-			return found, marker, err
+			return found, err
 		}
-		found, marker = append(found, *line.PostgresLogEntry), line.Marker
-		if len(found) == lines {
-			break
+		found = append(found, text(line))
+	}
+	return found, nil
+}
+
+func text(e *PostgresLogEntry) string { return e.Timestamp.Format(time.RFC3339) + " " + e.Message }
+
+// since returns the lines that the service has received since a time.
+func (s *logStore) since(start time.Time) (lines []string) {
+	for _, line := range s.lines {
+		if !line.received.Before(start) {
+			lines = append(lines, text(&line.entry))
 		}
 	}
-	return found, marker, nil
+	return lines
 }
 
-// checkFollowed compares lines with those of the store.
-func (s *logStore) checkFollowed(what string, found []PostgresLogEntry, want []storedLine) {
-	s.t.Helper()
-	for i := range max(len(found), len(want)) {
-		if i >= len(found) || i >= len(want) || !found[i].equal(&want[i].entry) {
-			s.t.Errorf("%s: of %d lines %d came, and line %d is wrong", what, len(want), len(found), i)
-			return
-		}
-	}
-}
-
-func compareEntries(a, b *PostgresLogEntry) int {
-	return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.ServerUBID, b.ServerUBID), cmp.Compare(a.Message, b.Message))
-}
-
-// TestFollowLogs: every line comes once and in the order of the service, whatever
-// the clock of this machine says and however the service selects lines, with
-// equal lines, late ones, full pages, several servers, failures, and restarts of
-// the program after any line.
+// TestFollowLogs: a program gets each line once, in the order of the service,
+// however it restarts with the marker of the last complete round; only the lines
+// of an incomplete round come again. Clocks are wrong, but never both in a way
+// that skips lines; lines are equal, late, or more than FollowLogs holds; and
+// requests fail.
 func TestFollowLogs(t *testing.T) {
 	t.Parallel()
-	for _, byTimestamp := range []bool{true, false} {
-		for _, ahead := range []time.Duration{0, 5 * time.Minute, -5 * time.Minute} {
-			for _, restart := range []int{0, 1, 7, 300} { // after how many lines
-				if restart == 1 && ahead != 0 {
-					continue // it takes long
-				}
-				// Some lines are more than the overlap behind the last one.
-				seconds, burst := 200, maxLogLines+12
-				if restart == 1 || restart == 7 {
-					seconds, burst = 70, 12
-				}
-				name := fmt.Sprintf("by timestamp %v, %v ahead, restart after %d", byTimestamp, ahead, restart)
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					synctest.Test(t, func(t *testing.T) {
-						s := &logStore{t: t, ahead: ahead, byTimestamp: byTimestamp}
-						s.fault = func(request int) (*http.Response, error) {
-							switch request % 13 {
-							case 3:
-								return stub.Respond(502, "<html>Bad Gateway</html>"), nil
-							case 6:
-								page := stub.Respond(200, "<html>We'll be back</html>")
-								page.Header.Set("Content-Type", "text/html")
-								return page, nil
-							case 9:
-								return nil, io.ErrUnexpectedEOF
-							}
-							return nil, nil
-						}
-						for i := range 20 {
-							s.receive("pv1", fmt.Sprint("before ", i), 0)
-						}
-						go func() {
-							for second := range seconds {
-								stub.Elapse(time.Second)
-								s.receive("pv1", fmt.Sprint("at ", second), 0)
-								switch second % 10 {
-								case 1:
-									s.receive("pv1", "twice", 0)
-									s.receive("pv2", "twice", 0)
-									s.receive("pv1", "twice", 0)
-								case 5:
-									s.receive("pv2", fmt.Sprint("late ", second), 40*time.Second)
-									s.receive("pv2", fmt.Sprint("at ", second), 0)
-								case 8:
-									s.receive("pv1", "at "+fmt.Sprint(second-1), time.Second) // as before
-								}
-								if second == 50 {
-									for i := range burst {
-										s.receive("pv1", fmt.Sprint("burst ", i/2), 0)
-									}
-								}
-							}
-						}()
-						ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-						defer cancel()
-						client := s.client(WithPrefetch(restart % 2))
-						total := 20 + seconds + seconds/10*(3+2+1) + burst
-						var found []PostgresLogEntry
-						var o PostgresFollowLogsOptions
-						for len(found) < total {
-							some, marker, err := followed(ctx, client, min(cmp.Or(restart, total), total-len(found)), &o)
-							found = append(found, some...)
-							if err != nil {
-								s.checkFollowed(name, found, s.lines)
-								t.Fatal(err)
-							}
-							stored, err := json.Marshal(marker)
-							if err != nil {
-								t.Fatal(err)
-							}
-							o = PostgresFollowLogsOptions{}
-							if err := json.Unmarshal(stored, &o.Marker); err != nil {
-								t.Fatal(err)
-							}
-						}
-						stub.Elapse(time.Hour) // until no more lines come
-						synctest.Wait()
-						if want := slices.Clone(s.lines); byTimestamp {
-							// A line past the End of a request comes after one that the
-							// service received later and whose timestamp is older.
-							slices.SortFunc(found, func(a, b PostgresLogEntry) int { return compareEntries(&a, &b) })
-							slices.SortFunc(want, func(a, b storedLine) int { return compareEntries(&a.entry, &b.entry) })
-							s.checkFollowed(name, found, want)
-						} else {
-							s.checkFollowed(name, found, want)
-						}
-						o.UntilNow, s.fault = true, nil
-						if more, _, err := followed(t.Context(), client, 0, &o); err != nil || len(more) > 0 {
-							t.Errorf("%d lines come again, %v", len(more), err)
-						}
-					})
-				})
+	for seed := range uint64(32) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { followAtRandom(t, rand.New(rand.NewPCG(seed, 0))) })
+		})
+	}
+}
+
+func followAtRandom(t *testing.T, r *rand.Rand) {
+	pick := func(d ...time.Duration) time.Duration { return d[r.IntN(len(d))] }
+	s := &logStore{t: t, ahead: pick(0, 5*time.Minute, -5*time.Minute, 3*time.Hour, -3*time.Hour), size: 5 + r.IntN(60)}
+	maxLag, undated, calm := pick(0, 50*time.Second), s.ahead == 0 && r.IntN(2) == 0, false
+	var choices sync.Mutex // guards r, which the program and the service use
+	chance := func(n int) bool {
+		choices.Lock()
+		defer choices.Unlock()
+		return r.IntN(n) == 0
+	}
+	s.answer = func(query map[string][]string, header http.Header) (*http.Response, error) {
+		date := s.now()
+		switch isFirst := query["max_log_lines"][0] == "1"; {
+		case undated, !calm && !isFirst && chance(9):
+			header.Del("Date")
+		case !calm && !isFirst && chance(9): // which only makes ranges longer
+			header.Set("Date", date.Add(-time.Hour).Format(http.TimeFormat))
+		case !calm && s.ahead >= 0 && chance(9): // this machine's clock isn't ahead
+			header.Set("Date", date.Add(5*time.Hour).Format(http.TimeFormat))
+		}
+		switch {
+		case !calm && chance(30):
+			return stub.Respond(502, "<html>Bad Gateway</html>"), nil
+		case !calm && chance(30):
+			return nil, io.ErrUnexpectedEOF
+		case !calm && chance(30), len(query["pagination_key"]) > 0 && query["pagination_key"][0] == "x":
+			return stub.Respond(200, `{"logs":[],"pagination_key":"x"}`), nil
+		}
+		return nil, nil
+	}
+	receive := func(n int, gaps ...time.Duration) {
+		for i := range n {
+			choices.Lock()
+			gap, age, lag, message := pick(gaps...), pick(0, 0, time.Minute, 2*time.Hour), time.Duration(0), fmt.Sprint("line ", i)
+			if r.IntN(2) == 0 {
+				message = string(rune('a' + r.IntN(2))) // lines that look alike
 			}
+			if maxLag > 0 {
+				lag = time.Duration(r.Int64N(int64(maxLag)))
+			}
+			choices.Unlock()
+			s.receive(message, age, lag)
+			stub.Elapse(gap)
+		}
+	}
+	start := s.now()
+	receive(400, 0, time.Second, time.Minute, 20*time.Minute) // of a day and a half
+	stub.Elapse(2 * time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		receive(150, 0, time.Second, 7*time.Second, 10*time.Minute) // of six hours
+		stub.Elapse(2 * time.Hour)
+	}()
+	var done, pending []string
+	o := PostgresFollowLogsOptions{Start: start, MaxInterval: pick(0, 5*time.Minute), maxHeld: 150 * logLineSize}
+	o.Progress = func(p Progress) {
+		if p.Err == nil {
+			done, pending = append(done, pending...), nil
+			if err := o.Marker.UnmarshalText([]byte(p.Record.(PostgresLogMarker).String())); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for ctx.Err() == nil {
+		pending = nil
+		for line, err := range s.client().Postgres.FollowLogs(ctx, "eu-central-h1", "orders-db", &o) {
+			if err != nil || chance(200) {
+				break
+			}
+			pending = append(pending, text(line))
+		}
+	}
+	calm, o.UntilNow = true, true
+	more, err := s.follow(t.Context(), o)
+	got, want := append(done, more...), s.since(start)
+	if maxLag > 0 {
+		slices.Sort(got)
+		slices.Sort(want)
+	}
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] || err != nil {
+			t.Fatalf("%d of %d lines, %v: line %d is wrong", len(got), len(want), err, i)
 		}
 	}
 }
 
 // TestFollowOldLogs: lines of days come in ranges that the service accepts, and
-// lines that it no longer keeps are reported.
+// lines that it no longer keeps are reported. UntilNow ends at the time at which
+// the sequence began, however long the program takes.
 func TestFollowOldLogs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &logStore{t: t}
 		for i := range 9 * 24 * 10 { // for 9 days
-			s.receive("pv1", fmt.Sprint(i), 0)
+			s.receive(fmt.Sprint(i), 0, 0)
 			stub.Elapse(6 * time.Minute)
 		}
-		s.receive("pv1", "the last", 0)
+		const week = 7*24*time.Hour - logsMargin
+		before := func(d time.Duration) PostgresLogMarker { return PostgresLogMarker{from: time.Now().Add(-d)} }
 		for name, tt := range map[string]struct {
 			options  PostgresFollowLogsOptions
 			age      time.Duration // of the first line
@@ -263,17 +248,17 @@ func TestFollowOldLogs(t *testing.T) {
 		}{
 			"nothing":                {PostgresFollowLogsOptions{}, 30 * time.Minute, false},
 			"a duration":             {PostgresFollowLogsOptions{Since: 50 * time.Hour}, 50 * time.Hour, false},
-			"the longest":            {PostgresFollowLogsOptions{Since: 7 * 24 * time.Hour}, logsKept, false},
+			"the longest":            {PostgresFollowLogsOptions{Since: 8 * 24 * time.Hour}, week, false},
 			"a time":                 {PostgresFollowLogsOptions{Start: time.Now().Add(-25 * time.Hour), Since: time.Hour}, 25 * time.Hour, false},
-			"an old time":            {PostgresFollowLogsOptions{Start: time.Now().Add(-8 * 24 * time.Hour)}, logsKept, true},
-			"a marker and a time":    {PostgresFollowLogsOptions{Marker: PostgresLogMarker{logtail.Place{From: time.Now().Add(-2 * time.Hour)}}, Start: time.Now()}, 2 * time.Hour, false},
-			"an old marker":          {PostgresFollowLogsOptions{Marker: PostgresLogMarker{logtail.Place{From: time.Now().Add(-10 * 24 * time.Hour)}}}, logsKept, true},
-			"a time in the future":   {PostgresFollowLogsOptions{Start: time.Now().Add(time.Hour)}, -1, false},
+			"an old time":            {PostgresFollowLogsOptions{Start: time.Now().Add(-8 * 24 * time.Hour)}, week, true},
+			"a marker and a time":    {PostgresFollowLogsOptions{Marker: before(2 * time.Hour), Start: time.Now()}, 2 * time.Hour, false},
+			"an old marker":          {PostgresFollowLogsOptions{Marker: before(10 * 24 * time.Hour)}, week, true},
+			"a time in the future":   {PostgresFollowLogsOptions{Start: time.Now().Add(time.Hour)}, 0, false},
+			"a marker in the future": {PostgresFollowLogsOptions{Marker: before(-time.Hour)}, 0, false},
 			"the longest overlap":    {PostgresFollowLogsOptions{Since: 100 * time.Hour, Overlap: 12 * time.Hour}, 100 * time.Hour, false},
-			"an overlap of a day":    {PostgresFollowLogsOptions{Since: time.Hour, Overlap: 30 * time.Minute}, time.Hour, false},
-			"a range without a line": {PostgresFollowLogsOptions{Since: time.Minute}, time.Minute, false},
+			"little memory":          {PostgresFollowLogsOptions{Since: 100 * time.Hour, maxHeld: 20 * logLineSize}, 100 * time.Hour, false},
 		} {
-			s.requests = 0
+			s.requests = nil
 			var reported []error
 			tt.options.UntilNow = true
 			tt.options.Progress = func(p Progress) {
@@ -284,239 +269,139 @@ func TestFollowOldLogs(t *testing.T) {
 					reported = append(reported, p.Err)
 				}
 			}
-			found, _, err := followed(t.Context(), s.client(), 0, &tt.options)
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
+			found, err := s.follow(t.Context(), tt.options)
+			if want := s.since(time.Now().Add(-tt.age)); err != nil || !slices.Equal(found, want) {
+				t.Errorf("%s: %d lines, want %d: %v", name, len(found), len(want), err)
 			}
-			var want []storedLine
-			for _, line := range s.lines {
-				if time.Since(line.received) <= tt.age {
-					want = append(want, line)
-				}
-			}
-			s.checkFollowed(name, found, want)
 			if tt.isReport != (len(reported) == 1 && errors.Is(reported[0], ErrLogsExpired)) || !tt.isReport && len(reported) > 0 {
 				t.Errorf("%s: reported %v", name, reported)
 			}
-			if s.requests > 40 {
-				t.Errorf("%s: %d requests", name, s.requests)
+			if len(s.requests) > 200 || tt.options.maxHeld == 0 && len(s.requests) > 30 {
+				t.Errorf("%s: %d requests", name, len(s.requests))
 			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		want := s.since(time.Now().Add(-50 * time.Hour))
+		found, err := s.follow(ctx, PostgresFollowLogsOptions{Since: 50 * time.Hour, UntilNow: true, Progress: func(p Progress) {
+			stub.Elapse(26 * time.Hour)
+			s.receive("new", 0, 0)
+			if p.Polls == 9 {
+				cancel()
+			}
+		}})
+		if err != nil || !slices.Equal(found, want) {
+			t.Errorf("slowly until now: %d lines, want %d: %v", len(found), len(want), err)
 		}
 	})
 }
 
-// receiveForHours adds lines of 21 hours: with gaps, equal ones, late ones, and
-// more than a page in one minute.
-func (s *logStore) receiveForHours() {
-	for minute := 0; minute < 21*60; minute += 6 {
-		stub.Elapse(6*time.Minute + 317*time.Millisecond)
-		if hour := minute / 60; hour == 3 || 11 <= hour && hour < 14 {
-			continue
-		}
-		s.receive("pv1", fmt.Sprint("at ", minute), 0)
-		switch minute % 30 {
-		case 6:
-			s.receive("pv1", "error: twice", 0)
-			s.receive("pv2", "error: twice", 0)
-			s.receive("pv1", "error: twice", 0)
-		case 12:
-			s.receive("pv2", fmt.Sprint("error: late ", minute), 40*time.Second)
-		case 18:
-			s.receive("pv1", "error: as before", 0)
-		}
-		if minute == 5*60 {
-			for i := range maxLogLines + 12 {
-				s.receive("pv2", fmt.Sprint("error: burst ", i/2), 0)
+// TestFollowLogsEnds: transient failures are reported and tolerated, also if
+// there are many. The end of the context, another error, or the third stall in a
+// row ends the sequence. A database that was there is certainly gone.
+func TestFollowLogsEnds(t *testing.T) {
+	t.Parallel()
+	always := func(status int, body string) func(int) *http.Response {
+		return func(int) *http.Response { return stub.Respond(status, body) }
+	}
+	sometimes := func(status int, body string) func(int) *http.Response {
+		return func(request int) *http.Response {
+			if request%4 > 1 {
+				return stub.Respond(status, body)
 			}
+			return nil
 		}
 	}
-	stub.Elapse(time.Second) // a Date has whole seconds
-}
-
-// TestFollowLogsRestartsWhileCatchingUp: old lines come once, although the
-// program restarts after every few of them, or once from the marker of any line
-// or of the progress.
-func TestFollowLogsRestartsWhileCatchingUp(t *testing.T) {
-	t.Parallel()
-	for _, byTimestamp := range []bool{true, false} {
-		for _, level := range []string{"", PostgresLogSeverityError} {
-			for _, overlap := range []time.Duration{0, 3 * time.Hour} {
-				name := fmt.Sprintf("by timestamp %v, level %q, overlap %v", byTimestamp, level, overlap)
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					synctest.Test(t, func(t *testing.T) {
-						s := &logStore{t: t, byTimestamp: byTimestamp}
-						s.receiveForHours()
-						want := slices.DeleteFunc(slices.Clone(s.lines), func(l storedLine) bool { return level != "" && l.entry.SeverityLevel != level })
-						if byTimestamp { // a late line can come in an earlier round
-							slices.SortFunc(want, func(a, b storedLine) int { return compareEntries(&a.entry, &b.entry) })
-						}
-						check := func(what string, found []PostgresLogEntry) {
-							t.Helper()
-							if byTimestamp {
-								slices.SortFunc(found, func(a, b PostgresLogEntry) int { return compareEntries(&a, &b) })
-							}
-							s.checkFollowed(what, found, want)
-						}
-						client := s.client()
-						type place struct {
-							lines  int // before it
-							marker PostgresLogMarker
-						}
-						options := func(m PostgresLogMarker) *PostgresFollowLogsOptions {
-							o := &PostgresFollowLogsOptions{UntilNow: true, SeverityLevel: level, Overlap: overlap, Since: 22 * time.Hour}
-							if err := o.Marker.UnmarshalText([]byte(m.String())); err != nil {
-								t.Error(err)
-							}
-							return o
-						}
-						for _, every := range []int{0, 67} { // lines until a restart
-							var found []PostgresLogEntry
-							var rounds, places []place
-							var last PostgresLogMarker
-							for {
-								o, before := options(last), len(found)
-								o.Progress = func(p Progress) {
-									rounds = append(rounds, place{before + p.Done, p.Record.(PostgresLogMarker)})
-								}
-								n := 0
-								for line, err := range client.Postgres.FollowLogs(t.Context(), "eu-central-h1", "orders-db", o) {
-									if err != nil {
-										t.Fatal(err)
-									}
-									found, last = append(found, *line.PostgresLogEntry), line.Marker
-									if len(found)%(len(want)/5) == 0 {
-										places = append(places, place{len(found), last})
-									}
-									if n++; n == every {
-										break
-									}
-								}
-								if n == 0 || n != every || len(found) > len(want) {
-									break
-								}
-							}
-							what := fmt.Sprintf("with a restart after every %d lines", every)
-							check(what, slices.Clone(found))
-							if t.Failed() {
-								return
-							}
-							if every == 0 && len(rounds) < 3 || len(places) < 5 {
-								t.Errorf("%d rounds and %d places", len(rounds), len(places))
-							}
-							for i, p := range append(rounds, places...) {
-								rest, _, err := followed(t.Context(), client, 0, options(p.marker))
-								if err != nil {
-									t.Fatal(err)
-								}
-								check(fmt.Sprintf("%s, and then from place %d of %d rounds and %d lines", what, i, len(rounds), len(places)), append(slices.Clone(found[:p.lines]), rest...))
-								if t.Failed() {
-									return
-								}
-							}
-						}
-					})
-				})
+	after := func(n, status int, body string) func(int) *http.Response {
+		return func(request int) *http.Response {
+			if request > n {
+				return stub.Respond(status, body)
 			}
+			return nil
 		}
 	}
-}
-
-// TestFollowLogsWhenTheClockGoesBack: lines of the last second don't come again
-// although the Date of the next response, which has whole seconds, is before
-// them.
-func TestFollowLogsWhenTheClockGoesBack(t *testing.T) {
-	t.Parallel()
-	for _, restart := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &logStore{t: t}
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-			defer cancel()
-			client := s.client()
-			o := PostgresFollowLogsOptions{Interval: 10 * time.Millisecond, MaxInterval: 10 * time.Millisecond, Progress: func(p Progress) {
-				if p.Done == 0 { // the Date of the response before this pause is right, that of the next one late
-					stub.Elapse(950 * time.Millisecond)
+	const (
+		stalled   = `{"logs":[],"pagination_key":"x"}`
+		noBackend = "no such backend"
+		noSuch    = `{"error":{"code":404,"type":"ResourceNotFound","message":"Sorry, we couldn’t find the resource you’re looking for."}}`
+	)
+	marker := PostgresLogMarker{from: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)} // when the bubble begins
+	for name, tt := range map[string]struct {
+		answer   func(request int) *http.Response
+		options  PostgresFollowLogsOptions
+		want     error  // nil for a gateway's 404
+		text     string // in the error
+		requests int    // exactly, if less than 10
+	}{
+		"the context":         {answer: always(503, stub.Envelope(503)), want: context.DeadlineExceeded, requests: 20},
+		"until now":           {answer: always(503, stub.Envelope(503)), options: PostgresFollowLogsOptions{UntilNow: true}, want: ErrServer, requests: 1},
+		"forbidden":           {answer: always(403, stub.Envelope(403)), want: ErrForbidden, requests: 1},
+		"bad filters":         {answer: after(1, 400, stub.Envelope(400)), want: ErrInvalidRequest, requests: 2},
+		"never there":         {answer: always(404, noSuch), want: ErrMaybeUnsupported, requests: 1},
+		"deleted meanwhile":   {answer: after(4, 404, noSuch), want: ErrNotFound, requests: 5},
+		"deleted before":      {answer: always(404, noSuch), options: PostgresFollowLogsOptions{Marker: marker}, want: ErrNotFound, requests: 1},
+		"stray now and then":  {answer: sometimes(404, noBackend), want: context.DeadlineExceeded, requests: 20},
+		"three stray":         {answer: always(404, noBackend), text: noBackend, requests: 3},
+		"three stalls":        {answer: always(200, stalled), want: ErrPaginationStalled, requests: 7},
+		"stalls sometimes":    {answer: sometimes(200, stalled), want: context.DeadlineExceeded, requests: 20},
+		"too many lines":      {options: PostgresFollowLogsOptions{maxHeld: 9 * logLineSize}, want: ErrPaginationStalled, text: "filters or a shorter Overlap", requests: 10},
+		"too long an overlap": {options: PostgresFollowLogsOptions{Overlap: 13 * time.Hour}, want: ErrInvalidArgument, text: `Overlap "13h0m0s"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &logStore{t: t}
+				for range 9 {
+					s.receive("a line", 0, 0)
 				}
-			}}
-			go func() {
-				stub.Elapse(930 * time.Millisecond)
-				s.receive("pv1", "one", 0)
-			}()
-			var found []string
-			for ctx.Err() == nil {
-				for line, err := range client.Postgres.FollowLogs(ctx, "eu-central-h1", "orders-db", &o) {
-					if err != nil {
-						break // the context has ended
-					}
-					found, o.Marker = append(found, line.Message), line.Marker
-					if restart {
-						break
-					}
+				if tt.answer != nil {
+					s.answer = func(map[string][]string, http.Header) (*http.Response, error) { return tt.answer(len(s.requests)), nil }
 				}
-			}
-			if !slices.Equal(found, []string{"one"}) {
-				t.Errorf("restart %v: %q", restart, found)
-			}
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+				defer cancel()
+				reports := 0
+				tt.options.Progress = func(Progress) { reports++ }
+				_, err := s.follow(ctx, tt.options)
+				if tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(fmt.Sprint(err), tt.text) || errors.Is(err, ErrMaybeUnsupported) != (tt.want == ErrMaybeUnsupported) ||
+					IsGone(err) != errors.Is(tt.want, ErrNotFound) && tt.want != ErrMaybeUnsupported {
+					t.Errorf("%v, want %v", err, tt.want)
+				}
+				if n := len(s.requests); n < tt.requests || tt.requests < 10 && n > tt.requests || (reports == 0) != (tt.requests == 0) {
+					t.Errorf("%d requests and %d reports, want %d: %v", n, reports, tt.requests, err)
+				}
+			})
 		})
 	}
 }
 
-// TestFollowLogsAfterAWrongDate: lines come, and once, although the Date of one
-// response was an hour ahead, as that of a server with a wrong clock.
-func TestFollowLogsAfterAWrongDate(t *testing.T) {
-	t.Parallel()
-	for _, restart := range []bool{false, true} {
-		for wrong := 1; wrong <= 12; wrong++ { // the number of the request
-			synctest.Test(t, func(t *testing.T) {
-				s := &logStore{t: t, misdated: true}
-				s.fault = func(request int) (*http.Response, error) {
-					s.ahead = 0
-					if request == wrong {
-						s.ahead = time.Hour
-					}
-					return nil, nil
-				}
-				go func() {
-					for i := range 40 {
-						stub.Elapse(2 * time.Second)
-						s.mu.Lock()
-						s.ahead = 0
-						s.mu.Unlock()
-						s.receive("pv1", fmt.Sprint("line ", i), 0)
-					}
-				}()
-				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-				defer cancel()
-				var found []PostgresLogEntry
-				var o PostgresFollowLogsOptions
-				for ctx.Err() == nil {
-					lines := 0
-					if restart {
-						lines = 3
-					}
-					some, marker, _ := followed(ctx, s.client(), lines, &o)
-					found, o.Marker = append(found, some...), marker
-				}
-				s.checkFollowed(fmt.Sprintf("restart %v, wrong Date in response %d", restart, wrong), found, s.lines)
-			})
-		}
-	}
-}
-
-// TestFollowLogsWithoutDate: a server whose responses have no Date is followed by
-// the clock of this machine.
-func TestFollowLogsWithoutDate(t *testing.T) {
+// TestFollowLogsPauses: the pauses grow while no line comes, and start again
+// with the first one after a line. A quiet week isn't a gap.
+func TestFollowLogsPauses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &logStore{t: t, undated: true}
-		s.receive("pv1", "one", time.Minute)
-		if found, _, err := followed(t.Context(), s.client(), 1, nil); err != nil || len(found) != 1 {
-			t.Errorf("%d lines, %v", len(found), err)
+		s := &logStore{t: t}
+		ctx, cancel := context.WithTimeout(t.Context(), 8*24*time.Hour)
+		defer cancel()
+		go func() {
+			stub.Elapse(8*24*time.Hour - time.Hour)
+			s.receive("a line", 0, 0)
+		}()
+		var after []time.Duration // the pauses after the line
+		found, err := s.follow(ctx, PostgresFollowLogsOptions{Interval: time.Second, MaxInterval: 10 * time.Minute, Progress: func(p Progress) {
+			if p.Err != nil {
+				t.Error(p.Err)
+			}
+			if n := len(s.requests); p.Done == 1 {
+				after = append(after, s.requests[n-1].Sub(s.requests[n-2]))
+			}
+		}})
+		if !errors.Is(err, context.DeadlineExceeded) || len(found) != 1 || len(s.requests) > 2000 || after[0] < 8*time.Minute || after[1] > 2*time.Second || len(after) > 30 {
+			t.Errorf("%d lines in %d requests, %v; the pauses are %v", len(found), len(s.requests), err, after)
 		}
 	})
 }
 
-// TestFollowLogsFilters: requests have the filters of the options.
+// TestFollowLogsFilters: requests have the filters of the options, and end in
+// the future.
 func TestFollowLogsFilters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -525,163 +410,57 @@ func TestFollowLogsFilters(t *testing.T) {
 			targets = append(targets, req.URL.RawQuery)
 			return stub.Respond(200, `{"logs":[]}`), nil
 		}))
-		_, _, err := followed(t.Context(), client, 0, &PostgresFollowLogsOptions{UntilNow: true, StreamName: "postgres", SeverityLevel: "ERROR", ServerRole: "standby", QueryPattern: "a b"})
-		want := []string{"max_log_lines=1", "end=2000-01-01T00%3A00%3A00Z&max_log_lines=500&query_pattern=a+b&server_role=standby&severity_level=ERROR&start=1999-12-31T23%3A30%3A00Z&stream_name=postgres"}
+		o := PostgresFollowLogsOptions{UntilNow: true, StreamName: "postgres", SeverityLevel: "ERROR", ServerRole: "standby", QueryPattern: "a b"}
+		_, err := Collect(client.Postgres.FollowLogs(t.Context(), "eu-central-h1", "orders-db", &o))
+		want := []string{"max_log_lines=1", "end=2000-01-01T23%3A30%3A00Z&max_log_lines=500&query_pattern=a+b&server_role=standby&severity_level=ERROR&start=1999-12-31T23%3A30%3A00Z&stream_name=postgres"}
 		if err != nil || !slices.Equal(targets, want) {
 			t.Errorf("%q, %v", targets, err)
 		}
 	})
 }
 
-// TestFollowLogsEnds: transient failures are reported and tolerated, also if
-// there are many. The end of the context, another error, or the third stall in a
-// row ends the sequence.
-func TestFollowLogsEnds(t *testing.T) {
-	t.Parallel()
-	unavailable := func(int) (*http.Response, error) { return stub.Respond(503, stub.Envelope(503)), nil }
-	stalled := func(int) (*http.Response, error) { return stub.Respond(200, `{"logs":[],"pagination_key":"x"}`), nil }
-	stray := func(int) (*http.Response, error) { return stub.Respond(404, "no such backend"), nil }
-	for name, tt := range map[string]struct {
-		fault    func(int) (*http.Response, error)
-		untilNow bool
-		want     error // nil for a gateway's 404
-		requests int
-	}{
-		"the context": {fault: unavailable, want: context.DeadlineExceeded, requests: 20},
-		"until now":   {fault: unavailable, untilNow: true, want: ErrServer, requests: 1},
-		"forbidden":   {fault: func(int) (*http.Response, error) { return stub.Respond(403, stub.Envelope(403)), nil }, want: ErrForbidden, requests: 1},
-		"gone":        {fault: func(int) (*http.Response, error) { return stub.Respond(404, stub.Envelope(404)), nil }, want: ErrNotFound, requests: 1},
-		"a gateway's 404 now and then": {fault: func(request int) (*http.Response, error) {
-			if request%4 > 1 {
-				return stray(request)
-			}
-			return nil, nil
-		}, want: context.DeadlineExceeded, requests: 20},
-		"three of a gateway's 404": {fault: stray, requests: 3},
-		"three stalls":             {fault: stalled, want: ErrPaginationStalled, requests: 7}, // of the first request, which is for the clock, one page
-		"a stall now and then": {fault: func(request int) (*http.Response, error) {
-			if request%4 > 1 {
-				return stalled(request)
-			}
-			return nil, nil
-		}, want: context.DeadlineExceeded, requests: 20},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := &logStore{t: t, fault: tt.fault}
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-				defer cancel()
-				reports := 0
-				_, _, err := followed(ctx, s.client(), 0, &PostgresFollowLogsOptions{UntilNow: tt.untilNow, Progress: func(p Progress) { reports++ }})
-				e, _ := errors.AsType[*Error](err)
-				if !errors.Is(err, tt.want) && (tt.want != nil || e == nil || e.StatusCode != 404 || e.Type != "") || s.requests < tt.requests || tt.requests < 20 && s.requests > tt.requests || reports == 0 {
-					t.Errorf("%v after %d requests and %d reports", err, s.requests, reports)
-				}
-			})
-		})
-	}
-}
-
-// TestFollowLogsProgress: the marker in the progress stands behind all lines of
-// the round, also while no line comes.
-func TestFollowLogsProgress(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &logStore{t: t}
-		s.receive("pv1", "one", 0)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		var marker PostgresLogMarker
-		lines := 0
-		_, _, err := followed(ctx, s.client(), 0, &PostgresFollowLogsOptions{Interval: 5 * time.Minute, MaxInterval: 5 * time.Minute, Progress: func(p Progress) {
-			marker, lines = p.Record.(PostgresLogMarker), p.Done
-			if p.Err != nil {
-				t.Error(p.Err)
-			}
-			if time.Since(s.lines[0].received) > 8*24*time.Hour {
-				cancel()
-			}
-		}})
-		if !errors.Is(err, context.Canceled) || lines != 1 {
-			t.Fatalf("%d lines, %v", lines, err)
-		}
-		s.receive("pv1", "two", 0)
-		stub.Elapse(time.Second) // a Date has whole seconds
-		found, _, err := followed(t.Context(), s.client(), 0, &PostgresFollowLogsOptions{UntilNow: true, Marker: marker, Progress: func(p Progress) {
-			if p.Err != nil {
-				t.Errorf("after a quiet week: %v", p.Err)
-			}
-		}})
-		if len(found) != 1 || found[0].Message != "two" || err != nil {
-			t.Errorf("then %v, %v", found, err)
-		}
-	})
-}
-
-// TestPostgresLogMarker: the text and the JSON of a marker lead back to it.
-// Other text is an error that names it, and so is a marker's text with any
-// character changed, missing or cut off.
+// TestPostgresLogMarker: the text and the JSON of a marker lead back to it, and
+// don't show the lines. Other text is an error that names it.
 func TestPostgresLogMarker(t *testing.T) {
 	t.Parallel()
-	entry := PostgresLogEntry{Timestamp: time.Unix(1, 2), Message: "password hunter2", Context: map[string]string{"a": "b"}}
-	for _, m := range []PostgresLogMarker{{}, {logtail.Place{From: time.Unix(7, 8)}}, {logtail.Place{From: time.Unix(7, 8), Seen: []logtail.Key{entry.key(), {1}, entry.key()}}}} {
+	entry := PostgresLogEntry{Timestamp: time.Unix(1, 2), Message: "password hunter2"}
+	from := time.Unix(7, 8).UTC()
+	for _, m := range []PostgresLogMarker{{}, {from: from}, {from, map[uint64]int{entry.hash(): 2, 1: 1}}} {
 		text, err := json.Marshal(map[string]any{"marker": m})
 		var back struct{ Marker PostgresLogMarker }
 		if err != nil || json.Unmarshal(text, &back) != nil || back.Marker.String() != m.String() || back.Marker.IsZero() != m.IsZero() || strings.Contains(string(text), "hunter2") {
 			t.Errorf("%s becomes %v, %v", text, back.Marker, err)
 		}
 	}
-	marker := PostgresLogMarker{logtail.Place{From: time.Unix(7, 8), Until: time.Unix(9, 0), Seen: []logtail.Key{entry.key(), {1}, entry.key()}}}.String()
-	texts := []string{"x", "1", "1...", "1....", "2" + marker[1:], marker + "\n", marker + ".", "." + marker}
-	for i := range marker {
-		other := "0"
-		if marker[i] == '0' {
-			other = "1"
-		}
-		texts = append(texts, marker[:i]+other+marker[i+1:], marker[:i]+marker[i+1:])
-		if i > 0 {
-			texts = append(texts, marker[:i]) // as a column that is too short cuts it off
-		}
-	}
-	for _, text := range texts {
+	for _, text := range []string{"x", ",", "1970-01-01T00:00:07Z", "1970-01-01T00:00:07,", "1970-01-01T00:00:07Z,AAAA", "1970-01-01T00:00:07Z,AAAAAAAAAA?"} {
 		var m PostgresLogMarker
-		if err := m.UnmarshalText([]byte(text)); !errors.Is(err, ErrInvalidArgument) || !strings.Contains(err.Error(), "marker "+strconv.Quote(text)[:2]) || !m.IsZero() {
+		if err := m.UnmarshalText([]byte(text)); !errors.Is(err, ErrInvalidArgument) || !strings.Contains(err.Error(), "marker "+strconv.Quote(text)) || !m.IsZero() {
 			t.Errorf("%q: %v, %v", text, m, err)
 		}
 	}
-	client := mockClient(t, stub.RoundTripper(func(*http.Request) (*http.Response, error) {
-		t.Error("a request was sent")
-		return nil, io.EOF
-	}))
-	if _, _, err := followed(t.Context(), client, 0, &PostgresFollowLogsOptions{Overlap: 13 * time.Hour}); !errors.Is(err, ErrInvalidArgument) || !strings.Contains(err.Error(), `Overlap "13h0m0s"`) {
-		t.Errorf("an overlap of 13 hours: %v", err)
-	}
 }
 
-// TestLineKeys: what differs in any field that identifies a line has another key.
-func TestLineKeys(t *testing.T) {
+// TestLogHashes: lines that differ have different hashes. A line has the same
+// one in another time zone, and after its server has another role.
+func TestLogHashes(t *testing.T) {
 	t.Parallel()
-	line := func(change func(*PostgresLogEntry)) logtail.Key {
-		e := PostgresLogEntry{Timestamp: time.Unix(1, 2), StreamName: "ab", ServerUBID: "c", Message: "d", Context: map[string]string{"e": "f", "g": "h"}}
-		change(&e)
-		return e.key()
-	}
-	keys := map[logtail.Key]int{}
-	for i, change := range []func(*PostgresLogEntry){
-		func(*PostgresLogEntry) {},
-		func(e *PostgresLogEntry) { e.Timestamp = time.Unix(1, 3) },
-		func(e *PostgresLogEntry) { e.StreamName, e.ServerUBID = "a", "bc" },
-		func(e *PostgresLogEntry) { e.Message = "" },
-		func(e *PostgresLogEntry) { e.Context = nil },
-		func(e *PostgresLogEntry) { e.Context = map[string]string{"e": "h", "g": "f"} },
+	line := PostgresLogEntry{Timestamp: time.Unix(1, 2), StreamName: "ab", ServerUBID: "c", Message: "d", Context: map[string]string{"e": "f", "g": "h"}}
+	for i, tt := range []struct {
+		change func(*PostgresLogEntry)
+		isSame bool
+	}{
+		{func(e *PostgresLogEntry) {
+			e.Timestamp, e.ServerRole = e.Timestamp.In(time.FixedZone("", 3600)), "standby"
+		}, true},
+		{func(e *PostgresLogEntry) { e.Timestamp = time.Unix(1, 3) }, false},
+		{func(e *PostgresLogEntry) { e.StreamName, e.ServerUBID = "a", "bc" }, false},
+		{func(e *PostgresLogEntry) { e.Message = "" }, false},
+		{func(e *PostgresLogEntry) { e.Context = nil }, false},
+		{func(e *PostgresLogEntry) { e.Context = map[string]string{"e": "h", "g": "f"} }, false},
 	} {
-		if before, ok := keys[line(change)]; ok {
-			t.Errorf("line %d has the key of line %d", i, before)
+		other := line
+		if tt.change(&other); (other.hash() == line.hash()) != tt.isSame {
+			t.Errorf("%d: %d and %d", i, other.hash(), line.hash())
 		}
-		keys[line(change)] = i
-	}
-	if line(func(e *PostgresLogEntry) { e.Timestamp = e.Timestamp.UTC() }) != line(func(*PostgresLogEntry) {}) {
-		t.Error("the key depends on the time zone")
 	}
 }

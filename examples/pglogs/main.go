@@ -5,13 +5,15 @@
 //	pglogs --follow --state orders.json --json eu-central-h1/orders >> orders.jsonl
 //
 // With a state file it continues where the last run ended, even days later. It
-// prints no line twice, unless it was killed between printing lines and saving
-// its state. Without a name it takes the project's only database.
+// prints no line twice, unless it was killed or its output failed: then it
+// prints the lines of the last round of requests again. Without a name it takes
+// the project's only database.
 //
 // Only the service has logs; the contract has not.
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -98,7 +100,8 @@ func (o options) run(ctx context.Context, client *cloudapi.Client, stdout, stder
 		encoder := json.NewEncoder(stdout)
 		print = func(line *cloudapi.PostgresLogEntry) error { return encoder.Encode(line) }
 	}
-	err = o.print(ctx, client, db, print, state, func(p cloudapi.Progress) {
+	var notSaved error
+	err = o.print(ctx, client, db, print, state.Marker, func(p cloudapi.Progress) {
 		switch {
 		case errors.Is(p.Err, cloudapi.ErrLogsExpired):
 			fmt.Fprintf(stderr, "pglogs: %v\n", p.Err)
@@ -106,23 +109,20 @@ func (o options) run(ctx context.Context, client *cloudapi.Client, stdout, stder
 			fmt.Fprintf(stderr, "pglogs: %v; looking again in %v\n", p.Err, o.every)
 		case p.Err == nil:
 			state.Marker = p.Record.(cloudapi.PostgresLogMarker)
-			if err := state.save(); err != nil { // in case the program is killed
-				fmt.Fprintf(stderr, "pglogs: %v\n", err)
+			if notSaved = state.save(); notSaved != nil {
+				fmt.Fprintf(stderr, "pglogs: %v\n", notSaved)
 			}
 		}
 	})
-	if notSaved := state.save(); err == nil {
-		err = notSaved
-	}
-	return err
+	return cmp.Or(err, notSaved)
 }
 
-// print prints lines, and records in the state which ones it has printed. The
-// end of the context isn't an error while it follows.
+// print prints the lines after the marker. The end of the context isn't an error
+// while it follows.
 func (o options) print(ctx context.Context, client *cloudapi.Client, db *cloudapi.Postgres, print func(*cloudapi.PostgresLogEntry) error,
-	state *state, progress func(cloudapi.Progress)) error {
+	marker cloudapi.PostgresLogMarker, progress func(cloudapi.Progress)) error {
 	for line, err := range client.Postgres.FollowLogs(ctx, db.Location, db.ID, &cloudapi.PostgresFollowLogsOptions{
-		Marker: state.Marker, Since: o.since, UntilNow: !o.follow, Interval: o.every, MaxInterval: o.every, Progress: progress,
+		Marker: marker, Since: o.since, UntilNow: !o.follow, Interval: o.every, MaxInterval: o.every, Progress: progress,
 	}) {
 		switch {
 		case err != nil && o.follow && ctx.Err() != nil:
@@ -130,11 +130,10 @@ func (o options) print(ctx context.Context, client *cloudapi.Client, db *cloudap
 		case err != nil:
 			return err
 		case o.levels == nil || slices.Contains(o.levels, line.SeverityLevel):
-			if err := print(line.PostgresLogEntry); err != nil {
+			if err := print(line); err != nil {
 				return err
 			}
 		}
-		state.Marker = line.Marker
 	}
 	return nil
 }

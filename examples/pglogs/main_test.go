@@ -228,6 +228,8 @@ func TestContinues(t *testing.T) {
 				return respond(200, database, time.Now()), nil
 			case fails:
 				return respond(503, "", time.Now()), nil
+			case query.Has("start") && query.Get("start") < time.Now().Add(-7*24*time.Hour).UTC().Format(time.RFC3339):
+				return respond(400, `{"error":{"code":400,"type":"InvalidRequest","message":"Cannot query logs older than 7 days"}}`, time.Now()), nil
 			}
 			var lines []string
 			for i, at := range times {

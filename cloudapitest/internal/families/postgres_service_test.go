@@ -162,6 +162,7 @@ func TestAddedLogLines(t *testing.T) {
 			return found
 		}
 		follow := &cloudapi.PostgresFollowLogsOptions{UntilNow: true, QueryPattern: "test "}
+		follow.Progress = func(p cloudapi.Progress) { follow.Marker = p.Record.(cloudapi.PostgresLogMarker) }
 		var followed []string
 		check := func(want ...string) {
 			t.Helper()
@@ -171,7 +172,7 @@ func TestAddedLogLines(t *testing.T) {
 				}
 			}
 			for line, err := range pg.FollowLogs(ctx, here, "db", follow) {
-				followed, follow.Marker = append(followed, must(line, err).Message), line.Marker
+				followed = append(followed, must(line, err).Message)
 			}
 			if !slices.Equal(followed, want) {
 				t.Errorf("followed, the lines are %q, want %q", followed, want)
