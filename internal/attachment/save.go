@@ -13,9 +13,9 @@ func Save(path string, content []byte) error {
 	return write(path, content, func(temporary string) error {
 		err := os.Link(temporary, path)
 		if err == nil || errors.Is(err, os.ErrExist) {
-			return err // for a path that ends with a slash, create would say that it's a folder
+			return err // for a path that ends with a slash, claim would say that it's a folder
 		}
-		return create(path, content) // for file systems without links
+		return claim(temporary, path) // for file systems without links
 	})
 }
 
@@ -47,14 +47,14 @@ func write(path string, content []byte, publish func(temporary string) error) (e
 	return publish(temporary.Name())
 }
 
-// create writes a new file, which it removes if that fails.
-func create(path string, content []byte) error {
+// claim renames a file to a path that doesn't exist. It creates the path first,
+// since a rename replaces what is there.
+func claim(temporary, path string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(content)
-	if err = errors.Join(err, file.Close()); err != nil {
+	if err = errors.Join(file.Close(), os.Rename(temporary, path)); err != nil {
 		os.Remove(path)
 	}
 	return err

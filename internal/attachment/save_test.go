@@ -9,17 +9,25 @@ import (
 	"testing"
 )
 
-// TestFileWithoutLinks: on a file system without links, Save writes the file in
-// place, and never over an existing one.
+// TestFileWithoutLinks: on a file system without links, Save leaves a whole file
+// or none, and never replaces one.
 func TestFileWithoutLinks(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "kubeconfig.yaml")
-	for i, want := range []error{nil, fs.ErrExist} {
-		if err := create(path, fmt.Append(nil, "content ", i)); !errors.Is(err, want) {
-			t.Errorf("it is %v, want %v", err, want)
+	folder := t.TempDir()
+	path, temporary, missing := filepath.Join(folder, "kubeconfig.yaml"), filepath.Join(folder, "temporary"), filepath.Join(folder, "missing")
+	for i, tt := range []struct {
+		temporary string
+		want      error
+		content   string // after it; "" if there is no file
+	}{{missing, fs.ErrNotExist, ""}, {temporary, nil, "content 1"}, {temporary, fs.ErrExist, "content 1"}} {
+		if err := os.WriteFile(temporary, fmt.Append(nil, "content ", i), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		if got, err := os.ReadFile(path); err != nil || string(got) != "content 0" {
-			t.Errorf("the file holds %q, %v", got, err)
+		if err := claim(tt.temporary, path); !errors.Is(err, tt.want) {
+			t.Errorf("%d: it is %v, want %v", i, err, tt.want)
+		}
+		if got, err := os.ReadFile(path); string(got) != tt.content || (err == nil) != (tt.content != "") {
+			t.Errorf("%d: the file holds %q, %v", i, got, err)
 		}
 	}
 }
