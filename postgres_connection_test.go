@@ -1,6 +1,7 @@
 package cloudapi_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -10,34 +11,48 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
+// TestConnectionURL: a change affects its part of the URL, however its name is
+// written there. All others keep their values.
 func TestConnectionURL(t *testing.T) {
 	t.Parallel()
-	const record = "postgres://postgres:s3cr%2Fet@orders.pggk8w.postgres.example.net:5432/postgres?sslmode=require&channel_binding=require"
-	const rest = "@orders.pggk8w.postgres.example.net:5432/"
-	const parameters = "?sslmode=require&channel_binding=require"
+	type options = cloudapi.ConnectionOptions
+	const record = "postgres://postgres:s3cr%2Fet@orders.example.net:5432/postgres?channel_binding=require&sslmode=require"
+	const rest = "@orders.example.net:5432/"
+	const parameters = "?channel_binding=require&sslmode=require"
+	app := options{User: "app", Password: cloudapi.NewSecret("p@ss:w/rd")}
 	for name, test := range map[string]struct {
-		options cloudapi.ConnectionOptions
-		want    string
+		url     string // record if empty
+		options options
+		want    string // without the scheme
 	}{
-		"nothing":           {cloudapi.ConnectionOptions{}, record},
-		"database":          {cloudapi.ConnectionOptions{Database: "orders"}, "postgres://postgres:s3cr%2Fet" + rest + "orders" + parameters},
-		"odd database":      {cloudapi.ConnectionOptions{Database: "a/b?c d"}, "postgres://postgres:s3cr%2Fet" + rest + "a%2Fb%3Fc%20d" + parameters},
-		"user":              {cloudapi.ConnectionOptions{User: "app"}, "postgres://app" + rest + "postgres" + parameters},
-		"the same user":     {cloudapi.ConnectionOptions{User: "postgres"}, record},
-		"user and password": {cloudapi.ConnectionOptions{User: "app", Password: cloudapi.NewSecret("p@ss:w/rd")}, "postgres://app:p%40ss%3Aw%2Frd" + rest + "postgres" + parameters},
-		"password":          {cloudapi.ConnectionOptions{Password: cloudapi.NewSecret("other")}, "postgres://postgres:other" + rest + "postgres" + parameters},
-		"kept apart":        {cloudapi.ConnectionOptions{WithoutPassword: true}, "postgres://postgres" + rest + "postgres" + parameters},
+		"nothing":                 {"", options{}, "postgres:s3cr%2Fet" + rest + "postgres" + parameters},
+		"the other scheme":        {"postgresql://a@b:6432/c?x=1%2C2&&y=3+4&x=5", options{}, "a@b:6432/c?x=1%2C2&x=5&y=3%2B4"},
+		"no user":                 {"postgres://b/c", options{}, "b/c"},
+		"database":                {"", options{Database: "orders"}, "postgres:s3cr%2Fet" + rest + "orders" + parameters},
+		"odd database":            {"", options{Database: "a/b?c d"}, "postgres:s3cr%2Fet" + rest + "a%2Fb%3Fc%20d" + parameters},
+		"database of a parameter": {"postgres://a@b/c?db%6eame=d", options{Database: "e"}, "a@b/e"},
+		"user":                    {"", options{User: "app"}, "app" + rest + "postgres" + parameters},
+		"user of a parameter":     {"postgres://a:p@b/c?use%72=d&x=1", options{User: "a"}, "a@b/c?x=1"},
+		"the same parameter":      {"postgres://b/c?user=a&password=p", options{User: "a"}, "a@b/c?password=p"},
+		"another user, parameter": {"postgres://a:p@b/c?password=q", options{User: "d"}, "d@b/c"},
+		"the same user":           {"", options{User: "postgres"}, "postgres:s3cr%2Fet" + rest + "postgres" + parameters},
+		"user and password":       {"", app, "app:p%40ss%3Aw%2Frd" + rest + "postgres" + parameters},
+		"password":                {"", options{Password: cloudapi.NewSecret("other")}, "postgres:other" + rest + "postgres" + parameters},
+		"password of a parameter": {"postgres://a@b/c?p%61ssword=q", options{Password: cloudapi.NewSecret("p")}, "a:p@b/c"},
+		"kept apart":              {"", options{WithoutPassword: true}, "postgres" + rest + "postgres" + parameters},
+		"kept apart, parameter":   {"postgres://a:p@b/c?x=1&pass%77ord=q&password=r", options{WithoutPassword: true}, "a@b/c?x=1"},
 		"verified": {
-			cloudapi.ConnectionOptions{SSLMode: "verify-full", SSLRootCert: "/etc/my app/ca+1.pem"},
-			"postgres://postgres:s3cr%2Fet" + rest + "postgres?sslmode=verify-full&channel_binding=require&sslrootcert=%2Fetc%2Fmy%20app%2Fca%2B1.pem",
+			"", options{SSLMode: "verify-full", SSLRootCert: "/etc/my app/ca+1.pem"},
+			"postgres:s3cr%2Fet" + rest + "postgres?channel_binding=require&sslmode=verify-full&sslrootcert=%2Fetc%2Fmy%20app%2Fca%2B1.pem",
 		},
+		"verified, escaped": {"postgres://a@b/c?sslmod%65=disable&sslmode=prefer", options{SSLMode: "verify-full"}, "a@b/c?sslmode=verify-full"},
 		"parameters": {
-			cloudapi.ConnectionOptions{Parameters: map[string]string{"application_name": "a b&c=é", "channel_binding": "disable", "TimeZone": "UTC", "sslcert": "c.pem"}},
-			"postgres://postgres:s3cr%2Fet" + rest + "postgres?sslmode=require&channel_binding=disable&TimeZone=UTC&application_name=a%20b%26c%3D%C3%A9&sslcert=c.pem",
+			"", options{Parameters: map[string]string{"application_name": "a b&c=é", "channel_binding": "disable", "TimeZone": "UTC", "sslcert": "c.pem"}},
+			"postgres:s3cr%2Fet" + rest + "postgres?TimeZone=UTC&application_name=a%20b%26c%3D%C3%A9&channel_binding=disable&sslcert=c.pem&sslmode=require",
 		},
 	} {
-		got, err := cloudapi.ConnectionURL(cloudapi.NewSecret(record), test.options)
-		if err != nil || got.Reveal() != test.want {
+		got, err := cloudapi.ConnectionURL(cloudapi.NewSecret(cmp.Or(test.url, record)), test.options)
+		if _, rest, _ := strings.Cut(got.Reveal(), "://"); err != nil || rest != test.want {
 			t.Errorf("%s: it is %s, %v, want %s", name, got.Reveal(), err, test.want)
 		}
 		if printed := fmt.Sprint(got); strings.Contains(printed, "example") {
@@ -47,17 +62,16 @@ func TestConnectionURL(t *testing.T) {
 			t.Errorf("%s: a driver reads the database %q, %v", name, u.Path, err)
 		}
 	}
-	const other = "postgresql://postgres@example.net/postgres"
-	if got, err := cloudapi.ConnectionURL(cloudapi.NewSecret(other), cloudapi.ConnectionOptions{}); err != nil || got.Reveal() != other {
-		t.Errorf("with the other scheme: %v, %v", got.Reveal(), err)
-	}
-	contradiction := cloudapi.ConnectionOptions{Password: cloudapi.NewSecret("other"), WithoutPassword: true}
+	contradiction := options{Password: cloudapi.NewSecret("other"), WithoutPassword: true}
 	if _, err := cloudapi.ConnectionURL(cloudapi.NewSecret(record), contradiction); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("with and without a password: %v", err)
 	}
-	for _, connection := range []string{"", "host=orders password=hunter2", "https://u:hunter2@example.net/", "postgres:///db?password=hunter2", "postgres://u:hunter2@%zz/"} {
-		_, err := cloudapi.ConnectionURL(cloudapi.NewSecret(connection), cloudapi.ConnectionOptions{})
-		if !errors.Is(err, cloudapi.ErrInvalidArgument) || strings.Contains(fmt.Sprint(err), "hunter2") {
+	for _, connection := range []string{
+		"", "hunter2", "host=orders password=hunter2", "https://u:hunter2@example.net/", "postgres:///db?password=hunter2", "postgres://u:hunter2@%zz/",
+		"postgres://u:hunter2@b/c?x=%zz", "postgres://u@b/c?x=1;password=hunter2", "postgres://u:hunter2@b/c%00",
+	} {
+		got, err := cloudapi.ConnectionURL(cloudapi.NewSecret(connection), options{})
+		if !errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.Contains(fmt.Sprint(err), "ConnectionURL: connection ") || strings.Contains(fmt.Sprint(err), "hunter2") || !got.IsZero() {
 			t.Errorf("%q: the error is %v", connection, err)
 		}
 	}
@@ -83,6 +97,8 @@ func TestConnectionURLWithBadParameters(t *testing.T) {
 		`Parameters can't`:             of("", "c"),
 		`Parameters "a&sslmode" can't`: of("a&sslmode", "disable"),
 		`Parameters "options" has a`:   of("options", "\x00"),
+		`Parameters "dbname" has`:      of("dbname", "d"),
+		`Parameters "Host" would`:      of("Host", "h"),
 		`Parameters "sslpassword" has a value that is the masked form`: of("sslpassword", cloudapi.NewSecret("hunter2").String()),
 		`User contains a NUL`:     {User: "app\x00database\x00other"},
 		`Password contains a NUL`: {Password: cloudapi.NewSecret("hunter2\x00")},
@@ -101,7 +117,8 @@ func TestConnectionURLOfAMaskedValue(t *testing.T) {
 	t.Parallel()
 	stored := cloudapi.NewSecret(cloudapi.NewSecret("postgres://postgres:hunter2@orders.example.net/postgres").String())
 	const want = `was stored in place of its content: get the database again, and store the result of Reveal`
-	for _, connection := range []cloudapi.Secret{stored, cloudapi.NewSecret("postgres://postgres:" + stored.Reveal() + "@orders.example.net/postgres")} {
+	for _, connection := range []cloudapi.Secret{stored, cloudapi.NewSecret("postgres://postgres:" + stored.Reveal() + "@orders.example.net/postgres"),
+		cloudapi.NewSecret("postgres://a@b/c?password=%5bredacted%5d")} {
 		if _, err := cloudapi.ConnectionURL(connection, cloudapi.ConnectionOptions{}); !errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%q: %v", connection.Reveal(), err)
 		}
