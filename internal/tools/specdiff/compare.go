@@ -15,10 +15,8 @@ type comparison struct {
 	sdk      *sdk
 	findings map[string]bool
 	seen     map[pair]bool
-	names    map[*openapi3.Schema]string // of the records that responses are decoded into
-	fields   map[string]map[string]bool  // those that the description has, by the name of a struct
-	structs  map[string]visited          // by its name
-	missing  []described                 // operations
+	fields   map[string]map[string]bool // those that the description has, by the name of a struct
+	structs  map[string]visited         // by its name
 }
 
 // pair is a schema and the name of the type that was compared with it.
@@ -33,10 +31,10 @@ type visited struct {
 	typ       types.Type
 }
 
-// compare compares a description with the SDK.
-func compare(s *sdk, operations []described) *comparison {
+// compare compares a description with the SDK, and returns the differences.
+func compare(s *sdk, operations []described) map[string]bool {
 	c := &comparison{
-		sdk: s, findings: map[string]bool{}, seen: map[pair]bool{}, names: map[*openapi3.Schema]string{},
+		sdk: s, findings: map[string]bool{}, seen: map[pair]bool{},
 		fields: map[string]map[string]bool{}, structs: map[string]visited{},
 	}
 	found := map[string]bool{}
@@ -45,8 +43,9 @@ func compare(s *sdk, operations []described) *comparison {
 		switch {
 		case r == nil:
 			c.addf("operation %s: missing", &d)
-			c.missing = append(c.missing, d)
 			continue
+		case r.contractOnly:
+			c.addf("operation %s: the SDK says that only the contract has %s", &d, r.name)
 		case r.call == nil:
 			c.addf("operation %s: there is a row %s and no such method", &d, r.name)
 			continue
@@ -54,8 +53,8 @@ func compare(s *sdk, operations []described) *comparison {
 			c.addf("operation %s: the SDK's route is %s", &d, r.route)
 		}
 		found[r.String()] = true
-		if d.Deprecated && !strings.Contains(s.comments[r.call.Pos()], "\nDeprecated: ") {
-			c.addf("operation %s: deprecated, but %s is not", &d, r.name)
+		if d.deprecated {
+			c.addf("operation %s: deprecated", &d)
 		}
 		c.parameters(r, &d)
 		c.body(r, &d)
@@ -65,7 +64,7 @@ func compare(s *sdk, operations []described) *comparison {
 		}
 	}
 	for _, r := range s.operations {
-		if s.find(r.method, r.route).call != nil && !found[r.String()] {
+		if s.find(r.method, r.route).call != nil && !found[r.String()] && !r.contractOnly {
 			c.addf("operation %s: only in the SDK, as %s", &r, r.name)
 		}
 	}
@@ -76,7 +75,7 @@ func compare(s *sdk, operations []described) *comparison {
 			}
 		}
 	}
-	return c
+	return c.findings
 }
 
 func (c *comparison) addf(format string, args ...any) {
@@ -181,22 +180,34 @@ func arguments(single []*types.Var, wanted map[string]property) map[string]value
 func (c *comparison) response(r *row, d *described) {
 	record, list := c.sdk.result(r)
 	file := record != nil && types.TypeString(record, func(*types.Package) string { return "" }) == "File"
+	usual := "200"
 	switch {
 	case d.success == nil && d.file == "":
+		usual = "204"
 		if record != nil {
 			c.addf("response of %s: nothing, but the SDK returns %s", r.name, types.TypeString(record, func(*types.Package) string { return "" }))
 		}
-	case d.file != "" && d.success == nil:
-		if !file {
-			c.addf("response of %s: a file of the type %s, which the SDK does not return", r.name, d.file)
-		}
+	case d.success == nil && !file:
+		c.addf("response of %s: a file of the type %s, which the SDK does not return", r.name, d.file)
+	}
+	if status := strings.Join(d.statuses, " or "); status != usual {
+		c.addf("response of %s: its status is %s", r.name, status)
+	}
+	for _, s := range d.success {
+		c.json(r, s, record, list, file)
+	}
+}
+
+// json compares a JSON response with what the SDK returns: a record, a list of
+// records, a file, or nothing if record is nil.
+func (c *comparison) json(r *row, s *openapi3.Schema, record types.Type, list, file bool) {
+	switch {
 	case record == nil:
-		c.addf("response of %s: %s, but the SDK returns nothing", r.name, describe(d.success))
+		c.addf("response of %s: %s, but the SDK returns nothing", r.name, describe(s))
 	case file:
 		c.addf("response of %s: JSON, but the SDK returns a file", r.name)
 	case list:
-		fields := properties(d.success)
-		for name, p := range fields {
+		for name, p := range properties(s) {
 			switch {
 			case kind(p.Schema) == "array" && p.Schema.Items != nil:
 				if name != "items" {
@@ -208,7 +219,7 @@ func (c *comparison) response(r *row, d *described) {
 			}
 		}
 	default:
-		c.nested("record", r.name, d.success, record)
+		c.nested("record", r.name, s, record)
 	}
 }
 
@@ -229,7 +240,7 @@ func (c *comparison) nested(role, subject string, s *openapi3.Schema, t types.Ty
 		if described == nil {
 			return
 		}
-		if want, got := kind(described.Value), c.sdk.kind(element); differ(want, got) {
+		if got := c.sdk.kind(element); differ(described.Value, got) {
 			c.addf("%s %s: %s in it, but the SDK has %s", role, subject, describe(described.Value), got)
 		}
 		c.nested(role, subject, described.Value, element)
@@ -240,9 +251,6 @@ func (c *comparison) nested(role, subject string, s *openapi3.Schema, t types.Ty
 		return
 	}
 	name := c.visit(role, "json", t, slices.Collect(maps.Keys(wanted))...)
-	if role == "record" {
-		c.names[s] = name
-	}
 	if c.seen[pair{s, name}] {
 		return
 	}
@@ -263,11 +271,11 @@ func (c *comparison) property(role, subject string, p property, known map[string
 		}
 		return
 	}
-	want, got := kind(p.Schema), c.sdk.kind(v.typ)
+	got := c.sdk.kind(v.typ)
 	if role == "parameter" && got == "array" {
 		got = "string" // its elements with commas
 	}
-	if differ(want, got) {
+	if differ(p.Schema, got) {
 		c.addf("%s %s: %s, but the SDK has %s", role, subject, describe(p.Schema), got)
 		return
 	}
@@ -286,12 +294,12 @@ func (c *comparison) property(role, subject string, p property, known map[string
 		c.addf("record %s: may be missing or null, which the SDK reads as 0", subject)
 	}
 	values := p.Enum
-	if want == "array" && p.Items != nil {
+	if got == "array" && p.Items != nil {
 		values = p.Items.Value.Enum
 	}
 	var unnamed []string
 	for _, v0 := range values {
-		if text := fmt.Sprint(v0); v0 != nil && want != "boolean" && !c.sdk.texts[text] && !mentions(v.comment, text) {
+		if text := fmt.Sprint(v0); v0 != nil && got != "boolean" && !c.sdk.texts[text] {
 			unnamed = append(unnamed, text)
 		}
 	}
@@ -303,14 +311,12 @@ func (c *comparison) property(role, subject string, p property, known map[string
 	}
 }
 
-// differ reports whether values of the one JSON type are not of the other.
-func differ(want, got string) bool {
-	return want != got && want != "" && got != "" && !(want == "integer" && got == "number")
-}
-
-// mentions reports whether a comment has a value as a word.
-func mentions(comment, value string) bool {
-	return slices.Contains(strings.FieldsFunc(comment, func(r rune) bool { return strings.ContainsRune(" \n\t\",;:()", r) }), strings.TrimRight(value, "."))
+// differ reports whether some values of a schema aren't of the JSON type of the
+// SDK, which is "" if the SDK has any.
+func differ(s *openapi3.Schema, got string) bool {
+	return got != "" && slices.ContainsFunc(kinds(s), func(want string) bool {
+		return want != got && !(want == "integer" && got == "number")
+	})
 }
 
 // failure compares the description of an error with the type Error.

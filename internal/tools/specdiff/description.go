@@ -12,15 +12,13 @@ import (
 // described is an operation of the description.
 type described struct {
 	verb, route string
-	*openapi3.Operation
-	path     map[string]*openapi3.Parameter // by placeholder
-	query    map[string]property
-	body     *openapi3.Schema // nil if there is none
-	success  *openapi3.Schema // of a JSON response, or nil
-	file     string           // the content type of another response, or ""
-	failures []*openapi3.Schema
-
-	names map[*openapi3.Schema]string // of all schemas that have one
+	deprecated  bool
+	query       map[string]property
+	body        *openapi3.Schema   // nil if there is none
+	statuses    []string           // of success
+	success     []*openapi3.Schema // of JSON responses
+	file        string             // the content type of another response, or ""
+	failures    []*openapi3.Schema
 }
 
 func (d *described) String() string { return d.verb + " " + d.route }
@@ -37,42 +35,29 @@ func readDescription(text []byte) (operations []described, err error) {
 	if err != nil {
 		return nil, err
 	}
-	names := map[*openapi3.Schema]string{}
-	if doc.Components != nil {
-		for name, response := range doc.Components.Responses {
-			if schema, _ := content(response.Value.Content); schema != nil {
-				names[schema] = name
-			}
-		}
-		for name, schema := range doc.Components.Schemas {
-			names[schema.Value] = name
-		}
-	}
 	for _, route := range doc.Paths.InMatchingOrder() {
 		item := doc.Paths.Value(route)
 		for verb, op := range item.Operations() {
-			d := described{verb: verb, route: route, Operation: op, path: map[string]*openapi3.Parameter{}, query: map[string]property{}, names: names}
+			d := described{verb: verb, route: route, deprecated: op.Deprecated, query: map[string]property{}}
 			for _, p := range slices.Concat(item.Parameters, op.Parameters) {
-				switch p.Value.In {
-				case "path":
-					d.path[p.Value.Name] = p.Value
-				case "query":
+				if p.Value.In == "query" {
 					d.query[p.Value.Name] = property{p.Value.Schema.Value, p.Value.Required}
 				}
 			}
 			if op.RequestBody != nil {
 				d.body, _ = content(op.RequestBody.Value.Content)
 			}
-			for status, response := range op.Responses.Map() {
-				schema, other := content(response.Value.Content)
+			for _, status := range slices.Sorted(maps.Keys(op.Responses.Map())) {
+				schema, other := content(op.Responses.Value(status).Value.Content)
 				if !strings.HasPrefix(status, "2") {
 					if schema != nil {
 						d.failures = append(d.failures, schema)
 					}
 					continue
 				}
-				if schema != nil {
-					d.success = schema
+				d.statuses = append(d.statuses, status)
+				if schema != nil && !slices.Contains(d.success, schema) {
+					d.success = append(d.success, schema)
 				}
 				if other != "" {
 					d.file = other
@@ -125,31 +110,39 @@ func properties(s *openapi3.Schema) map[string]property {
 	return found
 }
 
-// kind returns the JSON type of a schema, or "" if it can be any.
-func kind(s *openapi3.Schema) string {
+// kinds returns the JSON types of a schema, or nil if it can be any.
+func kinds(s *openapi3.Schema) []string {
 	switch types := s.Type.Slice(); {
-	case len(types) == 1:
-		return types[0]
-	case len(types) > 1:
-		return ""
+	case len(types) > 0:
+		return types
 	case len(s.Properties) > 0:
-		return "object"
+		return []string{"object"}
 	case len(s.AllOf) > 0:
-		return kind(s.AllOf[0].Value)
+		return kinds(s.AllOf[0].Value)
 	}
-	kinds := map[string]bool{}
+	var union []string
 	for _, alternative := range slices.Concat(s.AnyOf, s.OneOf) {
-		kinds[kind(alternative.Value)] = true
+		types := kinds(alternative.Value)
+		if types == nil {
+			return nil
+		}
+		union = append(union, types...)
 	}
-	if len(kinds) == 1 {
-		return slices.Collect(maps.Keys(kinds))[0]
+	slices.Sort(union)
+	return slices.Compact(union)
+}
+
+// kind returns the JSON type of a schema, or "" if it can have several.
+func kind(s *openapi3.Schema) string {
+	if types := kinds(s); len(types) == 1 {
+		return types[0]
 	}
 	return ""
 }
 
 // describe returns the type of a schema in words.
 func describe(s *openapi3.Schema) string {
-	text := kind(s)
+	text := strings.Join(kinds(s), " or ")
 	switch {
 	case text == "array" && s.Items != nil:
 		text = "array of " + describe(s.Items.Value)

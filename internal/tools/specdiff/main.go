@@ -1,14 +1,14 @@
 // Specdiff compares a public description of the service (OpenAPI) with the SDK,
 // and prints what the SDK lacks or has otherwise: operations, parameters, fields
 // of requests and records with their types, what is required or may be null,
-// enumerations, and errors.
+// enumerations, statuses of success, and errors.
 //
 //	go -C internal/tools run ./specdiff /path/to/openapi.yml
-//	curl … | go -C internal/tools run ./specdiff -draft /tmp/draft -
+//	curl … | go -C internal/tools run ./specdiff -
 //
-// Differences in the file known.txt beside it are intended. The program exits
-// with 1 if there is another one, or if one of these has gone, and with 2 if it
-// cannot compare.
+// It reads the source of the SDK, but no comments. The file known.txt lists the
+// intended differences. The program exits with 1 if there is another one, or if
+// one of these is gone, and with 2 if it can't compare.
 package main
 
 import (
@@ -32,7 +32,6 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) 
 	flags.SetOutput(stderr)
 	dir := flags.String("dir", "../..", "the folder of the SDK")
 	file := flags.String("known", "", "a file with intended differences (default known.txt beside the program)")
-	drafts := flags.String("draft", "", "a folder, to write drafts of new operations to")
 	flags.Usage = func() {
 		fmt.Fprintln(stderr, "usage: specdiff [flags] openapi.yml    (- is the standard input)")
 		flags.PrintDefaults()
@@ -44,7 +43,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) 
 		flags.Usage()
 		return 2
 	}
-	fresh, err := diff(flags.Arg(0), *dir, *file, *drafts, stdin, stdout)
+	fresh, err := diff(flags.Arg(0), *dir, *file, stdin, stdout)
 	if err != nil {
 		fmt.Fprintln(stderr, "specdiff:", err)
 		return 2
@@ -56,7 +55,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) 
 }
 
 // diff prints the differences, and returns how many of them are not intended.
-func diff(description, dir, knownFile, drafts string, stdin io.Reader, w io.Writer) (fresh int, err error) {
+func diff(description, dir, knownFile string, stdin io.Reader, w io.Writer) (fresh int, err error) {
 	var text []byte
 	if description == "-" {
 		text, err = io.ReadAll(stdin)
@@ -89,10 +88,10 @@ func diff(description, dir, knownFile, drafts string, stdin io.Reader, w io.Writ
 	if err != nil {
 		return 0, err
 	}
-	c := compare(s, operations)
+	findings := compare(s, operations)
 
 	var news, known, gone []string
-	for finding := range c.findings {
+	for finding := range findings {
 		if reason, ok := reasons[finding]; ok {
 			known = append(known, finding+"  # "+reason)
 		} else {
@@ -100,7 +99,7 @@ func diff(description, dir, knownFile, drafts string, stdin io.Reader, w io.Writ
 		}
 	}
 	for finding := range reasons {
-		if !c.findings[finding] {
+		if !findings[finding] {
 			gone = append(gone, finding)
 		}
 	}
@@ -112,12 +111,6 @@ func diff(description, dir, knownFile, drafts string, stdin io.Reader, w io.Writ
 		if slices.Sort(part.lines); len(part.lines) > 0 {
 			fmt.Fprintf(w, "\n%s (%d)\n  %s\n", part.title, len(part.lines), strings.Join(part.lines, "\n  "))
 		}
-	}
-	if drafts != "" {
-		if err := draft(c, drafts); err != nil {
-			return 0, err
-		}
-		fmt.Fprintf(w, "\n%d operations are drafted in %s\n", len(c.missing), drafts)
 	}
 	return len(news) + len(gone), nil
 }

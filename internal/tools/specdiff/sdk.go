@@ -21,7 +21,6 @@ type sdk struct {
 	types      *types.Package
 	operations []row
 	texts      map[string]bool       // the values of string constants
-	comments   map[token.Pos]string  // of fields and functions, by their names
 	literals   map[string]bool       // all strings in the source
 	services   map[string]*types.Var // the fields of Client
 }
@@ -29,6 +28,7 @@ type sdk struct {
 // row is an operation of the SDK.
 type row struct {
 	name, method, route string
+	contractOnly        bool        // whether the SDK says that the service doesn't have it
 	call                *types.Func // nil if no method has this name
 }
 
@@ -47,7 +47,7 @@ func readSDK(dir string) (*sdk, error) {
 	if len(pkg.Errors) > 0 {
 		return nil, fmt.Errorf("the SDK does not compile: %w", pkg.Errors[0])
 	}
-	s := &sdk{types: pkg.Types, texts: map[string]bool{}, comments: map[token.Pos]string{}, literals: map[string]bool{}, services: map[string]*types.Var{}}
+	s := &sdk{types: pkg.Types, texts: map[string]bool{}, literals: map[string]bool{}, services: map[string]*types.Var{}}
 	scope := pkg.Types.Scope()
 	client := scope.Lookup("Client")
 	if client == nil {
@@ -66,12 +66,6 @@ func readSDK(dir string) (*sdk, error) {
 	for _, file := range pkg.Syntax {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
-			case *ast.Field:
-				for _, name := range n.Names {
-					s.comments[name.Pos()] = n.Doc.Text() + n.Comment.Text()
-				}
-			case *ast.FuncDecl:
-				s.comments[n.Name.Pos()] = n.Doc.Text()
 			case *ast.BasicLit:
 				if v := pkg.TypesInfo.Types[n].Value; v != nil && v.Kind() == constant.String {
 					s.literals[constant.StringVal(v)] = true
@@ -93,16 +87,23 @@ func readSDK(dir string) (*sdk, error) {
 // addRow adds an operation whose name, method and route are constants.
 func (s *sdk) addRow(info *types.Info, fields *types.Struct, lit *ast.CompositeLit) {
 	values := map[string]string{}
+	var flags constant.Value
 	for i, element := range lit.Elts {
 		name := fields.Field(i).Name()
 		if pair, ok := element.(*ast.KeyValueExpr); ok {
 			name, element = pair.Key.(*ast.Ident).Name, pair.Value
 		}
-		if v := info.Types[element].Value; v != nil && v.Kind() == constant.String {
+		switch v := info.Types[element].Value; {
+		case v != nil && v.Kind() == constant.String:
 			values[name] = constant.StringVal(v)
+		case v != nil && v.Kind() == constant.Int:
+			flags = v
 		}
 	}
 	r := row{name: values["Name"], method: values["Method"], route: values["Route"]}
+	if flag, ok := s.types.Scope().Lookup("contractOnly").(*types.Const); ok && flags != nil {
+		r.contractOnly = constant.Sign(constant.BinaryOp(flags, token.AND, flag.Val())) != 0
+	}
 	if r.name == "" || r.method == "" || r.route == "" {
 		return
 	}
@@ -138,7 +139,6 @@ type value struct {
 	typ      types.Type
 	optional bool // whether it is not sent if it is zero
 	single   bool // whether it is an argument
-	comment  string
 }
 
 // fields returns the fields of a struct by their names in JSON or in a query,
@@ -159,7 +159,7 @@ func (s *sdk) fields(t types.Type, tag string) map[string]value {
 				found[name] = v
 			}
 		case field.Exported() && name != "" && name != "-":
-			found[name] = value{name: field.Name(), typ: field.Type(), optional: strings.Contains(options, "omit"), comment: s.comments[field.Pos()]}
+			found[name] = value{name: field.Name(), typ: field.Type(), optional: strings.Contains(options, "omit")}
 		}
 	}
 	if len(found) == 0 {

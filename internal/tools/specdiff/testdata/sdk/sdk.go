@@ -7,7 +7,15 @@ import (
 	"time"
 )
 
-type Operation struct{ Name, Method, Route string }
+type Operation struct {
+	Name, Method, Route string
+	flags               int
+}
+
+const (
+	idempotent = 1 << iota
+	contractOnly
+)
 
 type Client struct{ Kites *KitesService }
 
@@ -17,7 +25,7 @@ type KitesService struct{}
 type Kite struct {
 	ID        string            `json:"id"`
 	Name      string            `json:"name"`
-	Color     string            `json:"color"` // "red" or "blue"
+	Color     string            `json:"color"` // never "green"
 	Height    *int              `json:"height"`
 	Strings   []KiteString      `json:"strings"`
 	Labels    map[string]string `json:"labels"`
@@ -29,10 +37,14 @@ type KiteString struct {
 	Length float64 `json:"length"`
 }
 
-const StateFlying = "flying"
+const (
+	StateFlying = "flying"
+	ColorRed    = "red"
+	ColorBlue   = "blue"
+)
 
 type KiteCreateRequest struct {
-	Color  string      `json:"color"` // "red" or "blue"
+	Color  string      `json:"color"`
 	Height *int        `json:"height,omitzero"`
 	Wind   Opt[string] `json:"wind,omitzero"`
 }
@@ -59,13 +71,13 @@ func (s *Secret) UnmarshalText(text []byte) error { s.value = string(text); retu
 const kiteRoute = "/project/{project_id}/kite/{kite_reference}"
 
 var (
-	opKitesList   = Operation{"Kites.List", "GET", "/project/{project_id}/kite"}
-	opKitesGet    = Operation{"Kites.Get", "GET", kiteRoute}
+	opKitesList   = Operation{"Kites.List", "GET", "/project/{project_id}/kite", idempotent}
+	opKitesGet    = Operation{"Kites.Get", "GET", kiteRoute, idempotent}
 	opKitesCreate = Operation{Name: "Kites.Create", Method: "POST", Route: kiteRoute}
-	opKitesDelete = Operation{"Kites.Delete", "DELETE", kiteRoute}
-	opKitesRename = Operation{"Kites.Rename", "POST", kiteRoute + "/rename"}
-	opKitesPlan   = Operation{"Kites.Plan", "GET", kiteRoute + "/plan"}
-	opKitesLand   = Operation{"Kites.Land", "POST", kiteRoute + "/land"}
+	opKitesDelete = Operation{"Kites.Delete", "DELETE", kiteRoute, idempotent}
+	opKitesRename = Operation{"Kites.Rename", "POST", kiteRoute + "/rename", 0}
+	opKitesPlan   = Operation{"Kites.Plan", "GET", kiteRoute + "/plan", idempotent}
+	opKitesLand   = Operation{"Kites.Land", "POST", kiteRoute + "/land", idempotent | contractOnly}
 )
 
 func (*KitesService) List(context.Context, *ListOptions) (*Page[Kite], error)       { return nil, nil }
@@ -79,7 +91,5 @@ func (*KitesService) Create(_ context.Context, kite string, r *KiteCreateRequest
 	return nil, nil
 }
 
-// Land lands a kite.
-//
-// Deprecated: kites land by themselves.
+// Land lands a kite. ‡ Only the contract has it.
 func (*KitesService) Land(ctx context.Context, kite string) (*Kite, error) { return nil, nil }
