@@ -489,7 +489,7 @@ func ExampleKubernetesService_Upgrade() {
 	defer srv.Close()
 	client := srv.Client()
 	ctx := context.Background()
-	cluster, err := client.Kubernetes.Create(ctx, "eu-central-h1", "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.35", WorkerSize: "standard-2"})
+	cluster, err := client.Kubernetes.Create(ctx, "eu-central-h1", "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -523,8 +523,8 @@ func ExampleKubernetesService_Upgrade() {
 		fmt.Println(after.Name, "has", after.Version)
 	}
 	// Output:
-	// apps-np has v1.35 in a cluster of v1.36
-	// apps-np has v1.36
+	// apps-np has v1.36 in a cluster of v1.37
+	// apps-np has v1.37
 }
 
 func ExamplePostgresService_AllLogs() {

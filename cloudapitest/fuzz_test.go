@@ -87,7 +87,7 @@ type seedObject struct{ path, body string }
 
 // seedObjects returns the objects of the server, one of each kind.
 func seedObjects(v API) []seedObject {
-	kubernetes := map[API]string{Contract: "v1.34", Service: "v1.35"}[v]
+	kubernetes := map[API]string{Contract: "v1.34", Service: "v1.36"}[v]
 	return []seedObject{
 		{"/project/PROJECT/location/eu-central-h1/private-subnet/web-1", `{}`},
 		{"/project/PROJECT/location/eu-central-h1/firewall/web-1", `{}`},
@@ -122,7 +122,7 @@ func checkForm(t *testing.T, w *httptest.ResponseRecorder, r *http.Request) {
 		if len(body) > 0 {
 			t.Fatalf("%s %s: a 204 with %q", r.Method, r.URL, body)
 		}
-	case w.Code == http.StatusOK:
+	case w.Code == http.StatusOK, w.Code == http.StatusAccepted:
 		if w.Header().Get("Content-Type") == "application/json" && !json.Valid(body) {
 			t.Fatalf("%s %s: %q", r.Method, r.URL, body)
 		}

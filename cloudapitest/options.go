@@ -271,13 +271,16 @@ type Delays struct {
 	// balancer or, except with [Contract], private location can still be read
 	// after its deletion.
 	Delete time.Duration
+	// SerialLog is how long fetching a VM's serial log takes. A fetch that fails
+	// takes ten times as long, for its three attempts.
+	SerialLog time.Duration
 }
 
 // DefaultDelays returns the delays of a server without [WithDelays]: 3 seconds
 // each.
 func DefaultDelays() Delays {
 	const d = 3 * time.Second
-	return Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d}
+	return Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d, SerialLog: d}
 }
 
 // WithDelays replaces all delays. [Server.SetDelays] replaces the delays of a
@@ -290,7 +293,7 @@ func WithDelays(d Delays) Option {
 }
 
 func (d Delays) check() error {
-	if min(d.Create, d.Restart, d.Resize, d.Promote, d.Detach, d.Delete) < 0 {
+	if min(d.Create, d.Restart, d.Resize, d.Promote, d.Detach, d.Delete, d.SerialLog) < 0 {
 		return fmt.Errorf("%+v has a negative delay", d)
 	}
 	return nil

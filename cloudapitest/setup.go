@@ -27,9 +27,11 @@ func (s *Server) AddVMs(location, prefix string, n int) []string {
 	return ids
 }
 
-// SetState sets the state that a VM, database, cluster, subnet or image version
-// shows, such as "stopped" for a VM, until it's set again. With "" the object
-// shows its own state again. The test fails if there's no such object.
+// SetState sets the state that a VM, database, server of a database, cluster,
+// subnet or image version shows, such as "stopped" for a VM or "failing_over"
+// for a server, until it's set again. With "" the object shows its own state
+// again. The only state of a GitHub cache entry is "uploading", in which its
+// size is null. The test fails if there's no such object.
 func (s *Server) SetState(id, state string) {
 	s.service.Do(func(at *api.Moment) {
 		if !families.SetState(at, id, state) {
@@ -78,6 +80,25 @@ func (s *Server) AddLogLine(databaseID string, line cloudapi.PostgresLogEntry) {
 	s.service.Do(func(at *api.Moment) {
 		if err := families.AddLogLine(at, databaseID, line); err != nil {
 			s.complain("cloudapitest: AddLogLine: %v", err)
+		}
+	})
+}
+
+// SetSerialLog sets the text that fetches of a VM's serial log find from now on.
+// A response contains at most the last 64 KiB. The test fails if there's no such
+// VM.
+func (s *Server) SetSerialLog(vmID, output string) {
+	s.setSerialLog("SetSerialLog", vmID, output, false)
+}
+
+// FailSerialLog makes fetches of a VM's serial log fail, until
+// [Server.SetSerialLog] is called. The test fails if there's no such VM.
+func (s *Server) FailSerialLog(vmID string) { s.setSerialLog("FailSerialLog", vmID, "", true) }
+
+func (s *Server) setSerialLog(method, vmID, output string, fails bool) {
+	s.service.Do(func(at *api.Moment) {
+		if !families.SetSerialLog(at, vmID, output, fails) {
+			s.complain("cloudapitest: %s: there is no VM %q", method, vmID)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package cloudapitest
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -340,6 +341,9 @@ func TestSettersRefuseWhatDoesNotExist(t *testing.T) {
 	srv.SetDelays(cloudapi.KindVM, "", Delays{Create: -1})
 	srv.SetDelays("", "web-1", Delays{})
 	srv.SetQuota(Quota{VM: -1})
+	srv.SetSerialLog(db.ID, "text")
+	srv.FailSerialLog("web-1")
+	srv.SetState(srv.IDs(cloudapi.KindGitHubCacheEntry, "")[0], "uploaded")
 	srv.AddLogLine("orders", cloudapi.PostgresLogEntry{})
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{StreamName: "stdout"})
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{SeverityLevel: "info"})
@@ -347,8 +351,8 @@ func TestSettersRefuseWhatDoesNotExist(t *testing.T) {
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{ServerUBID: "pv0"})
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{Timestamp: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)})
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{Timestamp: time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))})
-	if len(tb.reports) != 22 {
-		t.Errorf("%d mistakes are reported, want 22: %q", len(tb.reports), tb.reports)
+	if len(tb.reports) != 25 {
+		t.Errorf("%d mistakes are reported, want 25: %q", len(tb.reports), tb.reports)
 	}
 	for _, report := range tb.reports {
 		if !strings.HasPrefix(report, "cloudapitest: ") || strings.Contains(report, "pat-") {
@@ -441,5 +445,69 @@ func TestClock(t *testing.T) {
 	requests := srv.Requests()
 	if date, at := response.Header.Get("Date"), requests[len(requests)-1].Time; date != "Sat, 02 Jan 2027 04:04:05 GMT" || !at.Equal(now) {
 		t.Errorf("the response is of %q, and logged at %v", date, at)
+	}
+}
+
+// TestSerialLog fetches the serial log of a VM: a text, a failure, and the end
+// of a long text with bytes that aren't UTF-8.
+func TestSerialLog(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := New(t)
+		client, vm := srv.Client(), srv.AddVMs(here, "web", 1)[0]
+		fetch := func() string {
+			var log struct{ Status, Output string }
+			for first := true; first || log.Status == "created"; first = false {
+				time.Sleep(time.Minute)
+				path := []string{"project", srv.ProjectID(), "location", here, "vm", vm, "serial-log"}
+				if err := client.Do(t.Context(), "GET", path, url.Values{"refresh": {fmt.Sprint(first)}}, nil, &log); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return log.Status + " " + log.Output
+		}
+		if got := fetch(); !strings.HasPrefix(got, "succeeded [    0.000000] Linux") || !strings.HasSuffix(got, "web-1 login: ") {
+			t.Errorf("by itself: %q", got)
+		}
+		srv.FailSerialLog(vm)
+		if got := fetch(); got != "failed " {
+			t.Errorf("a failure: %q", got)
+		}
+		srv.SetSerialLog(vm, strings.Repeat("x", 1<<16)+"y\xff")
+		if got, want := fetch(), "succeeded "+strings.Repeat("x", 1<<16-2)+"y\uFFFD"; got != want {
+			t.Errorf("a long text: %d bytes, want %d", len(got), len(want))
+		}
+	})
+}
+
+// TestStatesOfParts sets the states of a database's server and of a cache entry.
+func TestStatesOfParts(t *testing.T) {
+	t.Parallel()
+	srv := New(t, WithDelays(Delays{}))
+	client, ctx := srv.Client(), t.Context()
+	db, err := client.Postgres.Create(ctx, here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, HAType: "async"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := srv.IDs(cloudapi.KindGitHubCacheEntry, "")[0]
+	show := func() string {
+		servers, err := client.Postgres.ListServers(ctx, here, db.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv.SetState(servers.Items[1].ID, "failing_over")
+		var cached struct{ Size *int64 }
+		path := []string{"project", srv.ProjectID(), "github", "acme", "repository", "app", "cache", entry}
+		if err := client.Do(ctx, "GET", path, nil, nil, &cached); err != nil {
+			t.Fatal(err)
+		}
+		srv.SetState(entry, "uploading")
+		return fmt.Sprint(servers.Items[0].State, " ", servers.Items[1].State, " ", cached.Size != nil)
+	}
+	if got := show(); got != "running running true" {
+		t.Errorf("at first: %s", got)
+	}
+	if got := show(); got != "running failing_over false" {
+		t.Errorf("then: %s", got)
 	}
 }

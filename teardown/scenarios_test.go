@@ -109,7 +109,7 @@ func newScene(t *testing.T) *scene {
 // net-1.
 func newCluster(t *testing.T) *scene {
 	p, ctx := newScene(t), t.Context()
-	stub.Must(p.Client.Kubernetes.Create(ctx, sdktest.Somewhere, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.35", WorkerSize: "standard-2"}))(t)
+	stub.Must(p.Client.Kubernetes.Create(ctx, sdktest.Somewhere, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"}))(t)
 	p.Cluster = stub.Must(p.Client.Kubernetes.WaitRunning(ctx, sdktest.Somewhere, "apps"))(t)
 	p.owner = p.Cluster.ID
 	p.Server.SetClusterService(p.owner, 80, 30080)

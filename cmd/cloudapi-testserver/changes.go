@@ -107,16 +107,17 @@ func (f fault) reply() cloudapitest.Fault {
 // delays replaces the delays of everything, of a kind, or of an object. A field
 // defaults to the value of all, or to the flag -delay.
 type delays struct {
-	Kind    cloudapi.Kind `json:"kind"`
-	Ref     string        `json:"ref"`
-	All     *duration     `json:"all"`
-	Create  *duration     `json:"create"`
-	Backup  *duration     `json:"backup"`
-	Restart *duration     `json:"restart"`
-	Resize  *duration     `json:"resize"`
-	Promote *duration     `json:"promote"`
-	Detach  *duration     `json:"detach"`
-	Delete  *duration     `json:"delete"`
+	Kind      cloudapi.Kind `json:"kind"`
+	Ref       string        `json:"ref"`
+	All       *duration     `json:"all"`
+	SerialLog *duration     `json:"serial_log"`
+	Create    *duration     `json:"create"`
+	Backup    *duration     `json:"backup"`
+	Restart   *duration     `json:"restart"`
+	Resize    *duration     `json:"resize"`
+	Promote   *duration     `json:"promote"`
+	Detach    *duration     `json:"detach"`
+	Delete    *duration     `json:"delete"`
 }
 
 func (c *delays) apply(s *server) error {
@@ -138,6 +139,7 @@ func (c *delays) apply(s *server) error {
 	override(&d.Promote, c.Promote)
 	override(&d.Detach, c.Detach)
 	override(&d.Delete, c.Delete)
+	override(&d.SerialLog, c.SerialLog)
 	return try(func() { s.SetDelays(kind, c.Ref, d) })
 }
 
@@ -267,6 +269,30 @@ func (c *logLine) apply(s *server) error {
 		ServerUBID: c.Server, ServerRole: c.Role, Context: c.Context,
 	}
 	return try(func() { s.AddLogLine(id, line) })
+}
+
+// serialLog sets what fetches of a VM's serial log find, or that they fail.
+type serialLog struct {
+	VM     string `json:"vm"`
+	Output string `json:"output"`
+	Fails  bool   `json:"fails"`
+}
+
+func (c *serialLog) apply(s *server) error {
+	if c.Fails && c.Output != "" {
+		return errors.New("it has both output and fails")
+	}
+	id, err := s.find(cloudapi.KindVM, c.VM)
+	if err != nil {
+		return err
+	}
+	return try(func() {
+		if c.Fails {
+			s.FailSerialLog(id)
+		} else {
+			s.SetSerialLog(id, c.Output)
+		}
+	})
 }
 
 // clockChange changes the clock.

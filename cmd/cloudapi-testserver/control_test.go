@@ -256,6 +256,14 @@ func TestEverythingElseOverHTTP(t *testing.T) {
 	if err != nil || len(lines) != 1 || lines[0].Context["user"] != "app" || lines[0].SeverityLevel != "FATAL" || !lines[0].Timestamp.Equal(health.Time.Add(-40*time.Second)) {
 		t.Errorf("the log has %+v, %v", lines, err)
 	}
+	c.post(`[{"delays": {"serial_log": "0s"}}, {"serial_log": {"vm": "web-1", "output": "panic"}}]`)
+	for _, want := range []string{"created ", "succeeded panic"} {
+		var log struct{ Status, Output string }
+		path := []string{"project", c.Project(), "location", location, "vm", "web-1", "serial-log"}
+		if err := c.Do(ctx, "GET", path, nil, nil, &log); err != nil || log.Status+" "+log.Output != want {
+			t.Errorf("the serial log is %+v, %v, want %s", log, err, want)
+		}
+	}
 	c.post(`{"vms": {"location": "eu-north-h1", "prefix": "load", "count": 70}}`)
 	if n := count(t, c.VMs.All(ctx, &cloudapi.ListOptions{Location: "eu-north-h1"})); n != 70 {
 		t.Errorf("%d VMs are added, want 70", n)
@@ -370,13 +378,15 @@ func TestRefusedChanges(t *testing.T) {
 		`{"fail": {"path": "/project/pj/vm?page_size=9", "with": [{"status": 503}]}}`: `is not a path`,
 		`{"log_line": {"database": "nothing", "message": "x"}}`:                       `log_line: there are 0 resources of kind pg named "nothing"`,
 		`{"log_line": {"database": "orders", "severity_level": "info"}}`:              `log_line: "info" is no severity level`,
-		`{"reset": {}}`: `there is no change "reset"; there are billing, clock,`,
-		`[{"vms": {"count": 1}}, {"quota": {"gpu": 1}}]`:                `change 2: quota: unknown field "gpu"`,
-		`{"fail": {"operation": "VMs.Get"}}`:                            "fail: there are no faults",
-		`{"fail": {"operation": "VMs.All", "with": [{"status": 503}]}}`: `fail: there is no operation "VMs.All"`,
-		`{"fail": {"route": "/vm", "with": [{"status": 503}]}}`:         `fail: there is no route template "/vm"`,
-		`{"fail": {"with": [{}]}}`:                                      "fail: a fault does nothing",
-		`{"fail": {"with": [{"status": 99}]}}`:                          "fail: 99 is not the status of a response",
+		`{"serial_log": {"vm": "web-1", "output": "x", "fails": true}}`:               "serial_log: it has both output and fails",
+		`{"serial_log": {"vm": "nothing"}}`:                                           `serial_log: there are 0 resources of kind vm named "nothing"`,
+		`{"reset": {}}`:                                                               `there is no change "reset"; there are billing, clock,`,
+		`[{"vms": {"count": 1}}, {"quota": {"gpu": 1}}]`:                              `change 2: quota: unknown field "gpu"`,
+		`{"fail": {"operation": "VMs.Get"}}`:                                          "fail: there are no faults",
+		`{"fail": {"operation": "VMs.All", "with": [{"status": 503}]}}`:               `fail: there is no operation "VMs.All"`,
+		`{"fail": {"route": "/vm", "with": [{"status": 503}]}}`:                       `fail: there is no route template "/vm"`,
+		`{"fail": {"with": [{}]}}`:                                                    "fail: a fault does nothing",
+		`{"fail": {"with": [{"status": 99}]}}`:                                        "fail: 99 is not the status of a response",
 		// Go 1.27 says with.0.status.
 		`{"fail": {"with": [{"status": "503"}]}}`:                                 "status can't be a JSON string",
 		`{"fail": {"with": [{"drop": "now"}]}}`:                                   `fail: with: fault 1: drop is "now", but must be before or after`,

@@ -260,5 +260,5 @@ func (o options) delays() cloudapitest.Delays { return uniform(o.delay) }
 
 // uniform returns equal delays.
 func uniform(d time.Duration) cloudapitest.Delays {
-	return cloudapitest.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d}
+	return cloudapitest.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d, SerialLog: d}
 }

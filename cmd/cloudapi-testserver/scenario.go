@@ -30,6 +30,7 @@ var changes = map[string]func() change{
 	"log_line":        func() change { return new(logLine) },
 	"permissions":     func() change { return new(permissions) },
 	"quota":           func() change { return new(quota) },
+	"serial_log":      func() change { return new(serialLog) },
 	"state":           func() change { return new(state) },
 	"vms":             func() change { return new(vms) },
 }

@@ -6,10 +6,10 @@
 //
 //	zgrep createVM internal/recordings/testdata/story.jsonl.gz
 //
-// To renew them from the folder that contains the original recordings, and from
-// the files beside it:
+// To renew them from the folder that contains the original recordings, or with
+// -check to compare them:
 //
-//	go run ./internal/recordings/pack ../shared/recordings
+//	go run ./internal/recordings/pack ../shared
 package recordings
 
 import (
@@ -21,8 +21,8 @@ import (
 	"io"
 )
 
-// The files of exchanges with a server with the October 2025 API, which the
-// contract describes.
+// The files of exchanges with the service of October 2025, which the contract
+// describes.
 const (
 	Story     = "story"     // all operations, one after another on one growing project
 	Lifecycle = "lifecycle" // what was created runs, is resized, promoted and deleted
@@ -30,23 +30,26 @@ const (
 	HTTP      = "http"      // authentication, odd paths, methods and bodies
 )
 
-// August2026 is the file of exchanges with a server with the August 2026 API.
-// They belong to several stories, each of which begins with the same projects.
-const August2026 = "2026/api-2026"
+// The files of exchanges with the service of 2026. They have several stories.
+const (
+	August2026     = "2026/api-2026"   // each story begins with the same projects
+	ClusterNetwork = "cluster-network" // of August 2026: a cluster in the lists of its project, and lists that fail
 
-// ClusterNetwork is a story with the August 2026 API: what a cluster has in the
-// lists of its project, and the lists that fail.
-const ClusterNetwork = "cluster-network"
+	// Autumn2026 has what has changed since August. It wasn't recorded with the
+	// service, but with that of August, changed according to the service's
+	// description.
+	Autumn2026 = "autumn-2026/exchanges"
+)
 
-// Service returns the files with the August 2026 API.
-func Service() []string { return []string{August2026, ClusterNetwork} }
+// Service returns the files of the service.
+func Service() []string { return []string{August2026, ClusterNetwork, Autumn2026} }
 
 // Contract returns the files of the server that the contract describes.
 func Contract() []string { return []string{Story, Lifecycle, Matrix, HTTP} }
 
 // An Exchange is a request and the server's response.
 type Exchange struct {
-	Story     string // only with the August 2026 API
+	Story     string // not in the files of the contract
 	Seq       int    // unique within the files of the contract, and within a story
 	Operation string // the server's name of it
 	Case      string // what was tried
@@ -81,6 +84,15 @@ func Read(name string) ([]Exchange, error) {
 		return nil, err
 	}
 	return Decode(lines)
+}
+
+// Stories returns the exchanges of each story.
+func Stories(all []Exchange) map[string][]Exchange {
+	stories := map[string][]Exchange{}
+	for _, x := range all {
+		stories[x.Story] = append(stories[x.Story], x)
+	}
+	return stories
 }
 
 // file returns the path of a file of exchanges.

@@ -6,69 +6,9 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"maps"
-	"os"
-	"path"
-	"slices"
 	"strings"
 	"testing"
 )
-
-// folder contains the original recordings. It isn't part of the repository.
-const folder = "../../../shared/recordings"
-
-// TestAllIsPacked compares the files with the original recordings.
-func TestAllIsPacked(t *testing.T) {
-	t.Parallel()
-	made, err := found(os.DirFS(folder), ".", ".jsonl")
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("skipped, since the folder where the recordings are made is not here")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	beside, err := fs.Glob(os.DirFS(path.Dir(folder)), "*.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	places := map[string]string{} // of what was recorded, by name
-	for _, name := range made {
-		places[name] = path.Join(folder, name+".jsonl")
-	}
-	for _, file := range beside {
-		name := strings.TrimSuffix(file, ".jsonl")
-		places[name] = path.Join(path.Dir(folder), file)
-	}
-	made = slices.Sorted(maps.Keys(places))
-	packed, err := found(files, "testdata", ".jsonl.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(packed)
-	if !slices.Equal(made, packed) {
-		t.Fatalf("%q are packed, and %q are recorded", packed, made)
-	}
-	for _, name := range packed {
-		want, err := os.ReadFile(places[name])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(unpacked(t, name), want) {
-			t.Errorf("%s is not what was recorded. To renew it: go run ./internal/recordings/pack ../shared/recordings", file(name))
-		}
-	}
-}
-
-// found returns the names of the files of exchanges below a folder.
-func found(fsys fs.FS, root, extension string) (names []string, err error) {
-	err = fs.WalkDir(fsys, root, func(p string, _ fs.DirEntry, err error) error {
-		if name, ok := strings.CutSuffix(p, extension); ok {
-			names = append(names, strings.TrimPrefix(name, root+"/"))
-		}
-		return err
-	})
-	return names, err
-}
 
 func unpacked(t *testing.T, name string) []byte {
 	t.Helper()
@@ -108,7 +48,7 @@ func TestFilesAreSmall(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	t.Parallel()
-	for _, name := range append(Contract(), August2026) {
+	for _, name := range append(Contract(), Service()...) {
 		exchanges, err := Read(name)
 		if err != nil {
 			t.Fatal(err)

@@ -37,7 +37,7 @@ type Config struct {
 }
 
 // Delays are the durations of asynchronous effects.
-type Delays struct{ Create, Backup, Restart, Resize, Promote, Detach, Delete time.Duration }
+type Delays struct{ Create, Backup, Restart, Resize, Promote, Detach, Delete, SerialLog time.Duration }
 
 // Quota is the number of vCPUs and of versions of machine images per project, and
 // of projects per account.

@@ -1,7 +1,6 @@
 package families
 
 import (
-	"slices"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -44,13 +43,13 @@ type githubRepository struct {
 	installation *githubInstallation
 }
 
-// githubCacheEntry is created by a workflow run. It's being uploaded as long as
-// its size is negative.
+// githubCacheEntry is created by a workflow run.
 type githubCacheEntry struct {
 	api.Object // without a name
 	repository *githubRepository
 	key, scope string
-	size       int64 // in bytes; negative during the upload
+	size       int64 // in bytes
+	uploading  bool  // the size isn't known yet
 	created    time.Time
 	accessed   time.Time // zero if never
 }
@@ -72,7 +71,7 @@ type githubCacheEntryRecord struct {
 	RepositoryName   string     `json:"repository_name"`
 	Key              string     `json:"key"`
 	Scope            string     `json:"scope"`
-	Size             int64      `json:"size"`
+	Size             *int64     `json:"size"`
 	CreatedAt        time.Time  `json:"created_at"`
 	LastAccessedAt   *time.Time `json:"last_accessed_at"`
 }
@@ -91,7 +90,10 @@ func (e *githubCacheEntry) record(*api.Moment) githubCacheEntryRecord {
 	installation := e.repository.installation.Name
 	r := githubCacheEntryRecord{
 		ID: e.ID, InstallationName: installation, RepositoryName: installation + "/" + e.repository.Name,
-		Key: e.key, Scope: e.scope, Size: e.size, CreatedAt: e.created.UTC().Truncate(time.Second),
+		Key: e.key, Scope: e.scope, CreatedAt: e.created.UTC().Truncate(time.Second),
+	}
+	if !e.uploading {
+		r.Size = &e.size
 	}
 	if !e.accessed.IsZero() {
 		r.LastAccessedAt = new(e.accessed.UTC().Truncate(time.Second))
@@ -148,11 +150,7 @@ func (g *githubInstallation) list(c *api.Call) (any, error) {
 	return api.Paginate(c, g.repositories, name, (*githubRepository).record)
 }
 
-// list fails, as on the real server, while an entry is being uploaded.
 func (g *githubRepository) list(c *api.Call) (any, error) {
-	if slices.ContainsFunc(g.entries(c), func(o api.Stored) bool { return o.(*githubCacheEntry).size < 0 }) {
-		return nil, reply.Unexpected()
-	}
 	return api.Paginate(c, g.entries, nil, (*githubCacheEntry).record)
 }
 
@@ -180,11 +178,8 @@ func (g *githubRepository) entry(c *api.Call) *githubCacheEntry {
 
 func (g *githubRepository) show(c *api.Call) (any, error) {
 	e := g.entry(c)
-	switch {
-	case e == nil:
+	if e == nil {
 		return nil, reply.NotFound()
-	case e.size < 0:
-		return nil, reply.Unexpected()
 	}
 	return e.record(c.Moment), nil
 }

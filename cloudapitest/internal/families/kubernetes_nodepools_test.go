@@ -16,7 +16,7 @@ import (
 // that has one worker.
 func inClusterBubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *cloudapi.KubernetesService), opts ...cloudapitest.Option) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
-		request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.35", WorkerSize: "standard-2", WorkerNodes: 1}
+		request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: 1}
 		must(client.Kubernetes.Create(t.Context(), here, "apps", request))
 		must(client.Kubernetes.WaitRunning(t.Context(), here, "apps"))
 		test(t, srv, client.Kubernetes)
@@ -29,19 +29,19 @@ func TestNodePoolLifecycle(t *testing.T) {
 	inClusterBubble(t, func(t *testing.T, _ *cloudapitest.Server, clusters *cloudapi.KubernetesService) {
 		ctx := t.Context()
 		created := must(clusters.CreateNodePool(ctx, here, "apps", &cloudapi.KubernetesNodePoolCreateRequest{Name: "new", NodeCount: 2, NodeSize: "standard-4"}))
-		if created.Version != "v1.35" || len(created.VMs) != 0 {
+		if created.Version != "v1.36" || len(created.VMs) != 0 {
 			t.Errorf("created as %+v", created)
 		}
 		must(clusters.WaitNodePool(ctx, here, "apps", "new"))
-		if k := must(clusters.Upgrade(ctx, here, "apps")); k.Version != "v1.36" || k.DisplayState != "running" {
+		if k := must(clusters.Upgrade(ctx, here, "apps")); k.Version != "v1.37" || k.DisplayState != "running" {
 			t.Errorf("the cluster is %s of version %s", k.DisplayState, k.Version)
 		}
 		k := must(clusters.WaitRunning(ctx, here, "apps"))
-		if vm := k.CPVMs[0]; len(k.CPVMs) != 1 || vm.BootImage != "kubernetes-v1_36" {
+		if vm := k.CPVMs[0]; len(k.CPVMs) != 1 || vm.BootImage != "kubernetes-v1_37" {
 			t.Errorf("the control plane is %+v", k.CPVMs)
 		}
 		before := must(clusters.UpgradeNodePool(ctx, here, "apps", "new"))
-		if before.Version != "v1.36" || before.VMs[0].BootImage != "kubernetes-v1_35" {
+		if before.Version != "v1.37" || before.VMs[0].BootImage != "kubernetes-v1_36" {
 			t.Errorf("before its upgrade: %+v", before)
 		}
 		upgraded := must(clusters.WaitNodePoolUpgraded(ctx, here, "apps", before))
@@ -93,7 +93,7 @@ func TestNodesAreReplacedOneAfterTheOther(t *testing.T) {
 			k := must(clusters.Get(ctx, here, "apps"))
 			var nodes []string
 			for _, v := range k.NodePools[0].VMs {
-				age := map[string]string{"kubernetes-v1_35": "old", "kubernetes-v1_36": "new"}[v.BootImage]
+				age := map[string]string{"kubernetes-v1_36": "old", "kubernetes-v1_37": "new"}[v.BootImage]
 				nodes = append(nodes, age+":"+v.State)
 			}
 			if got := strings.Join(nodes, " "); got != step.nodes || k.DisplayState != step.state {
@@ -145,11 +145,11 @@ func TestKubeconfigInService(t *testing.T) {
 		if f := must(clusters.Kubeconfig(ctx, here, "apps")); f.ContentType != "text/yaml" {
 			t.Errorf("a file of type %s", f.ContentType)
 		}
-		must(clusters.Create(ctx, here, "other", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"}))
+		must(clusters.Create(ctx, here, "other", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.37", WorkerSize: "standard-2"}))
 		_, err := clusters.Kubeconfig(ctx, here, "other")
 		refused(t, err, "kubeconfig is not available yet")
 		_, err = clusters.Create(ctx, here, "third", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2"})
-		refused(t, err, "Available versions: v1.36, v1.35")
+		refused(t, err, "Available versions: v1.37, v1.36")
 	})
 }
 

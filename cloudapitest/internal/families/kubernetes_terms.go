@@ -35,7 +35,7 @@ func kubernetesTermsOf(at *api.Moment) kubernetesTerms {
 			noKubeconfig:   reply.Unexpected(),
 		}
 	}
-	versions := []string{"v1.36", "v1.35"}
+	versions := []string{"v1.37", "v1.36"}
 	return kubernetesTerms{
 		versions:    versions,
 		serverSizes: serviceServerSizes(),

@@ -108,11 +108,12 @@ type postgres struct {
 
 	// The servers are those of built and, once replaced, those of target.
 	built, target postgresServers
-	former, fleet []string      // the IDs of the servers of both, the primary first
-	begun         time.Time     // beginning of the change to the target
-	ready         time.Time     // when the new servers are ready; zero for the first servers
-	due           time.Time     // when the new servers take over
-	step          time.Duration // duration of each step after that
+	former, fleet []string          // the IDs of the servers of both, the primary first
+	shown         map[string]string // the states that servers show instead of their own, by ID
+	begun         time.Time         // beginning of the change to the target
+	ready         time.Time         // when the new servers are ready; zero for the first servers
+	due           time.Time         // when the new servers take over
+	step          time.Duration     // duration of each step after that
 }
 
 // onAWS reports whether the database is in a private location.

@@ -30,13 +30,13 @@ func postgresConfigOperations() []api.Operation {
 	return []api.Operation{
 		api.GET("Postgres.GetConfig", config, api.On(findPostgres, (*postgres).showConfig)),
 		replace(schema.FreeForm).Only(version.Contract),
-		replace(configValues).Only(version.Service),
+		replace(schema.MapOf(schema.AnyOf(schema.Text, schema.Number))).Only(version.Service),
 		update(schema.FreeForm).Only(version.Contract),
 		update(schema.MapOf(schema.Text.OrNull())).Only(version.Service),
 	}
 }
 
-// configValues are the settings in the service, which are texts.
+// configValues are settings that must be texts.
 var configValues = schema.MapOf(schema.Text)
 
 // postgresConfig contains the settings of users, as stored and as in records.
@@ -105,11 +105,12 @@ func (p *postgres) setConfig(c *api.Call) error {
 
 // configure checks all values, including unchanged ones.
 func (p *postgres) configure(at *api.Moment, config postgresConfig) (any, error) {
-	check := settingProblems
+	check, known := settingProblems, postgresSettings(p.target.version)
 	if at.Config.Version == version.Service {
 		check = textSettingProblems
+		known.addService()
 	}
-	problems, err := check("pg_config", postgresSettings(p.target.version), config.Postgres)
+	problems, err := check("pg_config", known, config.Postgres)
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,12 @@
 package families
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
@@ -40,11 +40,7 @@ const (
 	standbyRole = "standby"
 )
 
-// listServers fails during a failover, as on the real server.
 func (p *postgres) listServers(c *api.Call) (any, error) {
-	if p.failingOver(c.Now) {
-		return nil, reply.Unexpected()
-	}
 	servers := p.servers(c.Now)
 	return api.Page{Items: servers, Count: len(servers)}, nil
 }
@@ -57,8 +53,9 @@ func (p *postgres) failingOver(now time.Time) bool {
 func (p *postgres) replacesPrimary() bool { return len(p.former) > 0 && p.former[0] != p.fleet[0] }
 
 // servers returns the servers: first those before a change, then the new ones.
+// The old primary keeps its role until the failover is over.
 func (p *postgres) servers(now time.Time) []postgresServerRecord {
-	settled := !now.Before(p.due)
+	settled := !now.Before(p.due) && !p.failingOver(now)
 	primary := p.fleet[0]
 	if !settled && p.former != nil {
 		primary = p.former[0]
@@ -69,7 +66,7 @@ func (p *postgres) servers(now time.Time) []postgresServerRecord {
 		if id == primary {
 			role = primaryRole
 		}
-		records = append(records, postgresServerRecord{id, role, state, status, size, false})
+		records = append(records, postgresServerRecord{id, role, cmp.Or(p.shown[id], state), status, size, false})
 	}
 	for _, id := range p.former {
 		switch {
@@ -84,6 +81,9 @@ func (p *postgres) servers(now time.Time) []postgresServerRecord {
 			continue
 		}
 		state, status := p.coming(now, id == primary)
+		if id == p.fleet[0] && p.failingOver(now) {
+			state = "failing_over"
+		}
 		add(id, state, status, p.target.vm)
 	}
 	return records

@@ -15,13 +15,23 @@ import (
 
 // The rules for settings that were added in the service.
 
+// addService adds what the service alone knows or accepts.
+func (s settings) addService() {
+	s.add(integers(25, 75), "shared_memory_percent")
+	s.add(durations, "client_connection_check_interval idle_in_transaction_session_timeout idle_session_timeout lock_timeout "+
+		"post_auth_delay pre_auth_delay recovery_min_apply_delay tcp_keepalives_idle tcp_keepalives_interval tcp_user_timeout")
+	if s["transaction_timeout"] != nil {
+		s.add(durations, "transaction_timeout")
+	}
+}
+
 // deniedSettings are the settings that the real server sets itself, as far as
 // it is known to refuse them.
 var deniedSettings = []string{"ssl"}
 
 // restartSettings are the settings that a database reads only at its start.
 var restartSettings = []string{
-	"autovacuum_freeze_max_age", "autovacuum_max_workers", "cron.launch_active_jobs", "cron.log_run", "cron.log_statement",
+	"shared_memory_percent", "autovacuum_freeze_max_age", "autovacuum_max_workers", "cron.launch_active_jobs", "cron.log_run", "cron.log_statement",
 	"cron.max_running_jobs", "cron.use_background_workers", "hot_standby", "max_connections", "max_files_per_process",
 	"max_locks_per_transaction", "max_logical_replication_workers", "max_pred_locks_per_transaction", "max_prepared_transactions",
 	"max_replication_slots", "max_wal_senders", "max_worker_processes", "pg_stat_statements.max", "shared_buffers",

@@ -19,8 +19,9 @@ type maintenanceWindow struct {
 	days []time.Weekday
 }
 
-// setWindow sets the maintenance window, or removes it if the body has no hour.
-func (p *postgres) setWindow(c *api.Call) (any, error) {
+// windowHour returns the hour in the body at which a maintenance window opens,
+// or nil if there is none.
+func windowHour(c *api.Call) (*int, error) {
 	hour := c.Body.Number("maintenance_window_start_at")
 	if hour < 0 || hour > 23 {
 		var problems []string
@@ -29,12 +30,24 @@ func (p *postgres) setWindow(c *api.Call) (any, error) {
 		}
 		return nil, reply.InvalidRecord(append(problems, "maintenance_window_start_at must be between 0 and 23")...)
 	}
+	if !c.Body.Has("maintenance_window_start_at") {
+		return nil, nil
+	}
+	return &hour, nil
+}
+
+// setWindow sets the maintenance window, or removes it if the body has no hour.
+func (p *postgres) setWindow(c *api.Call) (any, error) {
+	hour, err := windowHour(c)
+	if err != nil {
+		return nil, err
+	}
 	if c.Body.Has("maintenance_window_days") && !hasFeature(c.Moment, p.Project, FeatureMaintenanceWindowDays) {
 		return nil, reply.InvalidRequest("Maintenance window days are not enabled for this project.")
 	}
 	p.window = nil
-	if c.Body.Has("maintenance_window_start_at") {
-		p.window = &maintenanceWindow{hour: hour}
+	if hour != nil {
+		p.window = &maintenanceWindow{hour: *hour}
 		for _, day := range c.Body.List("maintenance_window_days") {
 			p.window.days = append(p.window.days, time.Weekday(slices.Index(weekdays, day.(string))))
 		}

@@ -30,10 +30,11 @@ var chance = []struct {
 }{
 	{regexp.MustCompile(`\.(ip[46]|private_ipv[46])$`), sameFamily},
 	{regexp.MustCompile(`\.net[46]$`), sameSize},
-	{regexp.MustCompile(`\.((earliest|latest)_restore_time|created_at|last_(accessed_at|modified)|at)$`), bothTimes},
+	{regexp.MustCompile(`\.((earliest|latest)_restore_time|created_at|last_(accessed_at|modified)|at|timestamp)$`), bothTimes},
 	{regexp.MustCompile(`^(\.items\[\d+\])?\.key$`), bothSecrets}, // of inference keys; keys of tags and metrics are further down
 	{regexp.MustCompile(`\.ca_certificates$`), sameCertificates},
 	{regexp.MustCompile(`^\.password$`), bothPasswords},
+	{regexp.MustCompile(`\.subject_name$`), bothThere},
 	{regexp.MustCompile(`^\.(bucket|endpoint|(secret_)?access_key(_id)?|session_token|expiration)$`), bothThere}, // of backups
 }
 
@@ -167,6 +168,9 @@ var recordedID = regexp.MustCompile(`[0-9a-z]{26}(-[0-9a-z]{5}\b)?`)
 
 // translate replaces recorded IDs, names of nodes and keys with ours.
 func (r *replayer) translate(s string) string {
+	if r.since != nil {
+		s = r.since.Replace(s)
+	}
 	for recorded, ours := range r.keys {
 		s = strings.ReplaceAll(s, url.QueryEscape(recorded), url.QueryEscape(ours))
 	}
@@ -279,6 +283,9 @@ func (r *replayer) compareObjects(path string, want, got map[string]any, s stric
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 	for _, name := range names {
 		value, ok := got[name]
+		if !ok && r.since != nil && slices.Contains(removedSince, name) {
+			continue
+		}
 		if !ok {
 			d = append(d, fmt.Sprintf("%s.%s is missing", path, name))
 			continue
@@ -286,7 +293,7 @@ func (r *replayer) compareObjects(path string, want, got map[string]any, s stric
 		d = append(d, r.compare(path+"."+name, want[name], value, s)...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(got)) {
-		if _, ok := want[name]; !ok {
+		if _, ok := want[name]; !ok && (r.since == nil || !slices.Contains(addedSince, name)) {
 			d = append(d, fmt.Sprintf("%s.%s is not expected", path, name))
 		}
 	}

@@ -97,6 +97,8 @@ const (
 	bigProject   = "pjzatsevwk966gjp1349j667ga"
 	otherProject = "pj1xcg6nqjqe0q0vs4352awxgp"
 	foreignToken = "pat-foreign"
+	viewerToken  = "pat-viewer"
+	editorToken  = "pat-editor"
 	k8sA         = "kc290pf961ep1mysv0q61km3py"
 	pgA          = "pgk7jq8jv1st3nmq3wycne7fcp"
 	vmA          = "vmvy0yr3q0a21kesjyqn06h59a"

@@ -57,13 +57,25 @@ func HasDelays(kind cloudapi.Kind) bool {
 		cloudapi.KindPrivateLocation, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer, cloudapi.KindMachineImageVersion}, kind)
 }
 
-// SetState sets the state that a VM, database, cluster, subnet or image version
-// shows. It reports whether there is one with the ID.
+// SetState sets the state that an object shows. It reports whether there is one
+// with the ID that can show the state.
 func SetState(at *api.Moment, id, state string) bool {
 	switch o := at.State.ByID[id].(type) {
 	case *vm, *postgres, *kubernetesCluster, *privateSubnet, *machineImageVersion:
 		o.Core().Forced = state
 		return true
+	case *githubCacheEntry:
+		o.uploading = state == "uploading"
+		return o.uploading || state == ""
+	}
+	for _, o := range at.State.ByID {
+		if p, ok := o.(*postgres); ok && slices.Contains(slices.Concat(p.former, p.fleet), id) {
+			if p.shown == nil {
+				p.shown = map[string]string{}
+			}
+			p.shown[id] = state
+			return true
+		}
 	}
 	return false
 }

@@ -35,6 +35,7 @@ func vmOperations() []api.Operation {
 		schema.Optional("storage_size", schema.Integer),
 		schema.Optional("unix_user", schema.Text),
 	)
+	window := schema.Closed(schema.Required("maintenance_window_start_at", schema.Integer.OrNull()))
 	return []api.Operation{
 		api.GET("VMs.List", all, api.List(cloudapi.KindVM, (*vm).record)).Paged(api.PagedDeclared),
 		api.GET("VMs.ListInLocation", local, api.List(cloudapi.KindVM, (*vm).record)).Paged(api.PagedDeclared),
@@ -46,6 +47,9 @@ func vmOperations() []api.Operation {
 		api.POST("VMs.Restart", one+"/restart", api.NoBody, api.On(findVM, (*vm).restart)).Only(version.Service),
 		api.POST("VMs.Start", one+"/start", api.NoBody, api.On(findVM, (*vm).start)).Only(version.Service),
 		api.POST("VMs.Stop", one+"/stop", api.NoBody, api.On(findVM, (*vm).stop)).Only(version.Service),
+		api.GET("VMs.SerialLog", one+"/serial-log", api.On(findVM, (*vm).showSerialLog)).
+			Takes(schema.Optional("refresh", schema.Boolean)).Only(version.Service),
+		api.POST("VMs.SetMaintenanceWindow", one+"/set-maintenance-window", window, api.On(findVM, (*vm).setWindow)).Only(version.Service),
 	}
 }
 
@@ -63,6 +67,11 @@ type vm struct {
 	power      power
 	capture    *machineImageVersion // the last image version that it was copied to, or nil
 	ordered    time.Time            // when a cluster's node was requested
+	window     *int                 // the hour (UTC) at which the maintenance window opens, or nil
+
+	log         serialLog
+	serialText  *string // what fetches of the serial log find; nil for the text of a healthy VM
+	serialFails bool
 }
 
 // add adds the VM, which already has its addresses, to its subnet.
@@ -103,7 +112,7 @@ func vmTermsOf(at *api.Moment) vmTerms {
 		return vmTerms{[]string{"ubuntu-noble", "ubuntu-jammy", "debian-12", "almalinux-9"}, "ubuntu-jammy", false, false, ""}
 	}
 	return vmTerms{
-		[]string{"gpu-ubuntu-noble", "ubuntu-resolute", "ubuntu-noble", "ubuntu-jammy", "debian-13", "debian-12", "almalinux-9"},
+		[]string{"gpu-ubuntu-noble", "ubuntu-resolute", "ubuntu-noble", "ubuntu-jammy", "debian-13", "debian-12", "almalinux-10", "almalinux-9"},
 		"ubuntu-noble", true, true, ", or you can use machine-image-name@version, machine-image-name@latest",
 	}
 }
@@ -120,6 +129,7 @@ type vmRecord struct {
 	IP6            *netip.Addr `json:"ip6"`
 	IP4Enabled     bool        `json:"ip4_enabled"`
 	IP4            *netip.Addr `json:"ip4"`
+	Window         **int       `json:"maintenance_window_start_at,omitempty"` // not in the contract
 }
 
 type vmDetails struct {
@@ -143,6 +153,7 @@ func (v *vm) record(at *api.Moment) vmRecord {
 		UnixUser:   v.unixUser,
 		BootImage:  api.InService(at, v.image),
 		IP4Enabled: v.ip4Enabled,
+		Window:     api.InService(at, v.window),
 	}
 	placed := v.isPlaced(at)
 	if placed || v.Location.Owner != nil || vmTermsOf(at).storageFirst {
@@ -395,6 +406,16 @@ func publicAddresses(at *api.Moment) (ip4, ip6 netip.Addr) {
 	binary.BigEndian.PutUint32(b4[:], binary.BigEndian.Uint32(b4[:])+n)
 	binary.BigEndian.PutUint32(b6[4:], n)
 	return netip.AddrFrom4(b4), netip.AddrFrom16(b6)
+}
+
+func (v *vm) setWindow(c *api.Call) (any, error) {
+	hour, err := windowHour(c)
+	if err != nil {
+		return nil, err
+	}
+	v.window = hour
+	c.Log("set_maintenance_window", v.ID)
+	return v.details(c.Moment), nil
 }
 
 func (v *vm) delete(c *api.Call) error {

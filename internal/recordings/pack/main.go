@@ -1,13 +1,17 @@
 // Command pack creates the files of package recordings from a folder of
-// recordings, and prints a summary.
+// recordings, and prints a summary of each. With -check it writes nothing, and
+// says which files differ from what was recorded.
 //
-//	go run ./internal/recordings/pack ../shared/recordings
+//	go run ./internal/recordings/pack [-check] ../shared
 package main
 
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,29 +21,25 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
 )
 
+const target = "internal/recordings/testdata"
+
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: go run ./internal/recordings/pack FOLDER")
+	check := flag.Bool("check", false, "only compare the files with the recordings")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: go run ./internal/recordings/pack [-check] FOLDER")
 		os.Exit(2)
 	}
-	if err := pack(os.Args[1], "internal/recordings/testdata"); err != nil {
+	if err := pack(flag.Arg(0), *check); err != nil {
 		fmt.Fprintln(os.Stderr, "pack:", err)
 		os.Exit(1)
 	}
 }
 
-// pack compresses every file of exchanges below a folder, and beside it.
-func pack(from, to string) error {
-	beside, err := filepath.Glob(filepath.Join(from, "..", "*.jsonl"))
-	if err != nil {
-		return err
-	}
-	for _, path := range beside {
-		if err := packFile(path, filepath.Base(path), to); err != nil {
-			return err
-		}
-	}
-	return filepath.WalkDir(from, func(path string, _ fs.DirEntry, err error) error {
+// pack compresses or checks every file of exchanges below a folder.
+func pack(from string, check bool) error {
+	var different []error
+	err := filepath.WalkDir(from, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".jsonl" {
 			return err
 		}
@@ -47,16 +47,38 @@ func pack(from, to string) error {
 		if err != nil {
 			return err
 		}
-		return packFile(path, name, to)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(target, strings.TrimPrefix(filepath.ToSlash(name), "recordings/")+".gz")
+		if !check {
+			return packFile(path, text, to)
+		}
+		packed, err := unpack(to)
+		if err != nil || !bytes.Equal(packed, text) {
+			different = append(different, fmt.Errorf("%s isn't what was recorded in %s (%v)", to, path, err))
+		}
+		return nil
 	})
+	return errors.Join(append(different, err)...)
 }
 
-// packFile compresses a file of exchanges with a name.
-func packFile(path, name, to string) error {
-	text, err := os.ReadFile(path)
+func unpack(name string) ([]byte, error) {
+	f, err := os.Open(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	defer f.Close()
+	text, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(text)
+}
+
+// packFile compresses the exchanges in a file.
+func packFile(path string, text []byte, to string) error {
 	exchanges, err := recordings.Decode(bytes.NewReader(text))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -65,12 +87,11 @@ func packFile(path, name, to string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s: %s, %d bytes, %d compressed\n", name, coverage(exchanges), len(text), len(packed))
-	target := filepath.Join(to, name+".gz")
-	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+	fmt.Printf("%s: %s, %d bytes, %d compressed\n", to, coverage(exchanges), len(text), len(packed))
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(target, packed, 0o644)
+	return os.WriteFile(to, packed, 0o644)
 }
 
 func compress(text []byte) ([]byte, error) {

@@ -47,7 +47,7 @@ func newWorld(t *testing.T, srv *cloudapitest.Server) *world {
 	stub.Must(c.Postgres.CreateReadReplica(ctx, location, "db", "copy", nil))(t)
 	w.replica = stub.Must(c.Postgres.WaitRunning(ctx, location, "copy"))(t)
 	w.servers = stub.Must(cloudapi.Collect(c.Postgres.AllServers(ctx, location, "db")))(t)
-	stub.Must(c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.35", WorkerSize: "standard-2", WorkerNodes: 2}))(t)
+	stub.Must(c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: 2}))(t)
 	w.cluster = stub.Must(c.Kubernetes.WaitRunning(ctx, location, "apps"))(t)
 	w.pool = w.cluster.NodePools[0]
 	stub.Elapse(time.Hour) // until the cluster has stopped changing

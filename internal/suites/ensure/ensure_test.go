@@ -909,7 +909,7 @@ func TestEnsureOfABusyCluster(t *testing.T) {
 		client := srv.Client()
 		ensure := func(ctx context.Context, nodes int, progress func(cloudapi.Progress)) (cloudapi.EnsureOutcome, error) {
 			k, outcome, err := client.Kubernetes.Ensure(ctx, sdktest.Somewhere, "apps", &cloudapi.KubernetesClusterCreateRequest{
-				Version: "v1.35", WorkerSize: "standard-2", WorkerNodes: nodes}, &cloudapi.EnsureOptions{Update: true, Progress: progress})
+				Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: nodes}, &cloudapi.EnsureOptions{Update: true, Progress: progress})
 			if err == nil && len(k.NodePools) == 1 && k.NodePools[0].NodeCount != nodes {
 				t.Errorf("the cluster has %d nodes, want %d", k.NodePools[0].NodeCount, nodes)
 			}
@@ -972,7 +972,7 @@ func TestEnsureAfterARefusedResend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service))
 		client := srv.Client()
-		request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.35", WorkerSize: "standard-2", WorkerNodes: 1}
+		request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: 1}
 		stub.Must(client.Kubernetes.Create(t.Context(), sdktest.Somewhere, "apps", request))(t)
 		stub.Must(client.Kubernetes.WaitRunning(t.Context(), sdktest.Somewhere, "apps"))(t)
 		srv.SetDelays(cloudapi.KindKubernetesCluster, "", cloudapitest.Delays{Resize: time.Hour})

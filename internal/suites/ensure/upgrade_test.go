@@ -23,7 +23,7 @@ func TestEnsureAfterAnUpgrade(t *testing.T) {
 		ensure        func(*testing.T, *cloudapi.Client, string) (cloudapi.EnsureOutcome, error)
 		upgrade       func(*testing.T, *cloudapi.Client)
 	}{
-		"a cluster": {"v1.35", "v1.36", func(t *testing.T, c *cloudapi.Client, version string) (cloudapi.EnsureOutcome, error) {
+		"a cluster": {"v1.36", "v1.37", func(t *testing.T, c *cloudapi.Client, version string) (cloudapi.EnsureOutcome, error) {
 			_, outcome, err := c.Kubernetes.Ensure(t.Context(), sdktest.Somewhere, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: version, WorkerSize: "standard-2"}, update)
 			return outcome, err
 		}, func(t *testing.T, c *cloudapi.Client) {

@@ -54,7 +54,7 @@ type version struct {
 func versions() []version {
 	return []version{
 		{
-			name:        "October 2025",
+			name:        "contract",
 			files:       recordings.Contract(),
 			beyondQuota: []string{"createPostgresDatabase", "createProject", "createVM", "resizeKubernetesNodepool"},
 			operations:  contract.Contract(),
@@ -69,14 +69,10 @@ func versions() []version {
 			},
 		},
 		{
-			name:        "August 2026",
+			name:        "service",
 			files:       recordings.Service(),
 			beyondQuota: []string{"createKubernetesNodepool", "createVM", "resizeKubernetesNodepool"},
 			operations:  slices.DeleteFunc(contract.Service(), func(r contract.Row) bool { return !r.ServiceOnly }),
-			unrecorded: []string{
-				"GET /project/{project_id}/location/{location}/vm/{vm_reference}/serial-log",
-				"POST /project/{project_id}/location/{location}/vm/{vm_reference}/set-maintenance-window",
-			},
 		},
 	}
 }

@@ -26,7 +26,8 @@ func TestRecordedResponses(t *testing.T) {
 			}
 			row := r.row(calls)
 			if row == "" {
-				if !strings.HasPrefix(r.Operation, "_") { // which belongs to no operation
+				// Some belong to no operation, and the list of runners may never be published.
+				if !strings.HasPrefix(r.Operation, "_") && r.Operation != "getGithubInstallationRunners" {
 					t.Errorf("there is no method for %s", &r)
 				}
 				continue
