@@ -103,9 +103,9 @@ func (s *KubernetesService) Create(ctx context.Context, location, name string, r
 
 // Ensure creates a cluster unless one with the name exists. It compares
 // version, cp_nodes, and the worker_size and worker_nodes of the node pool that
-// Create created: the only one, or the one called "<cluster>-np". It can update
-// worker_nodes, once no other change of the cluster is in progress;
-// [KubernetesService.WaitNodePool] waits.
+// Create created: the only one, or the one called "<cluster>-np". A cluster
+// without that node pool differs. Ensure can update worker_nodes, once no other
+// change of the cluster is in progress; [KubernetesService.WaitNodePool] waits.
 func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Kubernetes.Ensure", opts)
 }
@@ -125,10 +125,12 @@ func (s *KubernetesService) ensurer(location, name string, request *KubernetesCl
 			}
 			wants(&d, "version", request.Version, cluster.Version)
 			wants(&d, "cp_nodes", request.CPNodes, cluster.CPNodeCount)
-			if workers := cluster.workers(); workers != nil {
-				wants(&d, "worker_size", request.WorkerSize, workers.NodeSize)
-				wantsUpdatable(&d, "worker_nodes", request.WorkerNodes, workers.NodeCount)
+			workers, compare := cluster.workers(), wantsUpdatable[int]
+			if workers == nil {
+				workers, compare = &KubernetesNodePool{}, wants
 			}
+			wants(&d, "worker_size", request.WorkerSize, workers.NodeSize)
+			compare(&d, "worker_nodes", request.WorkerNodes, workers.NodeCount)
 			return d, nil
 		},
 		update: func(ctx context.Context, cluster *KubernetesCluster, _ drift) (*KubernetesCluster, error) {

@@ -242,9 +242,9 @@ func missesCertEnabled(err error) bool {
 }
 
 // Ensure creates a load balancer unless one with the name exists in the
-// request's subnet. It compares ports, algorithm, stack, health_check_protocol,
-// health_check_endpoint and cert_enabled, and can update all of these but stack
-// and health_check_protocol. An update can detach a VM that another program
+// request's private_subnet_id. It compares src_port, dst_port, algorithm, stack,
+// health_check_protocol, health_check_endpoint and cert_enabled, and can update
+// all of these but stack and health_check_protocol. An update can detach a VM that another program
 // attaches at that time. Records don't show a deletion in progress: call
 // [LoadBalancersService.WaitDeleted] first.
 func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (loadBalancer *LoadBalancer, outcome EnsureOutcome, err error) {

@@ -102,9 +102,10 @@ func (s *MachineImagesService) Create(ctx context.Context, location, name string
 	return send[MachineImage](ctx, s.conn, &opMachineImagesCreate, request, location, name)
 }
 
-// Ensure creates a machine image unless one with the name exists. It checks
-// only that the image has the version, in any state, and can create it;
-// [MachineImagesService.WaitVersion] waits.
+// Ensure creates a machine image unless one with the name exists. It compares
+// version: the image has it, in any state. It can create the version;
+// [MachineImagesService.WaitVersion] waits. It doesn't compare vm and
+// destroy_source, which no record shows.
 func (s *MachineImagesService) Ensure(ctx context.Context, location, name string, request *MachineImageCreateRequest, opts *EnsureOptions) (image *MachineImage, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "MachineImages.Ensure", opts)
 }

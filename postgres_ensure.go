@@ -10,8 +10,13 @@ import (
 // Ensure creates a database unless one with the name exists. It compares
 // flavor, ha_type, tags in any order, the settings in pg_config and
 // pgbouncer_config, and the targets of size, storage_size and version. A read
-// replica always differs. It can update size, storage_size, ha_type, tags and
-// settings; [PostgresService.WaitResized] waits for the new size, and
+// replica always differs. If restrict_by_default is true, it differs while a
+// firewall rule allows all IPv4 or all IPv6 addresses; other rules aren't
+// compared. Ensure doesn't compare private_subnet_name, which no record shows.
+//
+// It can update size, storage_size, ha_type, tags and settings, and deletes the
+// rules that restrict_by_default excludes, which ends the access they give.
+// [PostgresService.WaitResized] waits for the new size, and
 // [PostgresService.WaitServers] for the new ha_type.
 func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Postgres.Ensure", opts)
@@ -42,6 +47,13 @@ func (s *PostgresService) ensurer(location, name string, request *PostgresCreate
 			if request.Tags != nil && !slices.Equal(sortedTags(request.Tags), sortedTags(p.Tags)) {
 				d = append(d, Drift{Field: "tags", Wanted: request.Tags, Found: p.Tags, Updatable: true})
 			}
+			if open := openRules(p); orZero(request.RestrictByDefault) && len(open) > 0 {
+				ranges := []string{}
+				for _, rule := range open {
+					ranges = append(ranges, rule.CIDR)
+				}
+				d = append(d, Drift{Field: "restrict_by_default", Wanted: true, Found: slices.Compact(ranges), Updatable: true})
+			}
 			if len(request.PGConfig)+len(request.PgBouncerConfig) == 0 {
 				return d, nil
 			}
@@ -54,6 +66,13 @@ func (s *PostgresService) ensurer(location, name string, request *PostgresCreate
 			return d, nil
 		},
 		update: func(ctx context.Context, p *Postgres, d drift) (*Postgres, error) {
+			if d.has("restrict_by_default") {
+				for _, rule := range openRules(p) {
+					if err := s.DeleteFirewallRule(ctx, location, p.ID, rule.ID); err != nil {
+						return nil, err
+					}
+				}
+			}
 			var update PostgresUpdateRequest
 			if d.has("size", "storage_size") { // each limits the other
 				update.Size, update.StorageSize = request.Size, request.StorageSize
@@ -71,11 +90,22 @@ func (s *PostgresService) ensurer(location, name string, request *PostgresCreate
 				}
 			}
 			if !d.has("size", "storage_size", "ha_type", "tags") {
-				return p, nil
+				return s.Get(ctx, location, p.ID)
 			}
 			return s.Update(ctx, location, p.ID, &update)
 		},
 	}
+}
+
+// openRules returns the firewall rules of a database that allow all IPv4 or all
+// IPv6 addresses.
+func openRules(p *Postgres) (open []PostgresFirewallRule) {
+	for _, rule := range p.FirewallRules {
+		if prefix, err := ParseCIDR(rule.CIDR); err == nil && prefix.Bits() == 0 {
+			open = append(open, rule)
+		}
+	}
+	return open
 }
 
 // contractSize returns the contract's name for a size. The service

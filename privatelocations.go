@@ -101,7 +101,8 @@ func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName stri
 }
 
 // Ensure creates a private location unless one with the name exists. It
-// compares only provider_location_name.
+// compares provider_location_name. It doesn't compare access_key and
+// secret_key, which no record shows.
 func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "PrivateLocations.Ensure", opts)
 }

@@ -112,8 +112,9 @@ func (s *PrivateSubnetsService) Create(ctx context.Context, location, name strin
 }
 
 // Ensure creates a private subnet unless one with the name exists. It compares
-// firewall_id, and can attach that firewall in addition. With the
-// contract, a record doesn't show that a subnet is being deleted: call
+// firewall_id: the subnet has that firewall and no other. To update it, Ensure
+// attaches the firewall, and then detaches all others. With the contract, a
+// record doesn't show that a subnet is being deleted: call
 // [PrivateSubnetsService.WaitDeleted] first.
 func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "PrivateSubnets.Ensure", opts)
@@ -127,6 +128,9 @@ func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateS
 		}
 	}
 	find := func(ctx context.Context) (*PrivateSubnet, error) { return s.Get(ctx, location, name) }
+	hasFirewall := func(subnet *PrivateSubnet) bool {
+		return slices.ContainsFunc(subnet.Firewalls, func(f Firewall) bool { return f.ID == request.FirewallID })
+	}
 	return ensureSpec[PrivateSubnet]{
 		location: location,
 		name:     name,
@@ -141,14 +145,29 @@ func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateS
 			for _, f := range subnet.Firewalls {
 				attached = append(attached, f.ID)
 			}
-			if !slices.Contains(attached, request.FirewallID) {
+			if !hasFirewall(subnet) || len(attached) > 1 {
 				d = drift{{Field: "firewall_id", Wanted: request.FirewallID, Found: attached, Updatable: true}}
 			}
 			return d, nil
 		},
 		update: func(ctx context.Context, subnet *PrivateSubnet, _ drift) (*PrivateSubnet, error) {
-			if _, err := send[Firewall](ctx, s.conn, &opFirewallsAttachSubnet, subnetRequest{subnet.ID}, location, request.FirewallID); err != nil {
-				return nil, err
+			firewalls := &FirewallsService{s.conn}
+			if !hasFirewall(subnet) {
+				_, err := firewalls.AttachSubnet(ctx, location, request.FirewallID, subnet.ID)
+				if errors.Is(err, ErrOutcomeUnknown) {
+					_, err = ConfirmChange(ctx, err, find, hasFirewall)
+				}
+				if err != nil {
+					return nil, err
+				}
+			}
+			for _, f := range subnet.Firewalls {
+				if f.ID == request.FirewallID {
+					continue
+				}
+				if _, err := firewalls.DetachSubnet(ctx, location, f.ID, subnet.ID); err != nil {
+					return nil, err
+				}
 			}
 			return find(ctx)
 		},

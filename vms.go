@@ -246,8 +246,9 @@ func (s *VMsService) Create(ctx context.Context, location, name string, request 
 
 // Ensure creates a VM unless one with the name exists. It compares size,
 // unix_user, enable_ip4, private_subnet_id, boot_image if the server sends it,
-// and storage_size once the VM is on a host, but neither the public key nor the
-// init script, which no record shows. It can't update any.
+// and storage_size once the VM is on a host. It doesn't compare gpu, which a
+// record describes in other words, or public_key, init_script and
+// init_script_args, which no record shows. It can't update any.
 func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "VMs.Ensure", opts)
 }

@@ -169,6 +169,55 @@ func TestDrift(t *testing.T) {
 	}
 }
 
+// TestOpen: a subnet and a database of the file exist, but everybody can reach
+// them. A plan shows that, nothing is put into the subnet, and --update closes
+// both.
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client, ctx := cloudapitest.New(t).Client(), t.Context()
+		env, err := load("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.PrivateSubnets.Create(ctx, env.Location, "blog", nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Postgres.Create(ctx, env.Location, "blog", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, Version: "17", HAType: "async"}); err != nil {
+			t.Fatal(err)
+		}
+		p := &provisioner{client: client, env: env, planOnly: true, update: true}
+		if err := p.run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		plan := fmt.Sprint(p.report.table().Rows)
+		for _, want := range []string{"wanted the firewall that would be created", "restrict_by_default [0.0.0.0/0 ::/0], wanted true; lacks 198.51.100.7/32, 203.0.113.0/24 and has unwanted 0.0.0.0/0, ::/0"} {
+			if !strings.Contains(plan, want) {
+				t.Errorf("no %q in the plan\n%s", want, plan)
+			}
+		}
+		if results, err := provision(t, client, env, false); results != "deploy created; blog-web created; blog differs; " || err == nil {
+			t.Errorf("without --update %s, %v", results, err)
+		}
+		if results, err := provision(t, client, env, true); results != "deploy was there; blog-web was there; blog changed; blog-1 created; blog-2 created; blog changed; " || err != nil {
+			t.Errorf("with --update %s, %v", results, err)
+		}
+		subnet, err := client.PrivateSubnets.Get(ctx, env.Location, "blog")
+		if err != nil || len(subnet.Firewalls) != 1 || subnet.Firewalls[0].Name != "blog-web" {
+			t.Errorf("the subnet is %+v, %v", subnet, err)
+		}
+		if results, err := provision(t, client, env, false); strings.Count(results, "was there") != 6 || err != nil {
+			t.Errorf("afterwards %s, %v", results, err)
+		}
+		env.Databases[0].Allow = []string{"0.0.0.0/0"} // what the file allows isn't a difference
+		for _, want := range []string{"changed", "was there"} {
+			if results, err := provision(t, client, env, true); !strings.HasSuffix(results, "blog "+want+"; ") || err != nil {
+				t.Errorf("open to everybody: %s, %v", results, err)
+			}
+		}
+	})
+}
+
 // TestPlan: a plan changes nothing, and a run then does what the plan says.
 func TestPlan(t *testing.T) {
 	t.Parallel()

@@ -228,12 +228,18 @@ func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 
 func (p *provisioner) database(ctx context.Context, db database) error {
 	of := subject{cloudapi.KindPostgres, db.Name}
+	// With --update, a database that is open to everybody, unlike in the file, is
+	// closed before its ranges are opened.
+	restricted := !slices.ContainsFunc(db.Allow, func(cidr string) bool {
+		prefix, err := cloudapi.ParseCIDR(cidr)
+		return err == nil && prefix.Bits() == 0
+	})
 	record, outcome, err := settle(ctx, p, of, p.client.Postgres, &cloudapi.PostgresCreateRequest{
 		Size:              db.Size,
 		StorageSize:       db.Storage,
 		Version:           db.Version,
 		HAType:            db.HighAvailability,
-		RestrictByDefault: new(true), // opened below to the ranges in the file
+		RestrictByDefault: &restricted, // opened below to the ranges in the file
 	})
 	if err != nil || record == nil {
 		return err

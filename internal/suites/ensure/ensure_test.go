@@ -414,10 +414,12 @@ func TestEnsure(t *testing.T) {
 				t.Errorf("back from %s: %v", variant, err)
 			}
 		}
-		if n, want := sdktest.Changes(srv)-before, 2*len(c.updatable); n < want || n > want {
-			if c.name != "PrivateSubnets" || n != 1 { // it attaches firewalls, but doesn't detach them
-				t.Errorf("%d requests that change something, want %d", n, want)
-			}
+		want := 2 * len(c.updatable)
+		if c.kind == cloudapi.KindPrivateSubnet {
+			want *= 2 // an update attaches a firewall and detaches another
+		}
+		if n := sdktest.Changes(srv) - before; n != want {
+			t.Errorf("%d requests that change something, want %d", n, want)
 		}
 		c.wantOne(t, client)
 	})
@@ -627,11 +629,105 @@ func TestEnsureLosesAnUpdate(t *testing.T) {
 				srv.Fail(cloudapitest.Match{Method: "POST"}, tt.fault)
 				subnet, created, err := client.PrivateSubnets.Ensure(t.Context(), sdktest.Somewhere, "net-1",
 					&cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}, &cloudapi.EnsureOptions{Update: true})
-				if created == cloudapi.EnsureCreated || !errors.Is(err, tt.want) || (subnet == nil) != (tt.want != nil) || subnet != nil && len(subnet.Firewalls) != 2 {
+				if created == cloudapi.EnsureCreated || !errors.Is(err, tt.want) || (subnet == nil) != (tt.want != nil) || subnet != nil && (len(subnet.Firewalls) != 1 || subnet.Firewalls[0].ID != firewall.ID) {
 					t.Errorf("%+v, %v, %v", subnet, created, err)
 				}
 			})
 		})
+	}
+}
+
+// TestEnsureClosesASubnet: a subnet also has firewalls that the request doesn't
+// name, one of which allows everything. An update attaches the wanted one first.
+func TestEnsureClosesASubnet(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		attached bool // whether it has the wanted firewall as well
+		want     []string
+	}{
+		{"open", false, []string{"Firewalls.AttachSubnet", "Firewalls.DetachSubnet"}},
+		{"open and closed", true, []string{"Firewalls.DetachSubnet"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			srv := cloudapitest.New(t)
+			client, ctx := srv.Client(), t.Context()
+			closed := stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "closed", nil))(t)
+			open := stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, "net-1", nil))(t).Firewalls[0]
+			if tt.attached {
+				subnet := stub.Must(client.PrivateSubnets.Get(ctx, sdktest.Somewhere, "net-1"))(t)
+				stub.Must(client.Firewalls.AttachSubnet(ctx, sdktest.Somewhere, closed.ID, subnet.ID))(t)
+			}
+			before := len(srv.Requests())
+			ensure := func(o cloudapi.EnsureOptions) (*cloudapi.PrivateSubnet, cloudapi.EnsureOutcome, error) {
+				return client.PrivateSubnets.Ensure(ctx, sdktest.Somewhere, "net-1", &cloudapi.PrivateSubnetCreateRequest{FirewallID: closed.ID}, &o)
+			}
+			_, _, err := ensure(cloudapi.EnsureOptions{DryRun: true})
+			if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || drift.Fields[0].Field != "firewall_id" || !slices.Contains(drift.Fields[0].Found.([]string), open.ID) {
+				t.Errorf("a dry run: %v", err)
+			}
+			if _, outcome, err := ensure(cloudapi.EnsureOptions{DryRun: true, Update: true}); outcome != cloudapi.EnsureUpdated || err != nil {
+				t.Errorf("a dry run of an update: %q, %v", outcome, err)
+			}
+			subnet, outcome, err := ensure(cloudapi.EnsureOptions{Update: true})
+			if outcome != cloudapi.EnsureUpdated || err != nil || len(subnet.Firewalls) != 1 || subnet.Firewalls[0].ID != closed.ID {
+				t.Errorf("an update: %q, %v, %+v", outcome, err, subnet)
+			}
+			var changes []string
+			for _, r := range srv.Requests()[before:] {
+				if r.Method != http.MethodGet {
+					changes = append(changes, r.Name)
+				}
+			}
+			if !slices.Equal(changes, tt.want) {
+				t.Errorf("it sends %q, want %q", changes, tt.want)
+			}
+		})
+	}
+}
+
+// TestEnsureClosesADatabase: a database that should be restricted is open to
+// all addresses. An update deletes the rules for them, and no others.
+func TestEnsureClosesADatabase(t *testing.T) {
+	t.Parallel()
+	srv := cloudapitest.New(t)
+	client, ctx := srv.Client(), t.Context()
+	request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
+	stub.Must(client.Postgres.Create(ctx, sdktest.Somewhere, "db-1", request))(t)
+	stub.Must(client.Postgres.CreateFirewallRule(ctx, sdktest.Somewhere, "db-1", &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "203.0.113.0/24"}))(t)
+	ensure := func(restrict *bool, o cloudapi.EnsureOptions) (*cloudapi.Postgres, cloudapi.EnsureOutcome, error) {
+		request.RestrictByDefault = restrict
+		return client.Postgres.Ensure(ctx, sdktest.Somewhere, "db-1", request, &o)
+	}
+	_, _, err := ensure(new(true), cloudapi.EnsureOptions{DryRun: true})
+	want := cloudapi.Drift{Field: "restrict_by_default", Wanted: true, Found: []string{"0.0.0.0/0", "::/0"}, Updatable: true}
+	if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || len(drift.Fields) != 1 || !reflect.DeepEqual(drift.Fields[0], want) {
+		t.Errorf("a dry run: %v", err)
+	}
+	for _, step := range []struct {
+		restrict *bool
+		want     cloudapi.EnsureOutcome
+		rules    string
+	}{
+		{new(false), cloudapi.EnsureUnchanged, "0.0.0.0/0 203.0.113.0/24 ::/0"},
+		{nil, cloudapi.EnsureUnchanged, "0.0.0.0/0 203.0.113.0/24 ::/0"},
+		{new(true), cloudapi.EnsureUpdated, "203.0.113.0/24"},
+		{new(true), cloudapi.EnsureUnchanged, "203.0.113.0/24"},
+		{new(false), cloudapi.EnsureUnchanged, "203.0.113.0/24"},
+	} {
+		db, outcome, err := ensure(step.restrict, cloudapi.EnsureOptions{Update: true})
+		if outcome != step.want || err != nil {
+			t.Fatalf("%q, %v, want %s", outcome, err, step.want)
+		}
+		var ranges []string
+		for _, rule := range db.FirewallRules {
+			ranges = append(ranges, rule.CIDR)
+		}
+		slices.Sort(ranges)
+		if got := strings.Join(slices.Compact(ranges), " "); got != step.rules {
+			t.Errorf("the rules are %s, want %s", got, step.rules)
+		}
 	}
 }
 
@@ -893,7 +989,8 @@ func TestEnsureAmongNodePools(t *testing.T) {
 		if _, err := client.Kubernetes.Rename(t.Context(), sdktest.Somewhere, "k8s-1", "renamed"); err != nil { // so that either node pool may be the one that is meant
 			t.Error(err)
 		}
-		if _, err := ensure("renamed", 3); err != nil || sdktest.Changes(srv) != 3 {
+		_, err := ensure("renamed", 3)
+		if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || len(drift.Fields) != 2 || drift.Fields[1].Updatable || sdktest.Changes(srv) != 3 {
 			t.Errorf("%v after %d requests that change something", err, sdktest.Changes(srv))
 		}
 	})
