@@ -4,11 +4,18 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
 // PostgresLogEntry is a line in the logs of a database.
@@ -127,5 +134,337 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 			}
 			return page, err
 		}
+	})
+}
+
+// PostgresLogMarker is a place in the logs of a database, from which
+// [PostgresService.FollowLogs] continues with the same filters. Its text and
+// JSON can be stored. They contain a time, and 11 characters for each line of
+// the last round: of a minute or so, or of up to a day of old lines.
+type PostgresLogMarker struct {
+	from time.Time
+	seen map[uint64]int // how many lines with a hash were yielded, of those since from at least; shared, so not to be changed
+}
+
+// IsZero reports whether the marker is no place.
+func (m PostgresLogMarker) IsZero() bool { return m.from.IsZero() }
+
+// String returns the text of the marker, "" for the zero marker.
+func (m PostgresLogMarker) String() string {
+	if m.IsZero() {
+		return ""
+	}
+	var hashes []byte
+	for _, hash := range slices.Sorted(maps.Keys(m.seen)) {
+		for range m.seen[hash] {
+			hashes = binary.BigEndian.AppendUint64(hashes, hash)
+		}
+	}
+	return m.from.Format(time.RFC3339Nano) + "," + base64.RawURLEncoding.EncodeToString(hashes)
+}
+
+// MarshalText returns the text of the marker.
+func (m PostgresLogMarker) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText reads the text of a marker. It returns an [*ArgumentError] for
+// other text.
+func (m *PostgresLogMarker) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*m = PostgresLogMarker{}
+		return nil
+	}
+	at, encoded, ok := strings.Cut(string(text), ",")
+	from, notTime := time.Parse(time.RFC3339Nano, at)
+	hashes, notHashes := base64.RawURLEncoding.DecodeString(encoded)
+	if !ok || notTime != nil || notHashes != nil || len(hashes)%8 != 0 {
+		return argumentError(followLogs, "marker", string(text), "is not the text of a PostgresLogMarker")
+	}
+	m.from, m.seen = from, map[uint64]int{}
+	for hash := range slices.Chunk(hashes, 8) {
+		m.seen[binary.BigEndian.Uint64(hash)]++
+	}
+	return nil
+}
+
+// PostgresFollowLogsOptions are the settings of [PostgresService.FollowLogs]. A
+// nil *PostgresFollowLogsOptions means the defaults.
+type PostgresFollowLogsOptions struct {
+	Marker PostgresLogMarker // the place to continue from
+	Start  time.Time         // the time to begin at if there is no Marker
+	Since  time.Duration     // how old the first line may be if neither is set; default 30 minutes
+
+	// These select lines as in [PostgresLogsOptions].
+	StreamName    string
+	SeverityLevel string
+	ServerRole    string
+	QueryPattern  string
+
+	UntilNow              bool          // ends with the lines up to now, and at any error
+	Overlap               time.Duration // how late a line may appear in the logs; default 1 minute, maximum 12 hours
+	Interval, MaxInterval time.Duration // the pauses, as in WatchOptions
+
+	// Progress, if not nil, is called on the goroutine of the loop when the program
+	// has processed the lines of a round of requests. Done is the number of lines
+	// so far, Polls the number of rounds, and Err the error of the round. Record is
+	// a PostgresLogMarker, the place after the last complete round. If the server
+	// no longer keeps the lines after the Marker or Start, Err is
+	// [ErrLogsExpired], and the oldest lines that remain follow.
+	Progress func(Progress)
+
+	maxHeld int // bytes of the lines of one range
+}
+
+const (
+	followLogs  = "Postgres.FollowLogs" // in errors and progress
+	logsOverlap = time.Minute
+	logsMaxSpan = 24 * time.Hour // of a request
+	logsKept    = 7 * 24 * time.Hour
+	logsMargin  = time.Minute // time passes until the server reads a request for its oldest lines
+
+	maxHeldLogs = 64 << 20
+	logLineSize = 512 // bytes of a line without its message
+)
+
+// FollowLogs yields the lines of a database's logs as the server receives them:
+// first the lines since the marker or time in the options, and then new ones,
+// until the context ends. It yields each line once, in the server's order. A
+// program that stores the markers that Progress gets, and passes the last one
+// to its next FollowLogs, gets each line at least once: after a crash, the lines
+// since that marker come again.
+//
+// FollowLogs continues after transient failures ([IsTransient]), which it
+// reports to Progress, and after [ErrPaginationStalled] or a gateway's 404, but
+// not the third time in a row. Any other error is the last element.
+//
+// Lines have no ID: FollowLogs asks for overlapping ranges of time, and
+// recognizes lines by their contents. It can miss a line that appears later
+// than Overlap, and repeats a line that disappears from the logs and comes
+// back. It expects that either this machine's clock or the Date of the server's
+// responses is right, and that neither is a day late.
+//
+// It holds the lines of a range in memory, up to about 64 MiB and a page. A
+// range that has more is divided. FollowLogs yields [ErrPaginationStalled] if
+// even two times Overlap have more.
+//
+// † Only the service has this.
+func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, opts *PostgresFollowLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
+	o := orZero(opts)
+	if o.Overlap <= 0 {
+		o.Overlap = logsOverlap
+	}
+	if o.Since <= 0 {
+		o.Since = logsSpan
+	}
+	o.maxHeld = cmp.Or(o.maxHeld, maxHeldLogs)
+	pauses := (&WatchOptions{Interval: o.Interval, MaxInterval: o.MaxInterval}).withDefaults()
+	return func(yield func(*PostgresLogEntry, error) bool) {
+		switch {
+		case ctx == nil:
+			yield(nil, noContext(followLogs))
+			return
+		case o.Overlap > logsMaxSpan/2:
+			yield(nil, argumentError(followLogs, "Overlap", o.Overlap.String(), "must be at most 12 hours"))
+			return
+		}
+		ctx, last := CaptureExchange(ctx)
+		f := logFollower{
+			PostgresFollowLogsOptions: o,
+			conn:                      s.conn,
+			op:                        &opPostgresLogs,
+			location:                  location,
+			postgres:                  postgres,
+			last:                      last,
+			span:                      logsMaxSpan,
+			pauses:                    pace.Pauses{First: pauses.Interval, Longest: pauses.MaxInterval},
+			began:                     time.Now(),
+		}
+		if err := f.run(ctx, yield); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// logFollower is one range over the lines that FollowLogs yields. The Marker of
+// its options is the place after the last complete round.
+type logFollower struct {
+	PostgresFollowLogsOptions
+	conn               *conn
+	op                 *Operation
+	location, postgres string
+	last               func() *Exchange // of the last request
+
+	date, now time.Time     // of the last response: its Date, and the earlier of it and this machine's clock
+	isDated   bool          // whether responses have a Date
+	until     time.Time     // when the sequence began; zero before its first response
+	span      time.Duration // of the next range
+
+	pauses pace.Pauses
+	began  time.Time
+	rounds int
+	lines  int  // yielded so far
+	left   bool // whether the consumer has left the loop
+	tolerance
+}
+
+// run yields lines until the consumer leaves the loop, or an error ends it.
+func (f *logFollower) run(ctx context.Context, yield func(*PostgresLogEntry, error) bool) error {
+	for {
+		caughtUp, err := f.round(ctx, yield)
+		if f.left {
+			return nil
+		}
+		f.rounds++
+		f.report(err)
+		switch tolerated := f.tolerates(err); {
+		case errors.Is(err, ErrLogsExpired), err == nil && !caughtUp:
+			continue
+		case err != nil && (f.UntilNow || !tolerated):
+			return err
+		case err == nil && f.UntilNow:
+			return nil
+		}
+		if err := pace.Sleep(ctx, max(f.pauses.Next(), f.conn.retryAfter(err))); err != nil {
+			return err
+		}
+	}
+}
+
+// round yields the new lines of the next range. It reports whether the range
+// reaches the present or, for UntilNow, the time at which the sequence began.
+func (f *logFollower) round(ctx context.Context, yield func(*PostgresLogEntry, error) bool) (caughtUp bool, err error) {
+	if f.until.IsZero() {
+		if err := f.begin(ctx); err != nil {
+			return false, err
+		}
+	}
+	start, end := f.Marker.from, f.Marker.from.Add(f.span)
+	pages, size, err := f.read(ctx, start, end)
+	switch shortest := 2 * f.Overlap; {
+	case errors.Is(err, ErrInvalidRequest) && start.Before(f.date.Add(logsMargin/2-logsKept)):
+		f.Marker = PostgresLogMarker{from: f.date.Add(logsMargin - logsKept).UTC()}
+		return false, fmt.Errorf("cloudapi: %s: %w: those from %s to %s", followLogs, ErrLogsExpired, start.Format(time.RFC3339), f.Marker.from.Format(time.RFC3339))
+	case err != nil:
+		return false, err
+	case size > f.maxHeld && f.span > shortest:
+		f.span = max(min(f.span, f.now.Sub(start))/4, shortest)
+		return false, nil
+	case size > f.maxHeld:
+		return false, fmt.Errorf("cloudapi: %s: %w: more than %d MiB of lines from %s to %s; use filters or a shorter Overlap", followLogs,
+			ErrPaginationStalled, f.maxHeld>>20, start.Format(time.RFC3339), end.Format(time.RFC3339))
+	case size < f.maxHeld/4:
+		f.span = min(2*f.span, logsMaxSpan)
+	}
+	next := PostgresLogMarker{from: earlier(f.now, end).Add(-f.Overlap), seen: map[uint64]int{}}
+	if next.from.Before(start) {
+		next.from = start
+	}
+	for _, page := range slices.Backward(pages) {
+		for _, line := range page {
+			hash := line.hash()
+			if next.seen[hash]++; next.seen[hash] <= f.Marker.seen[hash] {
+				continue
+			}
+			if ctx.Err() != nil {
+				return false, pace.Err(ctx)
+			}
+			f.lines++
+			f.pauses.Reset()
+			if f.left = !yield(line, nil); f.left {
+				return false, nil
+			}
+		}
+	}
+	f.Marker = next
+	if f.UntilNow {
+		return !end.Before(f.until), nil
+	}
+	return !end.Before(f.now), nil
+}
+
+// begin reads the server's clock, and determines where the sequence begins: not
+// in the future, where a marker can be if all clocks were wrong.
+func (f *logFollower) begin(ctx context.Context) error {
+	supported := opPostgresLogs
+	supported.class &^= serviceOnly // a later 404 says that the database is gone
+	if !f.Marker.IsZero() {         // an earlier FollowLogs could read the logs
+		f.op = &supported
+	}
+	if _, err := f.page(ctx, PostgresLogsOptions{PageSize: 1}); err != nil {
+		return err
+	}
+	f.op, f.until = &supported, f.now
+	switch from := &f.Marker.from; {
+	case from.IsZero() && f.Start.IsZero():
+		*from = f.now.Add(-min(f.Since, logsKept-logsMargin))
+	case from.IsZero():
+		*from = f.Start
+	}
+	f.Marker.from = earlier(f.Marker.from, f.now).UTC()
+	return nil
+}
+
+// read returns the pages of a range, the newest first, and about how many bytes
+// they take. It ends at a range that is too large.
+func (f *logFollower) read(ctx context.Context, start, end time.Time) (pages [][]*PostgresLogEntry, size int, err error) {
+	for page, err := range follow(f.op.Name, "", func(ctx context.Context, key string) (*Page[PostgresLogEntry], error) {
+		return f.page(ctx, PostgresLogsOptions{
+			Start: start, End: end, PaginationKey: key, PageSize: maxLogLines,
+			StreamName: f.StreamName, SeverityLevel: f.SeverityLevel, ServerRole: f.ServerRole, QueryPattern: f.QueryPattern,
+		})
+	})(ctx) {
+		if err != nil {
+			return nil, 0, err
+		}
+		pages = append(pages, page.Items)
+		size += logLineSize // also of a page without lines
+		for _, line := range page.Items {
+			size += logLineSize + len(line.Message)
+		}
+		if size > f.maxHeld {
+			break
+		}
+	}
+	return pages, size, nil
+}
+
+// page returns one page. The first one of a range sets the clocks, since the
+// range doesn't have the lines that come later. A response without a Date
+// doesn't, unless the first response had none.
+func (f *logFollower) page(ctx context.Context, o PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
+	sent := time.Now().UTC()
+	page, err := listByKey[PostgresLogEntry](ctx, f.conn, f.op, o, o.PageSize, f.location, f.postgres)
+	if exchange := f.last(); o.PaginationKey == "" && exchange != nil {
+		date, notDate := http.ParseTime(exchange.Header.Get("Date"))
+		switch {
+		case notDate == nil:
+			f.date, f.now, f.isDated = date, earlier(date, sent), true
+		case !f.isDated:
+			f.date, f.now = sent, sent
+		}
+	}
+	return page, err
+}
+
+// earlier returns the earlier one of two times.
+func earlier(t, u time.Time) time.Time {
+	if u.Before(t) {
+		return u
+	}
+	return t
+}
+
+// report calls Progress.
+func (f *logFollower) report(err error) {
+	if f.Progress == nil {
+		return
+	}
+	f.Progress(Progress{
+		Operation: followLogs,
+		Resource:  place(f.location, f.postgres),
+		Done:      f.lines,
+		Polls:     f.rounds,
+		Elapsed:   time.Since(f.began),
+		Record:    f.Marker,
+		Err:       err,
 	})
 }

@@ -1,0 +1,346 @@
+package cloudapi
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/attachment"
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
+)
+
+// ConnectionOptions are changes to a connection. Zero fields change nothing.
+type ConnectionOptions struct {
+	// User is another role of the database. ConnectionURL then leaves out the
+	// superuser's password: set Password if the role has one.
+	User     string
+	Password Secret
+
+	Database        string // another database on the server
+	WithoutPassword bool   // leaves the password out, for programs that get it from PGPASSWORD, for example
+
+	// SSLMode is how far the client verifies the server: "disable", "allow",
+	// "prefer", "require", "verify-ca" or "verify-full". The server's URLs have
+	// "require", which encrypts but verifies nothing. "verify-ca" and "verify-full"
+	// need SSLRootCert, the path of a file with the result of
+	// [PostgresService.CACertificates].
+	SSLMode     string
+	SSLRootCert string
+
+	// Parameters are others, such as "application_name" or "connect_timeout",
+	// without escaping. They replace parameters of the URL. User, password,
+	// server, database, sslmode and sslrootcert can't be among them.
+	Parameters map[string]string
+}
+
+// Names of parameters. Those that begin with "ssl" are known, since a driver may
+// ignore a mistyped one; all others may be settings of the server.
+var (
+	sslModes      = []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
+	sslParameters = []string{"ssl_max_protocol_version", "ssl_min_protocol_version", "sslcert", "sslcertmode", "sslcompression", "sslcrl", "sslcrldir",
+		"sslkey", "sslkeylogfile", "sslnegotiation", "sslpassword", "sslsni"}
+	parameterForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+)
+
+// ConnectionURL returns [Postgres.ConnectionString] of a record from Get,
+// changed as the options say. It escapes names, passwords and values, and sorts
+// the parameters.
+//
+// It returns an [*ArgumentError] if the connection is empty, as in records from
+// lists and in replicas that are being created, or isn't a URL. It also returns
+// one for an invalid mode or name of a parameter, for a password with
+// WithoutPassword, for a value in the masked form of a Secret, "[redacted]"
+// (pass the result of [Secret.Reveal]), and for a value with a NUL.
+func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
+	invalid := func(name, value, reason string) (Secret, error) {
+		return Secret{}, argumentError("ConnectionURL", name, value, reason)
+	}
+	text, password := connection.Reveal(), opts.Password.Reveal()
+	unescaped, _ := url.PathUnescape(text) // as a driver reads the values in it
+	for _, field := range []struct{ name, value string }{
+		{"connection", text}, {"connection", unescaped}, {"Password", password}, {"User", opts.User}, {"Database", opts.Database}, {"SSLRootCert", opts.SSLRootCert},
+	} {
+		if reason := unusable(field.value); reason != "" {
+			return invalid(field.name, "", reason)
+		}
+	}
+	switch {
+	case opts.WithoutPassword && password != "":
+		return invalid("opts", "", "have both a Password and WithoutPassword")
+	case text == "":
+		return invalid("connection", "", "is empty: records from lists have none, and records of new databases none yet")
+	case opts.SSLMode != "" && !slices.Contains(sslModes, opts.SSLMode):
+		return invalid("SSLMode", opts.SSLMode, "must be one of "+strings.Join(sslModes, ", "))
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return invalid("connection", "", "must be a postgres:// URL") // the parser's error would contain the URL
+	}
+	const plus, space = "%2B", "%20" // libpq reads a plus sign as one, and not as a space
+	query, err := url.ParseQuery(strings.ReplaceAll(u.RawQuery, "+", plus))
+	if err != nil {
+		return invalid("connection", "", "must be a postgres:// URL")
+	}
+
+	// A parameter has precedence over the same value before the host.
+	user, effective := u.User.Username(), u.User.Username()
+	if query.Has("user") {
+		effective = query.Get("user")
+	}
+	old, hasPassword := u.User.Password()
+	if opts.User != "" && opts.User != effective || password != "" || opts.WithoutPassword {
+		query.Del("password")
+		old, hasPassword = password, password != ""
+	}
+	if opts.User != "" {
+		query.Del("user")
+		user = opts.User
+	}
+	switch {
+	case hasPassword:
+		u.User = url.UserPassword(user, old)
+	case u.User != nil || user != "":
+		u.User = url.User(user)
+	}
+	if opts.Database != "" {
+		query.Del("dbname")
+		u.Path, u.RawPath = "/"+opts.Database, "/"+url.PathEscape(opts.Database)
+	}
+	for name, value := range opts.Parameters {
+		if reason := checkParameter(name, value); reason != "" {
+			return invalid("Parameters", name, reason)
+		}
+		query.Set(name, value)
+	}
+	if opts.SSLMode != "" {
+		query.Set("sslmode", opts.SSLMode)
+	}
+	if opts.SSLRootCert != "" {
+		query.Set("sslrootcert", opts.SSLRootCert)
+	}
+	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", space)
+	return NewSecret(u.String()), nil
+}
+
+// checkParameter returns what is wrong with a parameter, or "".
+func checkParameter(name, value string) string {
+	switch lower := strings.ToLower(name); {
+	case slices.Contains([]string{"user", "password", "dbname", "sslmode", "sslrootcert"}, lower):
+		return "has a field of its own"
+	case slices.Contains([]string{"host", "hostaddr", "port"}, lower):
+		return "would connect to another server"
+	case !parameterForm.MatchString(name):
+		return "can't be the name of a parameter"
+	case strings.HasPrefix(lower, "ssl") && !slices.Contains(sslParameters, name):
+		return "is not one of the parameters that begin with ssl: " + strings.Join(sslParameters, ", ")
+	}
+	if reason := unusable(value); reason != "" {
+		return "has a value that " + reason
+	}
+	return ""
+}
+
+// unusable returns why a value can't be in a connection URL, or "" if it can.
+// In the protocol of PostgreSQL, a NUL ends a value and begins the next one.
+func unusable(value string) (reason string) {
+	switch {
+	case strings.Contains(value, mask.Redacted):
+		return "is the masked form of a Secret, \"" + mask.Redacted + "\", which was stored in place of its content: " +
+			"get the database again, and store the result of Reveal"
+	case strings.Contains(value, "\x00"):
+		return "contains a NUL"
+	}
+	return ""
+}
+
+// PostgresCertificateUsers are the database users that log in with a client
+// certificate instead of a password.
+type PostgresCertificateUsers struct {
+	Items []string `json:"items"` // their names
+}
+
+func (u *PostgresCertificateUsers) lacks() string {
+	if u.Items == nil {
+		return "items"
+	}
+	if i := slices.Index(u.Items, ""); i >= 0 {
+		return fmt.Sprintf("items[%d]", i) // it may be null
+	}
+	return ""
+}
+
+// clientKeyPairRequest is the body of CreateClientKeyPair.
+type clientKeyPairRequest struct {
+	CommonName string `json:"common_name"`
+	Duration   int64  `json:"duration"` // in seconds
+}
+
+// certificateUserRequest is the body of AddCertificateUser and
+// RemoveCertificateUser.
+type certificateUserRequest struct {
+	Name string `json:"name"`
+}
+
+var (
+	opPostgresCreateClientKeyPair   = Operation{"Postgres.CreateClientKeyPair", "POST", postgresRoute + "/cert/create-client-keypair", once | serviceOnly}
+	opPostgresAddCertificateUser    = Operation{"Postgres.AddCertificateUser", "POST", postgresRoute + "/cert/add-auth-user", idempotent | serviceOnly}
+	opPostgresRemoveCertificateUser = Operation{"Postgres.RemoveCertificateUser", "POST", postgresRoute + "/cert/remove-auth-user", idempotent | serviceOnly}
+
+	clientKeyPairFile = fileFormat{name: "client.pem", accept: acceptPEM, pem: []string{attachment.Certificate, attachment.PrivateKey}}
+)
+
+// CreateClientKeyPair returns a PEM file with a client certificate, valid for
+// up to 366 days in whole seconds, and then its private key. A user's name is 1
+// to 64 letters, digits, hyphens and underscores, but not "postgres" or
+// "ubi_replication". To log in, the user must exist and be added with
+// [PostgresService.AddCertificateUser]. After [ErrOutcomeUnknown], it's safe to
+// call again. CreateClientKeyPair returns [ErrServer] until the database has
+// certificates, and [ErrInvalidResponse] for an incomplete file.
+//
+// † Only the service has this.
+func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, postgres, user string, valid time.Duration) (*File, error) {
+	request := clientKeyPairRequest{user, int64(valid / time.Second)}
+	return download(ctx, s.conn, &opPostgresCreateClientKeyPair, clientKeyPairFile, request, location, postgres)
+}
+
+// AddCertificateUser lets a database user, which need not exist yet, log in
+// with a client certificate of that name. It returns all such users, before the
+// database accepts the new one.
+//
+// † Only the service has this.
+func (s *PostgresService) AddCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
+	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresAddCertificateUser, certificateUserRequest{user}, location, postgres)
+}
+
+// RemoveCertificateUser stops a user from logging in with a client certificate.
+// It returns the others, before the database refuses this one.
+//
+// † Only the service has this.
+func (s *PostgresService) RemoveCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
+	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresRemoveCertificateUser, certificateUserRequest{user}, location, postgres)
+}
+
+// PostgresMetricDestination is a server to which a database sends its metrics.
+// † Only the service has AuthMethods.
+type PostgresMetricDestination struct {
+	ID          string   `json:"id"`                    // prefix md; et for old ones
+	Username    string   `json:"username"`              // for basic authentication; "" if there is none
+	URL         string   `json:"url"`                   // of a server that accepts Prometheus remote writes
+	AuthMethods []string `json:"auth_methods,omitzero"` // "basic_auth", "authorization" or "headers"
+}
+
+func (d *PostgresMetricDestination) identity() Resource {
+	return Resource{Kind: KindPostgresMetricDestination, ID: d.ID}
+}
+
+// PostgresMetricDestinationCreateRequest is the body of
+// [PostgresService.CreateMetricDestination]. Username and Password, or Options,
+// are required. † Only the service has Options.
+type PostgresMetricDestinationCreateRequest struct {
+	URL      string                            `json:"url"`      // must begin with https://; required
+	Username string                            `json:"username"` // for basic authentication
+	Password Secret                            `json:"password"`
+	Options  *PostgresMetricDestinationOptions `json:"options,omitzero"` // other ways to authenticate
+}
+
+// PostgresMetricDestinationOptions are headers of the requests that send the
+// metrics. At least one is required if there's no username and password.
+type PostgresMetricDestinationOptions struct {
+	Authorization *PostgresMetricAuthorization `json:"authorization,omitzero"` // not with a username and password
+	Headers       map[string]Secret            `json:"headers,omitzero"`       // not Host or others the server sets
+}
+
+// PostgresMetricAuthorization is an Authorization header.
+type PostgresMetricAuthorization struct {
+	Type        string `json:"type,omitzero"` // "Bearer" by default; not "Basic"
+	Credentials Secret `json:"credentials"`   // required
+}
+
+func (r *PostgresMetricDestinationCreateRequest) prune(body map[string]any) {
+	if r.Options != nil && r.Username == "" && r.Password.IsZero() {
+		delete(body, "username")
+		delete(body, "password")
+	}
+}
+
+// PostgresLogDestination is a server to which a database sends its logs.
+type PostgresLogDestination struct {
+	ID   string `json:"id"` // prefix 1d
+	Name string `json:"name"`
+	Type string `json:"type"` // one of the PostgresLogDestination constants
+	URL  string `json:"url"`
+}
+
+func (d *PostgresLogDestination) lacks() string { return lacksID(d.ID) }
+
+func (d *PostgresLogDestination) identity() Resource {
+	return Resource{Kind: KindPostgresLogDestination, ID: d.ID, Name: d.Name}
+}
+
+// Values of [PostgresLogDestination.Type].
+const (
+	PostgresLogDestinationOTLP   = "otlp"
+	PostgresLogDestinationSyslog = "syslog"
+)
+
+// PostgresLogDestinationCreateRequest is the body of
+// [PostgresService.CreateLogDestination].
+type PostgresLogDestinationCreateRequest struct {
+	Name string `json:"name"` // any text, need not be unique; required
+	Type string `json:"type"` // one of the PostgresLogDestination constants; required
+	URL  string `json:"url"`  // https://… for "otlp", tcp://host:port for "syslog"; required
+
+	// Options may be nil. No operation returns them.
+	Options *PostgresLogDestinationOptions `json:"options,omitzero"`
+}
+
+// PostgresLogDestinationOptions are headers or data to send with the logs.
+type PostgresLogDestinationOptions struct {
+	Headers        map[string]Secret            `json:"headers,omitzero"`         // of the requests; for "otlp" only
+	StructuredData map[string]map[string]Secret `json:"structured_data,omitzero"` // by element ID and name; for "syslog" only
+}
+
+func (r *PostgresLogDestinationCreateRequest) prune(map[string]any) {}
+
+var (
+	opPostgresCreateMetricDestination = Operation{"Postgres.CreateMetricDestination", "POST", postgresRoute + "/metric-destination", once}
+	opPostgresDeleteMetricDestination = Operation{"Postgres.DeleteMetricDestination", "DELETE", postgresRoute + "/metric-destination/{metric_destination_id}", idempotent}
+	opPostgresCreateLogDestination    = Operation{"Postgres.CreateLogDestination", "POST", postgresRoute + "/log-destination", once | serviceOnly}
+	opPostgresDeleteLogDestination    = Operation{"Postgres.DeleteLogDestination", "DELETE", postgresRoute + "/log-destination/{log_destination_id}", idempotent | serviceOnly}
+)
+
+// CreateMetricDestination adds a server to which a database sends its metrics,
+// and returns the database. Look for the new ID in
+// [Postgres.MetricDestinations]. Each call adds another destination: after
+// [ErrOutcomeUnknown], look for it with Get.
+func (s *PostgresService) CreateMetricDestination(ctx context.Context, location, postgres string, request *PostgresMetricDestinationCreateRequest) (*Postgres, error) {
+	return send[Postgres](ctx, s.conn, &opPostgresCreateMetricDestination, request, location, postgres)
+}
+
+// DeleteMetricDestination removes a destination, and the database stops sending
+// metrics to it. It returns [ErrNotFound] if the database doesn't exist.
+func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location, postgres, destinationID string) error {
+	return remove(ctx, s.conn, &opPostgresDeleteMetricDestination, location, postgres, destinationID)
+}
+
+// CreateLogDestination adds a server to which a database sends its logs, and
+// returns the destination before the database uses it. Each call adds another
+// destination: after [ErrOutcomeUnknown], look for it with Get. It returns
+// [ErrInvalidRequest] if the URL or the options don't fit the type.
+//
+// † Only the service has this.
+func (s *PostgresService) CreateLogDestination(ctx context.Context, location, postgres string, request *PostgresLogDestinationCreateRequest) (*PostgresLogDestination, error) {
+	return send[PostgresLogDestination](ctx, s.conn, &opPostgresCreateLogDestination, request, location, postgres)
+}
+
+// DeleteLogDestination removes a destination. It returns before the database
+// stops sending logs to it, or [ErrNotFound] if the database doesn't exist.
+//
+// † Only the service has this.
+func (s *PostgresService) DeleteLogDestination(ctx context.Context, location, postgres, destinationID string) error {
+	return remove(ctx, s.conn, &opPostgresDeleteLogDestination, location, postgres, destinationID)
+}
