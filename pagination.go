@@ -39,7 +39,7 @@ type ListOptions struct {
 // Page is one page of a list. Items have the short form of their record.
 type Page[T any] struct {
 	Items []*T
-	Count *int // the size of the list, or from some servers of the page; nil for SSH keys, init scripts and inference keys
+	Count *int // the size of the list; nil for SSH keys, init scripts and inference keys
 
 	// NextStartAfter is the cursor of the next page: the last item's ID or name,
 	// or "" if the page is empty or the list isn't paginated. In the audit log and

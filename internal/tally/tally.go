@@ -77,8 +77,7 @@ func (t *Tally) EndPage(count *int) {
 // IsComplete reports whether no item is missing. The items that stay in the list
 // are in the count of every page, so seeing as many items as the smallest count
 // is enough. They may all be of one walk, since an item before the forgotten
-// ones isn't recognized as new. A server that counts only the items of a page
-// is believed.
+// ones isn't recognized as new.
 func (t *Tally) IsComplete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 
 // Reached returns how many items were new, and the smallest count.

@@ -77,8 +77,7 @@ type counts int
 
 const (
 	never counts = iota
-	theList
-	thePage
+	always
 	fromPageTwo
 	sometimes
 )
@@ -100,7 +99,7 @@ type item struct {
 
 func newServer(rng *rand.Rand) *server {
 	often := func(percent int) bool { return rng.IntN(100) < percent }
-	h := habits{Asked: 1 + rng.IntN(12), Longest: 1000, Counts: counts(rng.IntN(5)), Prefetch: rng.IntN(3)}
+	h := habits{Asked: 1 + rng.IntN(12), Longest: 1000, Counts: counts(rng.IntN(4)), Prefetch: rng.IntN(3)}
 	if often(30) {
 		h.Order = cloudapi.OrderByName
 	}
@@ -111,18 +110,15 @@ func newServer(rng *rand.Rand) *server {
 	case 0, 1: // an honest server of a list that changes
 		h.Churn, h.Midway = rng.IntN(60), rng.IntN(60)
 		if often(80) {
-			h.Bare, h.Counts = false, theList // like the real server
+			h.Bare, h.Counts = false, always // like the real server
 		}
 	case 2: // pages are shorter than requested
 		h.Longest = 1 + rng.IntN(h.Asked)
 		h.Churn = rng.IntN(60)
-		if h.Counts == thePage {
-			h.Counts = theList // since the client believes a count of the page
-		}
 	case 3:
 		h.Stale, h.Churn = rng.IntN(60), rng.IntN(20)
 	case 4: // only the count shows that something was lost
-		h.Bare, h.Counts = false, theList
+		h.Bare, h.Counts = false, always
 		if h.Order == cloudapi.OrderByName && often(50) {
 			h.Repeated = true
 		} else {
@@ -142,7 +138,7 @@ func newServer(rng *rand.Rand) *server {
 
 // isHonest reports whether the server behaves like the real one.
 func (s *server) isHonest() bool {
-	return s.Longest == 1000 && s.Counts == theList && !s.Bare && !s.Repeated && s.Stale == 0 && s.Empty == 0 && !s.ForgetsPage && !s.ForgetsSize
+	return s.Longest == 1000 && s.Counts == always && !s.Bare && !s.Repeated && s.Stale == 0 && s.Empty == 0 && !s.ForgetsPage && !s.ForgetsSize
 }
 
 func (s *server) key(i item) string {
@@ -180,11 +176,8 @@ func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
 	page := s.page(req)
 	s.change(s.Midway)
 	body := map[string]any{"items": page}
-	switch count := len(s.items); {
-	case s.Counts == thePage:
-		body["count"] = len(page)
-	case s.Counts == theList, s.Counts == fromPageTwo && s.requests > 1, s.Counts == sometimes && s.rng.IntN(2) == 0:
-		body["count"] = count
+	if s.Counts == always || s.Counts == fromPageTwo && s.requests > 1 || s.Counts == sometimes && s.rng.IntN(2) == 0 {
+		body["count"] = len(s.items)
 	}
 	var reply any = body
 	if s.Bare {

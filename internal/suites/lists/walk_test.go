@@ -51,8 +51,8 @@ func TestAllWhenTheListChanges(t *testing.T) {
 	}
 }
 
-// TestAllWithACountThatIsTooSmall: all items are yielded even if a server
-// counts the items of the page instead of the list's.
+// TestAllWithACountThatIsTooSmall: the count doesn't end a list of several
+// pages.
 func TestAllWithACountThatIsTooSmall(t *testing.T) {
 	t.Parallel()
 	for _, count := range []int{-1, 0, 1, 9} {
