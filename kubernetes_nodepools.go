@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,7 +138,7 @@ func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, 
 
 func (s *KubernetesService) waitNodePool(ctx context.Context, operation, location, cluster, nodePool string,
 	done func(*KubernetesNodePool) bool, opts []WaitOption) (*KubernetesNodePool, error) {
-	upgrading := false
+	state := ""
 	w := waiter[KubernetesNodePool]{
 		operation: operation,
 		resource:  place(location, cluster) + "/" + nodePool,
@@ -147,10 +148,15 @@ func (s *KubernetesService) waitNodePool(ctx context.Context, operation, locatio
 			if err != nil {
 				return nil, err
 			}
-			upgrading = k.DisplayState == KubernetesClusterStateUpgrading
+			state = k.DisplayState
 			return k.nodePool(nodePool)
 		},
-		done: func(p *KubernetesNodePool) (bool, error) { return done(p) && !upgrading, nil },
+		done: func(p *KubernetesNodePool) (bool, error) {
+			return done(p) && state != KubernetesClusterStateUpgrading, nil
+		},
+		lacks: func(p *KubernetesNodePool) string {
+			return cmp.Or(unless(state != "", "display_state"), unless(p.NodeCount > 0, "node_count"), p.lacksNodes())
+		},
 	}
 	return w.run(ctx, opts)
 }
@@ -181,6 +187,13 @@ func (s *KubernetesService) waitGone(ctx context.Context, operation, location, c
 		fetch:     func(ctx context.Context) (*KubernetesCluster, error) { return s.Get(ctx, location, cluster) },
 		done: func(k *KubernetesCluster) (bool, error) {
 			return !slices.ContainsFunc(k.NodePools, func(p KubernetesNodePool) bool { return found(&p, name) }), nil
+		},
+		lacks: func(k *KubernetesCluster) string {
+			lacks := unless(k.NodePools != nil, "nodepools")
+			for _, p := range k.NodePools {
+				lacks = cmp.Or(lacks, p.lacks(), lacksField("name", p.Name), p.lacksNodes())
+			}
+			return lacks
 		},
 	}
 	_, err := w.run(ctx, opts)
@@ -219,6 +232,9 @@ func (p *KubernetesNodePool) settled() bool {
 	return len(p.VMs) == p.NodeCount &&
 		!slices.ContainsFunc(p.VMs, func(vm VM) bool { return vm.State != VMStateRunning })
 }
+
+// lacksNodes returns the name of the field that has the nodes if it's missing.
+func (p *KubernetesNodePool) lacksNodes() string { return unless(p.VMs != nil, "vms") }
 
 // isCalled reports whether a reference names the node pool.
 func (p *KubernetesNodePool) isCalled(ref string) bool { return p.ID == ref || p.Name == ref }

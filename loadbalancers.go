@@ -368,9 +368,9 @@ func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loa
 	if err := checkIDOf(KindVM, operation, "vm_id", vmID); err != nil {
 		return nil, err
 	}
-	detached := func(l *LoadBalancer) (bool, error) { return !slices.Contains(l.VMs, vmID), nil }
 	w := loadBalancerFamily.waiter(s.conn, operation, location, loadBalancer)
-	w.done = detached
+	w.done = func(l *LoadBalancer) (bool, error) { return !slices.Contains(l.VMs, vmID), nil }
+	w.lacks = func(l *LoadBalancer) string { return unless(l.VMs != nil, "vms") }
 	return w.run(ctx, opts)
 }
 

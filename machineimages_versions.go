@@ -130,6 +130,9 @@ func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location,
 		done: func(versions *[]*MachineImageVersion) (bool, error) {
 			return !slices.ContainsFunc(*versions, func(v *MachineImageVersion) bool { return v.Version == version }), nil
 		},
+		lacks: func(versions *[]*MachineImageVersion) string {
+			return unless(!slices.ContainsFunc(*versions, func(v *MachineImageVersion) bool { return v.Version == "" }), "version")
+		},
 	}
 	_, err := w.run(ctx, opts)
 	return err

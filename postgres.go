@@ -335,6 +335,11 @@ func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres st
 	return postgresFamily.waitState(ctx, s.conn, "Postgres.WaitRunning", location, postgres, postgresRunning, opts)
 }
 
+// lacksTarget returns the name of a requested value that the record lacks.
+func (p *Postgres) lacksTarget() string {
+	return cmp.Or(lacksField("target_vm_size", p.TargetVMSize), unless(p.TargetStorageSizeGiB > 0, "target_storage_size_gib"))
+}
+
 // WaitResized waits until a database is running with the requested sizes, and
 // returns it. The VM size may differ if [Postgres.FallbackActive] is set. The
 // wait can last until the next maintenance window.
@@ -345,7 +350,7 @@ func (s *PostgresService) WaitResized(ctx context.Context, location, postgres st
 		return running && sized && p.StorageSizeGiB == p.TargetStorageSizeGiB, err
 	}
 	w := postgresFamily.waiter(s.conn, "Postgres.WaitResized", location, postgres)
-	w.done = resized
+	w.done, w.lacks = resized, (*Postgres).lacksTarget
 	return w.run(ctx, opts)
 }
 

@@ -80,6 +80,13 @@ func (s *PostgresService) Restore(ctx context.Context, location, postgres string
 	return send[Postgres](ctx, s.conn, &opPostgresRestore, body, location, postgres)
 }
 
+// promotedPostgres is a database's record that shows whether it has the field
+// that WaitPromoted depends on.
+type promotedPostgres struct {
+	Postgres
+	ReadReplica *bool `json:"read_replica"`
+}
+
 // WaitPromoted waits until a promoted database is running and no longer a
 // replica, and returns it. It accepts writes within the next 30 seconds;
 // [Postgres.Primary] is then true.
@@ -89,6 +96,17 @@ func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres s
 		return running && !p.ReadReplica, err
 	}
 	w := postgresFamily.waiter(s.conn, "Postgres.WaitPromoted", location, postgres)
+	tells := false // whether the record has read_replica
+	w.fetch = func(ctx context.Context) (*Postgres, error) {
+		p, err := fetch[promotedPostgres](ctx, s.conn, &opPostgresGet, location, postgres)
+		if err != nil {
+			return nil, err
+		}
+		tells = p.ReadReplica != nil
+		p.Postgres.ReadReplica = orZero(p.ReadReplica)
+		return &p.Postgres, nil
+	}
 	w.done = promoted
+	w.lacks = func(*Postgres) string { return unless(tells, "read_replica") }
 	return w.run(ctx, opts)
 }

@@ -135,6 +135,7 @@ func (s *PostgresService) waitServers(ctx context.Context, operation, location, 
 	w.fetch = get
 	w.config.tolerance = failoverTolerance
 	w.done = settled
+	w.lacks = func(p *Postgres) string { return unless(p.TargetServerCount > 0, "target_server_count") }
 	return w.run(ctx, opts)
 }
 

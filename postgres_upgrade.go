@@ -80,5 +80,6 @@ func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres s
 	w := postgresFamily.waiter(s.conn, "Postgres.WaitUpgraded", location, postgres)
 	w.fetch = get
 	w.done = upgraded
+	w.lacks = func(p *Postgres) string { return lacksField("target_version", p.TargetVersion) }
 	return w.run(ctx, opts)
 }

@@ -13,11 +13,14 @@ type record[T any] interface {
 func lacksID(id string) string { return lacksField("id", id) }
 
 // lacksField implements lacks for a record with one required field.
-func lacksField(name, value string) string {
-	if value == "" {
-		return name
+func lacksField(name, value string) string { return unless(value != "", name) }
+
+// unless returns the name of a field unless the record has it.
+func unless(hasField bool, name string) string {
+	if hasField {
+		return ""
 	}
-	return ""
+	return name
 }
 
 // Values of [ListOptions.OrderColumn].

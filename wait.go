@@ -151,6 +151,10 @@ type waiter[T any] struct {
 	fetch     func(context.Context) (*T, error)
 	done      func(*T) (bool, error)
 
+	// lacks, if not nil, returns the name of a field that the record lacks and
+	// that done depends on, or "". A zero value could look like success.
+	lacks func(*T) string
+
 	// gone: the wait is for a deletion, and succeeds if the resource isn't
 	// found.
 	gone bool
@@ -225,6 +229,9 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			switch {
 			case err == nil:
 				finished, end = w.done(record)
+				if finished && end == nil && w.lacks != nil && w.lacks(record) != "" {
+					end = fmt.Errorf("%w: the record has no %s", ErrInvalidResponse, w.lacks(record))
+				}
 			case w.gone && IsGone(err):
 				record, err, finished = nil, nil, true
 			case ctx.Err() == nil && w.tolerates(err) && failures < w.config.tolerance:

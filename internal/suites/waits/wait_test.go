@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -444,6 +445,114 @@ func TestWaitOutlastsTheTokenSource(t *testing.T) {
 					t.Errorf("the error is %T", err)
 				}
 			})
+		})
+	}
+}
+
+// TestWaitsOnIncompleteRecords: a wait doesn't succeed because the response
+// lacks the field that decides.
+func TestWaitsOnIncompleteRecords(t *testing.T) {
+	t.Parallel()
+	const location, name = "eu-central-h1", "web-1"
+	const lb, pg = `"vms":null`, `"read_replica":null,"target_vm_size":null,"target_version":null,"target_server_count":null`
+	first := func(_ any, err error) error { return err }
+	for _, tt := range []struct {
+		wait   string
+		fields string // of the record, besides its ID, name, location and state
+		lacks  string // "" if the state decides, which the record lacks: the wait goes on
+		call   func(ctx context.Context, c *cloudapi.Client) error
+	}{
+		{"LoadBalancers.WaitVMDetached", lb, "vms", func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.LoadBalancers.WaitVMDetached(ctx, location, name, stub.VMID))
+		}},
+		{"Kubernetes.WaitNodePoolDeleted", `"nodepools":null`, "nodepools", func(ctx context.Context, c *cloudapi.Client) error {
+			return c.Kubernetes.WaitNodePoolDeleted(ctx, location, name, "np")
+		}},
+		{"Kubernetes.WaitNodePoolDeleted", `"nodepools":[{"id":"kn"}]`, "name", func(ctx context.Context, c *cloudapi.Client) error {
+			return c.Kubernetes.WaitNodePoolDeleted(ctx, location, name, "np")
+		}},
+		{"Kubernetes.WaitNodeRetired", `"nodepools":null`, "nodepools", func(ctx context.Context, c *cloudapi.Client) error {
+			return c.Kubernetes.WaitNodeRetired(ctx, location, name, "node")
+		}},
+		{"Kubernetes.WaitNodeRetired", `"nodepools":[{"id":"kn","name":"np","vms":null}]`, "vms", func(ctx context.Context, c *cloudapi.Client) error {
+			return c.Kubernetes.WaitNodeRetired(ctx, location, name, "node")
+		}},
+		{"Kubernetes.WaitNodePool", `"nodepools":[{"id":"kn","name":"np"}]`, "node_count", func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Kubernetes.WaitNodePool(ctx, location, name, "np"))
+		}},
+		{"Kubernetes.WaitNodePoolUpgraded", `"display_state":"","nodepools":[{"id":"kn","name":"np","vms":[]}]`, "display_state", func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Kubernetes.WaitNodePoolUpgraded(ctx, location, name, &cloudapi.KubernetesNodePool{ID: "kn"}))
+		}},
+		{"Kubernetes.WaitRunning", `"display_state":null`, "", func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Kubernetes.WaitRunning(ctx, location, name))
+		}},
+		{"Postgres.WaitPromoted", pg, "read_replica", func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Postgres.WaitPromoted(ctx, location, name))
+		}},
+		{"Postgres.WaitResized", pg, "target_vm_size", func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Postgres.WaitResized(ctx, location, name))
+		}},
+		{"Postgres.WaitResized", `"vm_size":"a","target_vm_size":"a"`, "target_storage_size_gib", func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Postgres.WaitResized(ctx, location, name))
+		}},
+		{"Postgres.WaitUpgraded", pg, "target_version", func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Postgres.WaitUpgraded(ctx, location, name))
+		}},
+		{"Postgres.WaitServers", pg, "target_server_count", func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Postgres.WaitServers(ctx, location, name))
+		}},
+		{"Postgres.WaitRecycled", pg, "target_server_count", func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Postgres.WaitRecycled(ctx, location, name, "pv00000000021g000000000001"))
+		}},
+		{"Postgres.WaitRunning", `"state":null`, "", func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Postgres.WaitRunning(ctx, location, name))
+		}},
+		{"VMs.WaitRunning", `"state":null`, "", func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.VMs.WaitRunning(ctx, location, name))
+		}},
+		{"VMs.WaitStopped", `"state":null`, "", func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.VMs.WaitStopped(ctx, location, name))
+		}},
+		{"VMs.WaitSerialLog", `"status":null`, "", func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.VMs.WaitSerialLog(ctx, location, name))
+		}},
+		{"MachineImages.WaitVersion", `"x":null`, "", func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.MachineImages.WaitVersion(ctx, location, name, "v1"))
+		}},
+		{"MachineImages.WaitVersionDeleted", `"x":null`, "version", func(ctx context.Context, c *cloudapi.Client) error {
+			return c.MachineImages.WaitVersionDeleted(ctx, location, name, "v1")
+		}},
+	} {
+		t.Run(tt.wait, func(t *testing.T) {
+			t.Parallel()
+			state := ""
+			if tt.lacks != "" {
+				state = `,"state":"running","display_state":"running"`
+			}
+			for _, fields := range []string{state, state + "," + tt.fields} {
+				synctest.Test(t, func(t *testing.T) {
+					client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+						switch path := req.URL.Path; {
+						case strings.HasSuffix(path, "/upgrade"):
+							return stub.Respond(400, stub.Envelope(400)), nil
+						case strings.HasSuffix(path, "/servers"):
+							return stub.Respond(200, `{"items":[]}`), nil
+						case strings.HasSuffix(path, "/version"):
+							return stub.Respond(200, `{"items":[{"id":"mv"}],"count":1}`), nil
+						}
+						return stub.Respond(200, `{"id":"x","name":"web-1","location":"eu-central-h1"`+fields+`}`), nil
+					}))
+					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+					defer cancel()
+					err := tt.call(ctx, client)
+					switch e, ok := errors.AsType[*cloudapi.WaitError](err); {
+					case err == nil:
+						t.Errorf("with %s it succeeded", fields)
+					case len(fields) > len(state) && tt.lacks != "" && (!ok || e.Err.Error() != "invalid response: the record has no "+tt.lacks):
+						t.Errorf("with %s: %v", fields, err)
+					}
+				})
+			}
 		})
 	}
 }
