@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
 // DriftError says that a resource differs from the request of an Ensure, even
@@ -51,7 +53,7 @@ func driftText(v any) string {
 	if s, ok := v.(string); ok {
 		return strconv.Quote(s)
 	}
-	return fmt.Sprint(v)
+	return mask.OneLine(fmt.Sprint(v))
 }
 
 // wants adds a field if the request sets it and the record has another value.

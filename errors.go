@@ -267,7 +267,7 @@ func (e *DecodeError) Error() string {
 	writeCall(&b, e.Operation, e.Method, e.Path)
 	fmt.Fprintf(&b, "status %d with an unusable response: %s", e.StatusCode, mask.OneLine(fmt.Sprint(e.Err)))
 	if e.ContentType != "" {
-		fmt.Fprintf(&b, " (%s)", e.ContentType)
+		fmt.Fprintf(&b, " (%s)", mask.OneLine(e.ContentType))
 	}
 	if e.Body != "" {
 		fmt.Fprintf(&b, ": %q", e.Body)

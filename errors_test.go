@@ -20,6 +20,7 @@ func TestErrorTexts(t *testing.T) {
 		return err
 	}
 	gone := errors.New("context canceled")
+	hostile := Resource{Kind: KindVM, ID: "id\x1b", Location: "eu\n", Name: "a\u202e", Parent: &Resource{Kind: KindPrivateSubnet, ID: "b\r"}}
 	for _, tt := range []struct {
 		name string
 		err  error
@@ -57,6 +58,14 @@ func TestErrorTexts(t *testing.T) {
 
 		{"decode", &DecodeError{Operation: op, Method: "GET", Path: path, Attempts: 1, StatusCode: 200, ContentType: "text/html", Body: "<h1>", Err: io.ErrUnexpectedEOF},
 			`cloudapi: VMs.Get: GET /project/pj/vm/web-1: status 200 with an unusable response: unexpected EOF (text/html): "<h1>"`},
+		{"decode, lines", &DecodeError{Operation: op, Method: "GET", Path: path, Attempts: 1, StatusCode: 200, ContentType: "a/b;\x1b[2J", Err: io.EOF},
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: status 200 with an unusable response: EOF (a/b; [2J)"},
+		{"wait, lines", &WaitError{Operation: op, Resource: "eu\x1b/id1", Polls: 2, State: "a\nb", Record: &VM{ID: "id1", Name: "a\n\x1b[2J"}, Err: io.EOF},
+			`cloudapi: VMs.Get of eu /"a\n\x1b[2J" (id1) ended after 0s and 2 polls, last state "a\nb": EOF`},
+		{"drift, lines", &DriftError{Operation: op, Resource: hostile, Fields: []Drift{{Field: "tags", Wanted: []string{"a"}, Found: []string{"b\nc"}}}},
+			`cloudapi: VMs.Get: VM "eu\n"/"a\u202e" ("id\x1b") of private subnet "b\r" differs from the request: tags is [b c], wanted [a] (which no update can change)`},
+		{"unlisted, lines", &UnlistedError{Operation: op, Resources: []Resource{{Kind: KindLoadBalancer, Name: "a\nb"}}},
+			`cloudapi: VMs.Get: the server cannot show load balancer "a\nb" while its Kubernetes cluster has no Service; all others were listed`},
 		{"decode nothing", &DecodeError{Operation: op, Method: "GET", Path: path, Attempts: 3, StatusCode: 204, Err: errors.New("it is empty"), outcome: outcome{whyNoRetry: gone}},
 			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: status 204 with an unusable response: it is empty (after 3 attempts); not retried: context canceled"},
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
 // PostgresUpgrade is the progress of an upgrade to another major version.
@@ -72,7 +74,7 @@ func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres s
 	upgraded := func(p *Postgres) (bool, error) {
 		running, err := postgresRunning(p)
 		if err == nil && status != nil && status.UpgradeStatus == PostgresUpgradeStatusFailed {
-			err = fmt.Errorf("%w: the upgrade to version %s failed", ErrWaitFailed, status.TargetVersion)
+			err = fmt.Errorf("%w: the upgrade to version %s failed", ErrWaitFailed, mask.Name(status.TargetVersion))
 		}
 		upgrading := status != nil && status.UpgradeStatus == PostgresUpgradeStatusRunning
 		return running && !upgrading && p.Version == p.TargetVersion, err

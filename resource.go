@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
@@ -21,18 +22,19 @@ type Resource struct {
 	Parent *Resource `json:"parent,omitzero"`
 }
 
-// String describes it, such as "VM eu-central-h1/web-1
-// (vm3g8xpsxjs50pvjj2a7d3ky8h)".
+// String describes it in one line, such as "VM eu-central-h1/web-1
+// (vm3g8xpsxjs50pvjj2a7d3ky8h)". It quotes a name with unusual characters.
 func (r Resource) String() string {
+	id, reference := mask.Name(r.ID), place(mask.Name(r.Location), mask.Name(r.Name))
 	var b strings.Builder
-	b.WriteString(r.Kind.String())
+	b.WriteString(mask.Name(r.Kind.String()))
 	switch {
 	case r.Name == "":
-		b.WriteString(" " + r.ID)
+		b.WriteString(" " + id)
 	case r.ID == "":
-		b.WriteString(" " + r.Reference())
+		b.WriteString(" " + reference)
 	default:
-		fmt.Fprintf(&b, " %s (%s)", r.Reference(), r.ID)
+		fmt.Fprintf(&b, " %s (%s)", reference, id)
 	}
 	if r.Parent != nil {
 		fmt.Fprintf(&b, " of %v", *r.Parent)
@@ -41,7 +43,7 @@ func (r Resource) String() string {
 }
 
 // Reference returns the location and the name, such as "eu-central-h1/web-1",
-// or the ID if there is no name.
+// or the ID if there is no name. To show the resource to people, use String.
 func (r Resource) Reference() string { return place(r.Location, cmp.Or(r.Name, r.ID)) }
 
 func place(location, reference string) string {

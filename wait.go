@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 	"github.com/cloudapi-sdk/cloudapi/internal/sharedlist"
 )
@@ -98,10 +99,10 @@ func (e *WaitError) named() string {
 	if record, ok := e.Record.(identified); ok {
 		r := record.identity()
 		if place, isByID := strings.CutSuffix(e.Resource, r.ID); isByID && r.ID != "" && r.Name != "" {
-			return fmt.Sprintf("%s%s (%s)", place, r.Name, r.ID)
+			return fmt.Sprintf("%s%s (%s)", mask.OneLine(place), mask.Name(r.Name), mask.Name(r.ID))
 		}
 	}
-	return e.Resource
+	return mask.OneLine(e.Resource)
 }
 
 // Unwrap returns why the wait ended.

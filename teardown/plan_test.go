@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"unicode"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
@@ -140,6 +142,42 @@ func TestKnowsAllKinds(t *testing.T) {
 	if got := lists(); len(want) == 0 || !slices.Equal(got, want) {
 		t.Errorf("the lists are %q, want %q", got, want)
 	}
+}
+
+// TestNamesForgeNothing: whatever a name contains, neither the plan nor the
+// report of a run has a line for it that the package hasn't written, or a
+// character that a terminal doesn't only show.
+func TestNamesForgeNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const name = "a (" + stub.VMID + ")\nkept\n  VM eu-central-h1/b\x1b[2A\u202e"
+		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+			vm := stub.JSON(map[string]any{"id": stub.VMID, "name": name, "location": "eu-central-h1", "state": "running"})
+			switch {
+			case req.Method == http.MethodDelete:
+				return stub.Respond(403, stub.Envelope(403)), nil
+			case strings.HasSuffix(req.URL.Path, stub.VMID):
+				return stub.Respond(200, string(vm)), nil
+			case strings.HasSuffix(req.URL.Path, "/vm"):
+				return stub.Respond(200, `{"items":[`+string(vm)+`],"count":1}`), nil
+			}
+			return stub.Respond(200, `{"items":[],"count":0}`), nil
+		}}
+		var events []string
+		plan := planTeardown(t, sdktest.Recorded(t, &network), &teardown.Options{Progress: func(p cloudapi.Progress) { events = append(events, p.Resource) }})
+		shown := "VM eu-central-h1/" + strconv.Quote(name) + " (" + stub.VMID + ")"
+		if want := "teardown of project " + stub.Project + ": 1 to delete, 0 to keep\nstage 1\n  " + shown + "\n"; plan.String() != want {
+			t.Errorf("the plan is\n%q, want\n%q", plan, want)
+		}
+		err := plan.Run(t.Context())
+		report, ok := errors.AsType[*teardown.Error](err)
+		if !ok || !strings.Contains(err.Error(), shown) || !strings.HasPrefix(report.Failed[0].String(), shown+": failed: ") || events[0] != shown {
+			t.Errorf("the report is %v; the events are about %q", err, events)
+		}
+		if strings.ContainsFunc(err.Error()+report.Failed[0].String(), unicode.IsControl) {
+			t.Errorf("%q", err)
+		}
+	})
 }
 
 // TestPlanWithHiddenResources: what the token may not see looks like an empty

@@ -186,7 +186,7 @@ func (c *command) confirm(ctx context.Context, client *cloudapi.Client, total in
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.stderr, "To delete %s type the name of the project, %s: ", demo.Count(total, "resource"), project.Name)
+	fmt.Fprintf(c.stderr, "To delete %s type the name of the project, %s: ", demo.Count(total, "resource"), demo.Visible(project.Name))
 	answer := make(chan string, 1)
 	go func() { // Ctrl-C can't interrupt Read, and leaves the goroutine behind
 		line, _ := bufio.NewReader(c.stdin).ReadString('\n')

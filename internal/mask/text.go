@@ -1,6 +1,7 @@
 package mask
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,6 +16,25 @@ func OneLine(s string) string {
 		text += "…"
 	}
 	return text
+}
+
+// Name returns a name that a server may have sent, in a form for one line: as it
+// is, or as a Go string literal if a reader could take it for more than a name,
+// or a terminal would do more than show it.
+func Name(s string) string {
+	const max = 100
+	isPlain := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.~:@+ ", r)
+	}
+	text, cut := Truncate(s, max)
+	quoted := strconv.Quote(text)
+	switch {
+	case cut:
+		return quoted + "…"
+	case strings.Join(strings.Fields(s), " ") != s || strings.ContainsFunc(s, func(r rune) bool { return !isPlain(r) }):
+		return quoted
+	}
+	return s
 }
 
 // Excerpt returns at most max bytes of s, cut at a character. It replaces
