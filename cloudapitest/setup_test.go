@@ -225,6 +225,45 @@ func TestPermissionsForSingleObjects(t *testing.T) {
 	}
 }
 
+// TestHidingAnObject hides one of two firewalls from a token during a watch.
+func TestHidingAnObject(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := New(t)
+		c, ctx := srv.Client(), t.Context()
+		var resources []cloudapi.Resource
+		for _, name := range []string{"shown", "hidden"} {
+			f, err := c.Firewalls.Create(ctx, here, name, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resources = append(resources, cloudapi.Resource{Kind: cloudapi.KindFirewall, ID: f.ID, Name: name, Location: here})
+		}
+		events := 0
+		var ended error
+		for event, err := range c.Firewalls.Watch(ctx, nil) {
+			if ended = err; err != nil {
+				break
+			}
+			if event.Type != cloudapi.EventAdded {
+				t.Errorf("%s: %v", event.Type, event.Record)
+			}
+			if events++; events == 2 {
+				srv.SetPermissions(srv.ProjectID(), srv.Token(), "Firewall:view@"+resources[0].ID)
+			}
+		}
+		if !errors.Is(ended, cloudapi.ErrForbidden) {
+			t.Errorf("the watch ended with %v", ended)
+		}
+		if existing, err := c.CheckAccess(ctx, resources[0]); err != nil || len(existing) != 1 {
+			t.Errorf("%v, %v for the firewall that is shown", existing, err)
+		}
+		if _, err := c.CheckAccess(ctx, resources...); !errors.Is(err, cloudapi.ErrForbidden) {
+			t.Errorf("%v for both", err)
+		}
+	})
+}
+
 // TestPermissionsBelongToTheServer changes the caller's slice after the call.
 func TestPermissionsBelongToTheServer(t *testing.T) {
 	t.Parallel()
