@@ -3,7 +3,6 @@ package cloudapitest
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -495,13 +494,13 @@ func TestSerialLog(t *testing.T) {
 		srv := New(t)
 		client, vm := srv.Client(), srv.AddVMs(here, "web", 1)[0]
 		fetch := func() string {
-			var log struct{ Status, Output string }
-			for first := true; first || log.Status == "created"; first = false {
-				time.Sleep(time.Minute)
-				path := []string{"project", srv.ProjectID(), "location", here, "vm", vm, "serial-log"}
-				if err := client.Do(t.Context(), "GET", path, url.Values{"refresh": {fmt.Sprint(first)}}, nil, &log); err != nil {
-					t.Fatal(err)
-				}
+			time.Sleep(time.Minute) // before that, the service returns the last result
+			if _, err := client.VMs.SerialLog(t.Context(), here, vm, &cloudapi.VMSerialLogOptions{Refresh: true}); err != nil {
+				t.Fatal(err)
+			}
+			log, err := client.VMs.WaitSerialLog(t.Context(), here, vm)
+			if err != nil {
+				return err.Error()
 			}
 			return log.Status + " " + log.Output
 		}
@@ -509,7 +508,7 @@ func TestSerialLog(t *testing.T) {
 			t.Errorf("by itself: %q", got)
 		}
 		srv.FailSerialLog(vm)
-		if got := fetch(); got != "failed " {
+		if got := fetch(); !strings.Contains(got, "the service couldn't fetch the log") {
 			t.Errorf("a failure: %q", got)
 		}
 		srv.SetSerialLog(vm, strings.Repeat("x", 1<<16)+"y\xff")
@@ -535,9 +534,8 @@ func TestStatesOfParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		srv.SetState(servers.Items[1].ID, "failing_over")
-		var cached struct{ Size *int64 }
-		path := []string{"project", srv.ProjectID(), "github", "acme", "repository", "app", "cache", entry}
-		if err := client.Do(ctx, "GET", path, nil, nil, &cached); err != nil {
+		cached, err := client.GitHub.GetCacheEntry(ctx, "acme", "app", entry)
+		if err != nil {
 			t.Fatal(err)
 		}
 		srv.SetState(entry, "uploading")

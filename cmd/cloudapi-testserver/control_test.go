@@ -258,9 +258,7 @@ func TestEverythingElseOverHTTP(t *testing.T) {
 	}
 	c.post(`[{"delays": {"serial_log": "0s"}}, {"serial_log": {"vm": "web-1", "output": "panic"}}]`)
 	for _, want := range []string{"created ", "succeeded panic"} {
-		var log struct{ Status, Output string }
-		path := []string{"project", c.Project(), "location", location, "vm", "web-1", "serial-log"}
-		if err := c.Do(ctx, "GET", path, nil, nil, &log); err != nil || log.Status+" "+log.Output != want {
+		if log, err := c.VMs.SerialLog(ctx, location, "web-1", nil); err != nil || log.Status+" "+log.Output != want {
 			t.Errorf("the serial log is %+v, %v, want %s", log, err, want)
 		}
 	}

@@ -64,8 +64,8 @@ func (config postgresConfig) changed(body schema.Fields) postgresConfig {
 
 func isNull(value any) bool { return string(value.(json.RawMessage)) == "null" }
 
-// postgresConfigRecord is the configuration with the additional fields of the
-// August 2026 API.
+// postgresConfigRecord is the configuration with the fields that only the
+// service's records have.
 type postgresConfigRecord struct {
 	postgresConfig
 	Defaults map[string]string `json:"default_pg_config,omitempty"`

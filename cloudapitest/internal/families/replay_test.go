@@ -240,5 +240,5 @@ func (r *replayer) summarize() {
 		}
 		r.t.Log(line)
 	}
-	r.t.Logf("all: %d alike, %d left out", matched, left)
+	r.t.Logf("%s: %d alike, %d left out", r.t.Name(), matched, left)
 }

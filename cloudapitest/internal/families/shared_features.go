@@ -7,8 +7,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// The features that the real server enables per project, with the August 2026
-// API.
+// The features that the service enables for individual projects.
 const (
 	FeatureBackupDownloads       = "backup-downloads"
 	FeatureLantern               = "lantern"
