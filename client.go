@@ -52,7 +52,8 @@ func (c *Client) With(opts ...Option) (*Client, error) {
 
 // InProject returns a copy of the client that is bound to the project with the
 // ID. If that is "", operations that need a project return [ErrNoProject]; if
-// it's invalid, they return an [*ArgumentError].
+// it's invalid, they return an [*ArgumentError]. With the service, a token
+// belongs to one project: use With and [WithToken] as well.
 func (c *Client) InProject(id string) *Client {
 	clone := *c
 	clone.config.project = id

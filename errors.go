@@ -38,8 +38,8 @@ var (
 
 	// ErrMaybeUnsupported reports a 404 of an operation that only the service (†)
 	// or only the contract (‡) has: either the resource or the operation doesn't
-	// exist. It also matches ErrNotFound, so test for this first. For a †,
-	// [PostgresService.Capabilities] tells whether the server has the service's.
+	// exist. It also matches ErrNotFound, so test for this first. A server that
+	// has [PostgresService.Capabilities] has all operations with a †.
 	ErrMaybeUnsupported = errors.New("operation may be unsupported")
 
 	ErrConflict = errors.New("conflict") // 409: other resources depend on the one to be deleted

@@ -19,14 +19,13 @@ func ExampleProjectsService() {
 	client := srv.Client()
 	ctx := context.Background()
 
-	// The token has no role in the new project until an administrator grants
-	// one.
-	project, err := client.Projects.Create(ctx, &cloudapi.ProjectCreateRequest{Name: "staging"})
+	// The token's project. The console shows its ID.
+	project, err := client.Projects.Get(ctx, client.Project())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(project.Name, cloudapi.IsID(project.ID, cloudapi.KindProject))
+	fmt.Println(project.Name)
 
 	// The object of an ID.
 	firewall, err := client.Firewalls.Create(ctx, "eu-central-h1", "edge", nil)
@@ -41,7 +40,7 @@ func ExampleProjectsService() {
 	}
 	fmt.Println(info.Type, info.Location, info.Name)
 	// Output:
-	// staging true
+	// main
 	// firewall eu-central-h1 edge
 }
 

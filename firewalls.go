@@ -71,10 +71,10 @@ type FirewallCreateRequest struct {
 
 // FirewallRuleCreateRequest is the body of [FirewallsService.CreateRule].
 type FirewallRuleCreateRequest struct {
-	// CIDR is the range of source addresses, IPv4 or IPv6. Required. Include the
-	// prefix length: the server reads an IPv4 address without one as /32, but an
-	// IPv6 address as /64. It clears host bits. With the service, CIDR can also be
-	// the ID or name of a private subnet in the location.
+	// CIDR is the range of source addresses, IPv4 or IPv6. Required. Include
+	// the prefix length: the server reads an IPv4 address without one as /32,
+	// but an IPv6 address as /64. It clears host bits. With the service, CIDR
+	// can also be the ID or name of a private subnet in the location.
 	CIDR      string `json:"cidr"`
 	PortRange string `json:"port_range,omitzero"` // "port" or "first..last", 0 to 65535; default all ports
 

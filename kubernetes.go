@@ -10,8 +10,8 @@ import (
 //
 // Methods that add nodes return [ErrQuotaExceeded] if the project lacks vCPUs.
 // Methods that upgrade, add or resize return [ErrInvalidRequest] (422) during
-// another change of the cluster. After
-// [ErrOutcomeUnknown], check with Get: a retry could repeat the effect.
+// another change of the cluster. After [ErrOutcomeUnknown], check with Get: a
+// retry could repeat the effect.
 type KubernetesService service
 
 // KubernetesCluster is a Kubernetes cluster.
@@ -22,7 +22,7 @@ type KubernetesCluster struct {
 	DisplayState string `json:"display_state"` // one of the KubernetesClusterState constants, or another
 	CPNodeCount  int    `json:"cp_node_count"` // number of control plane nodes, 1 or 3
 	NodeSize     string `json:"node_size"`     // of the control plane nodes, such as "standard-2"
-	Version      string `json:"version"`       // such as "v1.34"
+	Version      string `json:"version"`       // such as "v1.36"
 
 	// Only Get, Create and Upgrade return the fields below.
 	CPVMs     []VM                 `json:"cp_vms"`    // the control plane nodes, in the short form; empty after Create

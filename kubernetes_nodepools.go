@@ -10,7 +10,8 @@ import (
 )
 
 // KubernetesNodePool is a group of worker nodes of the same size. Its VMs, the
-// existing nodes, belong to Ubicloud: VMs.Get and Resolve don't find them.
+// existing nodes, belong to Ubicloud: VMs.Get and Resolve don't find them. In
+// the cluster, newer nodes have the label ubicloud.com/nodepool with its ID.
 type KubernetesNodePool struct {
 	ID                  string `json:"id"`                    // prefix kn
 	KubernetesClusterID string `json:"kubernetes_cluster_id"` // the cluster it belongs to

@@ -335,7 +335,8 @@ func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalance
 
 // AttachVM attaches a VM in the load balancer's location. It returns
 // [ErrInvalidRequest] if vmID is a name, if the VM has a load balancer, even
-// this one, or if it has no IPv4 address and the stack isn't "ipv6". After [ErrOutcomeUnknown], Get shows the VMs.
+// this one, or if it has no IPv4 address and the stack isn't "ipv6". After
+// [ErrOutcomeUnknown], Get shows the VMs.
 func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersAttachVM, vmRequest{vmID}, location, loadBalancer)
 }

@@ -165,7 +165,9 @@ func WithTokenSource(source func(context.Context) (string, error)) Option {
 }
 
 // WithProject binds the client to the project with this ID, which all
-// operations outside [ProjectsService] use. See also [Client.InProject].
+// operations outside [ProjectsService] use. The console shows the ID: in the
+// project's settings, and in the address of its pages. See also
+// [Client.InProject].
 func WithProject(id string) Option {
 	return func(c *config) error {
 		if reason := projectParam.check(id); reason != "" {

@@ -32,7 +32,8 @@ type ListOptions struct {
 	OrderColumn string `url:"order_column,omitempty"`
 
 	// Tags restrict a list of Postgres databases to those with all of the tags;
-	// where the server doesn't filter, the SDK does. Other families refuse them.
+	// where the server doesn't filter, the SDK does. Other families refuse
+	// them.
 	Tags []PostgresTag `url:"tags,omitempty,comma"`
 }
 

@@ -125,8 +125,8 @@ const (
 
 // PostgresCreateRequest is the body of [PostgresService.Create].
 type PostgresCreateRequest struct {
-	// Size is "standard-" followed by 2, 4, 8, 16, 30 or 60 vCPUs, or "burstable-"
-	// followed by 1 or 2 ("hobby-" in the service's records). In a
+	// Size is "standard-" followed by 2, 4, 8, 16, 30 or 60 vCPUs, or
+	// "burstable-" followed by 1 or 2 ("hobby-" in the service's records). In a
 	// private location, it's one of the provider's sizes, such as "m6id.large".
 	// [PostgresService.Capabilities] returns the sizes. Required.
 	Size string `json:"size"`
@@ -144,8 +144,8 @@ type PostgresCreateRequest struct {
 
 	// PrivateSubnetName is the name of the subnet that the server creates. The
 	// default is the database's ID followed by "-subnet"; a subnet with another
-	// name stays after the database is deleted. † Only the service
-	// has this field and the next two.
+	// name stays after the database is deleted. † Only the service has this
+	// field and the next two.
 	PrivateSubnetName string `json:"private_subnet_name,omitzero"`
 
 	// The initial configuration; see [PostgresConfig].
@@ -232,9 +232,8 @@ func (s *PostgresService) Watch(ctx context.Context, opts *WatchOptions, known .
 }
 
 // serverFilters returns the options with only the tags that the server can
-// filter by. The service filters a project's list. It
-// can't parse a tag with a comma or a second colon, and trims spaces around
-// keys and values.
+// filter by. The service filters a project's list. It can't parse a tag with a
+// comma or a second colon, and trims spaces around keys and values.
 func (o *ListOptions) serverFilters() *ListOptions {
 	if o == nil || len(o.Tags) == 0 {
 		return o

@@ -12,6 +12,10 @@ import (
 // others are at their defaults. Names are case-sensitive, and depend on the
 // database's version. It's also the body of [PostgresService.ReplaceConfig],
 // without the last two fields.
+//
+// The service also has a setting "shared_memory_percent" in PGConfig: which
+// part of the memory is shared, 25 (the default) to 75 percent; with up to 16 GB
+// of memory, at most 50 takes effect. A change needs a restart.
 type PostgresConfig struct {
 	PGConfig        map[string]PostgresSetting `json:"pg_config"`        // of the server, such as "work_mem": Setting("32MB")
 	PgBouncerConfig map[string]PostgresSetting `json:"pgbouncer_config"` // of the pooler, such as "pool_mode": Setting("transaction")

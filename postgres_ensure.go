@@ -108,8 +108,8 @@ func openRules(p *Postgres) (open []PostgresFirewallRule) {
 	return open
 }
 
-// contractSize returns the contract's name for a size. The service
-// still accepts "burstable", but shows "hobby".
+// contractSize returns the contract's name for a size. The service still
+// accepts "burstable", but shows "hobby".
 func contractSize(size string) string {
 	if cpus, found := strings.CutPrefix(size, "hobby-"); found {
 		return "burstable-" + cpus

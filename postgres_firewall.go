@@ -61,10 +61,10 @@ func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgr
 // [ErrOutcomeUnknown], AllFirewallRules shows whether the database has the
 // rule.
 //
-// The service creates two rules, for the ports of the
-// database and the connection pooler, and returns the first; update and delete
-// each separately. They belong to a firewall of the project: if that was
-// deleted or detached, methods that change rules return [ErrInvalidRequest].
+// The service creates two rules, for the ports of the database and the
+// connection pooler, and returns the first; update and delete each separately.
+// They belong to a firewall of the project: if that was deleted or detached,
+// methods that change rules return [ErrInvalidRequest].
 func (s *PostgresService) CreateFirewallRule(ctx context.Context, location, postgres string, request *PostgresFirewallRuleCreateRequest) (*PostgresFirewallRule, error) {
 	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresCreateFirewallRule, request, location, postgres)
 }

@@ -64,7 +64,7 @@ var (
 	listPostgresServers = listRoutes{project: &opPostgresListServers, unpaged: true}
 )
 
-// ListServers returns the servers of a database, or [ErrServer] in a failover.
+// ListServers returns the servers of a database.
 //
 // † Only the service has this.
 func (s *PostgresService) ListServers(ctx context.Context, location, postgres string) (*Page[PostgresServer], error) {
@@ -86,10 +86,6 @@ func (s *PostgresService) AllServers(ctx context.Context, location, postgres str
 func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresRecycle, location, postgres)
 }
-
-// failoverTolerance is the tolerance of waits that include a failover, during
-// which ListServers fails.
-const failoverTolerance = 20
 
 // WaitServers waits until a database has [Postgres.TargetServerCount] servers,
 // all running and the standbys up to date, and returns it.
@@ -133,7 +129,6 @@ func (s *PostgresService) waitServers(ctx context.Context, operation, location, 
 	}
 	w := postgresFamily.waiter(s.conn, operation, location, postgres)
 	w.fetch = get
-	w.config.tolerance = failoverTolerance
 	w.done = settled
 	w.lacks = func(p *Postgres) string { return unless(p.TargetServerCount > 0, "target_server_count") }
 	return w.run(ctx, opts)

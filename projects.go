@@ -8,8 +8,7 @@ import (
 // ProjectsService manages projects, which contain all other resources. Its
 // methods take the ID of a project; the client need not be bound to one.
 //
-// With the service, a token belongs to one project. The console shows the
-// project's ID: in the project's settings, and in the URL of its pages.
+// With the service, a token belongs to one project; see [WithProject].
 type ProjectsService service
 
 // Project is a container of resources, with its own billing and permissions.

@@ -211,9 +211,9 @@ func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet str
 // Connect connects a private subnet with another one. It returns before the two
 // can reach each other. It returns [ErrAlreadyExists] if they're connected, in
 // either direction. It returns [ErrInvalidRequest] if otherSubnetID is a name
-// or the subnet itself, or, with the service, if the locations differ.
-// No record shows connections: after [ErrOutcomeUnknown], call Connect again,
-// and treat ErrAlreadyExists as success.
+// or the subnet itself, or, with the service, if the locations differ. No
+// record shows connections: after [ErrOutcomeUnknown], call Connect again, and
+// treat ErrAlreadyExists as success.
 func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsConnect, connectRequest{otherSubnetID}, location, subnet)
 }

@@ -76,13 +76,7 @@ type VMSerialLog struct {
 	Timestamp time.Time `json:"timestamp"` // when the fetch ended, or began if it hasn't
 }
 
-func (l *VMSerialLog) lacks() string {
-	if l.Status == "" {
-		return "status"
-	}
-	return ""
-}
-
+func (l *VMSerialLog) lacks() string     { return lacksField("status", l.Status) }
 func (l *VMSerialLog) stateText() string { return l.Status }
 
 // Known values of [VMSerialLog.Status].

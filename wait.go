@@ -49,7 +49,7 @@ func WaitInterval(first, max time.Duration) WaitOption {
 }
 
 // WaitTolerance sets how many polls in a row may fail transiently, after
-// retries, before the wait ends: 5, or 20 for the servers of a database.
+// retries, before the wait ends; default 5.
 func WaitTolerance(polls int) WaitOption {
 	return func(c *waitConfig) { c.tolerance = polls }
 }

@@ -107,8 +107,8 @@ type keptResource struct{ resource, neededBy cloudapi.Resource }
 // the real server don't fail: they leave out the resources that the token may
 // not see, and so does the plan. If the lists are empty, NewPlan returns an
 // error unless the token may see the project itself. If the server lacks a list
-// that not all servers have, it counts as empty, such as machine images with the
-// contract.
+// that not all servers have, it counts as empty, such as machine images with
+// the contract.
 func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan, error) {
 	switch {
 	case ctx == nil:

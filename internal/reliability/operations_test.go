@@ -50,7 +50,7 @@ const (
 	goodID     = "vmy9n10s8q164j473ra7pj9nqz"
 	goodRecord = `{"id":"` + goodID + `","name":"web-2","type":"vm","location":"eu-central-h1","pg_config":{},"pgbouncer_config":{},"metrics":[],` +
 		`"action":"vm/create","at":"2026-01-02T03:04:05Z","items":[],"key":"k","option_tree":{},"secret_access_key":"s","timestamp":"2026-01-02T03:04:05Z",` +
-		`"upgrade_status":"running"}`
+		`"upgrade_status":"running","status":"succeeded"}`
 	goodList = `{"items":[` + goodRecord + `],"count":1}`
 	goodFile = "-----BEGIN CERTIFICATE-----\nAAECAwQFBgcICQ==\n-----END CERTIFICATE-----\n"
 	goodKey  = "-----BEGIN EC PRIVATE KEY-----\nAAECAwQFBgcICQ==\n-----END EC PRIVATE KEY-----\n"

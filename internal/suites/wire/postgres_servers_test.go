@@ -78,8 +78,8 @@ func pollingTwo(t *testing.T, second string, polls [][2]string, wait func(contex
 	return db, err
 }
 
-// TestPostgresServerWaits follows the recorded replacement of a primary, during
-// which the server can't list servers, and a change of the ha_type.
+// TestPostgresServerWaits follows the recorded replacement of a primary, and a
+// change of the ha_type.
 func TestPostgresServerWaits(t *testing.T) {
 	t.Parallel()
 	const (
@@ -101,7 +101,9 @@ func TestPostgresServerWaits(t *testing.T) {
 		{one, old},
 		{one, servers(a+" primary running ready", b+" standby creating catching_up")},
 		{one, servers(a+" primary running ready", b+" standby running ready")},
-		{one, ""}, {one, ""}, {one, ""}, {one, ""}, {one, ""}, {one, ""}, {one, ""},
+		{one, servers(a+" primary running ready", b+" standby failing_over ready")},
+		{one, ""},
+		{one, servers(a+" primary unavailable ready", b+" standby failing_over ready")},
 		{one, servers(a+" standby deleting ready", b+" primary running ready")},
 		{one, servers(b + " primary running ready")},
 	}
