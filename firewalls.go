@@ -92,10 +92,15 @@ func (r FirewallRuleCreateRequest) checkIDs() *ArgumentError {
 }
 
 // FirewallRuleUpdateRequest is the body of [FirewallsService.UpdateRule].
-type FirewallRuleUpdateRequest FirewallRuleCreateRequest
+type FirewallRuleUpdateRequest struct {
+	CIDR       string `json:"cidr"`
+	PortRange  string `json:"port_range,omitzero"`
+	FirewallID string `json:"firewall_id,omitzero"`
+	ProjectID  string `json:"project_id,omitzero"`
+}
 
 func (r FirewallRuleUpdateRequest) checkIDs() *ArgumentError {
-	return FirewallRuleCreateRequest(r).checkIDs()
+	return cmp.Or(checkOptionalID("firewall_id", r.FirewallID), checkOptionalID("project_id", r.ProjectID))
 }
 
 // FirewallUpdateRequest is the body of [FirewallsService.Update].

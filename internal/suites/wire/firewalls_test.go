@@ -184,9 +184,10 @@ func TestFirewallsWire(t *testing.T) {
 			want: rule,
 		},
 		{
-			name: "update a rule", method: "POST", target: base + "/edge/firewall-rule/" + ruleID, body: `{"cidr":"10.0.0.0/8","port_range":"80..443"}`, reply: ruleJSON,
+			name: "update a rule", method: "POST", target: base + "/edge/firewall-rule/" + ruleID, body: `{"cidr":"10.0.0.0/8","port_range":"80..443","firewall_id":"fw8ww2xa7brt1qrn9hgzbc7efq","project_id":"` + stub.Project + `"}`, reply: ruleJSON,
 			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.UpdateRule(ctx, location, "edge", ruleID, &cloudapi.FirewallRuleUpdateRequest{CIDR: "10.0.0.0/8", PortRange: "80..443"})
+				return c.Firewalls.UpdateRule(ctx, location, "edge", ruleID, &cloudapi.FirewallRuleUpdateRequest{CIDR: "10.0.0.0/8", PortRange: "80..443",
+					FirewallID: "fw8ww2xa7brt1qrn9hgzbc7efq", ProjectID: stub.Project})
 			},
 			want: rule,
 		},

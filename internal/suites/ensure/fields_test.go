@@ -1,0 +1,198 @@
+package ensure_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"net/http"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/contract"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/source"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+)
+
+// TestEveryFieldOfARequest: each field of a request is set in a case of the wire
+// suite, the test server knows it, and Ensure compares it or says that it
+// doesn't.
+func TestEveryFieldOfARequest(t *testing.T) {
+	t.Parallel()
+	wired, ensured := fieldsInWireCases(t), methodsOfEnsure(t)
+	bodies, checked := newBodies(t), 0
+	for _, m := range sdktest.Methods(t) {
+		for _, arg := range m.Args {
+			request := arg.Type()
+			if request.Kind() != reflect.Pointer || !strings.HasSuffix(request.Elem().Name(), "Request") {
+				continue
+			}
+			checked++
+			for _, key := range bodies.unknown(t, &m) {
+				t.Errorf("%s: the test server refuses %q; add it to the schema in cloudapitest/internal/families", m.Name, key)
+			}
+			for field := range request.Elem().Fields() {
+				if name := request.Elem().Name(); !wired[name][field.Name] {
+					t.Errorf("%s.%s: no case in internal/suites/wire sets it", name, field.Name)
+				}
+			}
+		}
+	}
+	if checked < 25 {
+		t.Errorf("only %d requests were checked", checked)
+	}
+	client := reflect.TypeFor[cloudapi.Client]()
+	for i := range client.NumField() {
+		service := client.Field(i)
+		ensure, ok := service.Type.MethodByName("Ensure")
+		if !ok {
+			continue
+		}
+		of := ensured[service.Type.Elem().Name()]
+		request := ensure.Type.In(ensure.Type.NumIn() - 2).Elem()
+		for field := range request.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			switch name {
+			case "-":
+				name = "init_script" // of InitScriptText
+			case "name": // by which Ensure finds the resource
+				continue
+			}
+			word := regexp.MustCompile(`\b` + name + `\b`)
+			compared, not, _ := strings.Cut(of.doc, "doesn't compare")
+			switch {
+			case word.MatchString(not):
+			case !word.MatchString(compared):
+				t.Errorf("%s.Ensure: its comment doesn't say whether it compares %s of %s", service.Name, name, request.Name())
+			case !strings.Contains(of.ensurer, `"`+name+`"`):
+				t.Errorf("%s.Ensure: its comment says that it compares %s, but its ensurer doesn't", service.Name, name)
+			}
+		}
+	}
+}
+
+// fieldsInWireCases returns the fields that the cases of the wire suite set, by
+// the type of the request.
+func fieldsInWireCases(t *testing.T) map[string]map[string]bool {
+	t.Helper()
+	files := stub.Must(filepath.Glob(filepath.Join(source.Root(t), "internal/suites/wire/*_test.go")))(t)
+	fields := map[string]map[string]bool{}
+	for _, file := range files {
+		ast.Inspect(stub.Must(parser.ParseFile(token.NewFileSet(), file, nil, 0))(t), func(n ast.Node) bool {
+			literal, ok := n.(*ast.CompositeLit)
+			if !ok {
+				return true
+			}
+			if of, ok := literal.Type.(*ast.SelectorExpr); ok {
+				if fields[of.Sel.Name] == nil {
+					fields[of.Sel.Name] = map[string]bool{}
+				}
+				for _, element := range literal.Elts {
+					if pair, ok := element.(*ast.KeyValueExpr); ok {
+						fields[of.Sel.Name][fmt.Sprint(pair.Key)] = true
+					}
+				}
+			}
+			return true
+		})
+	}
+	return fields
+}
+
+// ensureSource is the comment of an Ensure method in one line, and the source of
+// the ensurer of its service.
+type ensureSource struct{ doc, ensurer string }
+
+// methodsOfEnsure returns the sources of all Ensure methods, by the type of the
+// service.
+func methodsOfEnsure(t *testing.T) map[string]ensureSource {
+	t.Helper()
+	sources := map[string]ensureSource{}
+	for name, text := range source.Texts(t) {
+		file := stub.Must(parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments))(t)
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil {
+				continue
+			}
+			star, ok := f.Recv.List[0].Type.(*ast.StarExpr)
+			if !ok {
+				continue
+			}
+			service := fmt.Sprint(star.X)
+			s := sources[service]
+			switch f.Name.Name {
+			case "Ensure":
+				s.doc = strings.Join(strings.Fields(f.Doc.Text()), " ")
+			case "ensurer":
+				s.ensurer = text[f.Pos()-1 : f.End()-1]
+			}
+			sources[service] = s
+		}
+	}
+	return sources
+}
+
+// bodies sends bodies with one field to the test server.
+type bodies struct {
+	body              string
+	network           stub.Recorder
+	records           *cloudapi.Client
+	service, contract *cloudapi.Client
+}
+
+func newBodies(t *testing.T) *bodies {
+	b := &bodies{}
+	b.records = sdktest.Recorded(t, &b.network)
+	replaced := cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			req.Body, req.ContentLength = io.NopCloser(strings.NewReader(b.body)), int64(len(b.body))
+			return next.RoundTrip(req)
+		})
+	})
+	b.service = cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service), cloudapitest.Lenient()).Client(replaced)
+	b.contract = cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract), cloudapitest.Lenient()).Client(replaced)
+	return b
+}
+
+// unknown returns the fields of a method's body that no version of the test
+// server knows.
+func (b *bodies) unknown(t *testing.T, m *sdktest.Method) (unknown []string) {
+	t.Helper()
+	b.network.Take()
+	_, _ = m.Call(t.Context(), b.records, m.Args)
+	sent := b.network.Take()
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(sent[0].Body), &fields); err != nil || len(fields) == 0 {
+		t.Errorf("%s sends %s", m.Name, sent[0].Body)
+	}
+	refused := regexp.MustCompile(`unrecognized parameters: |isn't any of|does not match pattern \^pf`) // an ID of the service
+	agreed := slices.ContainsFunc(contract.Contract(), func(row contract.Row) bool { return slices.Contains(row.Names, m.Operation.Name) })
+	fields["bogus"] = "x" // which no version knows
+	for field, value := range fields {
+		b.body = string(stub.Must(json.Marshal(map[string]any{field: value}))(t))
+		_, err := m.Call(t.Context(), b.service, m.Args)
+		knows := !errors.Is(err, cloudapi.ErrMaybeUnsupported) && (err == nil || !refused.MatchString(err.Error()))
+		if !knows && agreed {
+			_, err := m.Call(t.Context(), b.contract, m.Args)
+			knows = err == nil || !refused.MatchString(err.Error())
+		}
+		switch {
+		case field == "bogus" && knows:
+			t.Errorf("%s: the test server accepts any field", m.Name)
+		case field != "bogus" && !knows:
+			unknown = append(unknown, field)
+		}
+	}
+	return unknown
+}
