@@ -283,11 +283,7 @@ func TestTeardownEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFullProject(t, cloudapitest.WithDelays(cloudapitest.Delays{Create: time.Second, Backup: time.Second}))
 		plan := planTeardown(t, p.Client, nil)
-		p.Server.Fail(cloudapitest.Match{Method: http.MethodGet, Func: func(r cloudapitest.Request) bool { return strings.HasSuffix(r.Path, p.VM.ID) }},
-			cloudapitest.Handle(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				fmt.Fprintf(w, `{"id":%q,"name":"web-1","state":"deleting","location":%q}`, p.VM.ID, sdktest.Somewhere)
-			}).Repeating())
+		p.Server.Fail(cloudapitest.Match{Method: http.MethodGet, Func: func(r cloudapitest.Request) bool { return strings.HasSuffix(r.Path, p.VM.ID) }}, deleting(p.VM).Repeating())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		start := time.Now()
