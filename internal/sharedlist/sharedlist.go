@@ -130,9 +130,9 @@ func (l *List[T]) Leave() {
 }
 
 // Await returns the records of the next reading that began after since. If
-// there is none when the wait is due, Await waits for at most one more pause. It
-// returns nil if the wait should get its resource itself, and the context's
-// error if the context ends.
+// there is none when the wait is due, Await waits for the reading in progress,
+// but at most one more pause. It returns nil if the wait should get its resource
+// itself, and the context's error if the context ends.
 func (l *List[T]) Await(ctx context.Context, since, due time.Time, pause time.Duration) (map[string]*T, error) {
 	timer := time.NewTimer(time.Until(due))
 	defer timer.Stop()
@@ -168,8 +168,7 @@ func (l *List[T]) current() *reading[T] {
 
 // begin returns the last reading if it began after since. Otherwise, it returns
 // the reading in progress, or begins one. It returns nil if reading the list
-// isn't worth it, and if the reading in progress began before since, and so
-// takes too long.
+// isn't worth it.
 func (l *List[T]) begin(since time.Time) *reading[T] {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
@@ -184,9 +183,6 @@ func (l *List[T]) begin(since time.Time) *reading[T] {
 		l.wait() // returns immediately, but panics if the last reading did
 		r.began = time.Now()
 		l.wait = parallel.Go(func() { l.read(r) })
-	}
-	if r.began.Before(since) {
-		return nil
 	}
 	return r
 }
