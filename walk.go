@@ -27,12 +27,12 @@ func all[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes,
 // walk fetches the pages of a list, and yields from each page the items that no
 // earlier page had.
 //
-// A list ends with an empty page, or with a first page that is the whole list;
-// see isWhole. The number of items and the length of a page don't mark the end:
-// the server counts in a separate statement, it may send fewer items than
+// A list ends with an empty page, or with a first page that has all items; see
+// hasAll. The number of items and the length of a page don't mark the end: the
+// server counts in a separate statement, it may send fewer items than
 // requested, and items come and go.
 //
-// If every page counted more items than the walk has seen, walk reads the list
+// If every page counted more items than the walk has found, walk reads the list
 // again, after the delay of a retry. On the real server, that happens by
 // chance: an item was added between the page and its count, or an item after
 // the cursor was deleted while another was added before it.
@@ -41,7 +41,7 @@ func walk[T any, P listItem[T]](c *conn, routes *listRoutes, o ListOptions, args
 		asked := o
 		asked.StartAfter = cursor
 		page, err := list[T, P](ctx, c, routes, &asked, args...)
-		if err == nil && cursor == o.StartAfter && page.isWhole(o.PageSize) {
+		if err == nil && cursor == o.StartAfter && page.hasAll(o.PageSize) {
 			page.NextStartAfter = ""
 		}
 		return page, err
@@ -76,9 +76,9 @@ func walk[T any, P listItem[T]](c *conn, routes *listRoutes, o ListOptions, args
 	}
 }
 
-// isWhole reports whether a first page is the whole list: it has as many items
+// hasAll reports whether a first page has all items of the list: it has as many
 // as it counts, and wasn't cut off at the page size.
-func (p *Page[T]) isWhole(pageSize int) bool {
+func (p *Page[T]) hasAll(pageSize int) bool {
 	n := len(p.Items)
 	return p.Count != nil && *p.Count == n && n != pageSize && n != maxPageSize
 }

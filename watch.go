@@ -24,7 +24,7 @@ const (
 	EventDeleted  EventType = "deleted"  // the record is no longer in the list
 )
 
-// Event is a change that a Watch method has seen; you may change its records.
+// Event is a change that a Watch method yields; you may change its records.
 type Event[T any] struct {
 	Type   EventType
 	Record *T // the new record; after a deletion, the last one
@@ -107,18 +107,18 @@ func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions, k
 	operation := strings.TrimSuffix(f.lists.project.Name, "List") + "Watch"
 	known = slices.Clone(known)
 	return func(yield func(Event[T], error) bool) {
-		w := watcher[T, P]{operation: operation, list: list, known: diff.NewList[T, *sight](), sights: map[sight]*sight{},
+		w := watcher[T, P]{operation: operation, list: list, known: diff.NewList[T, *note](), notes: map[note]*note{},
 			exists: func(r Resource) (bool, error) { return f.existsAnywhere(ctx, c, r) }}
 		for i, record := range known {
 			if err := f.checkKnown(operation, fmt.Sprintf("known[%d]", i), o.Location, record); err != nil {
 				yield(Event[T]{}, err)
 				return
 			}
-			w.known.Put(P(record).cursor(OrderByID), record, w.sightOf(record))
+			w.known.Put(P(record).cursor(OrderByID), record, w.noteOf(record))
 		}
 		start, pauses := time.Now(), pace.Pauses{First: o.Interval, Longest: o.MaxInterval}
 		for {
-			changed, err := w.look(yield)
+			changed, err := w.round(yield)
 			if w.left {
 				return
 			}
@@ -196,32 +196,32 @@ type watcher[T any, P listItem[T]] struct {
 	operation string
 	list      iter.Seq2[*T, error]
 	exists    func(Resource) (bool, error)
-	known     *diff.List[T, *sight]
-	sights    map[sight]*sight // one for all records that have the same
-	hidden    map[string]int   // by ID, for how many rounds in a row the token may not see it
+	known     *diff.List[T, *note]
+	notes     map[note]*note // one for all records that have the same
+	hidden    map[string]int // by ID, for how many rounds in a row the token may not see it
 	rounds    int
 	left      bool // whether the consumer has left the loop
 	tolerance
 }
 
-// sight is what the watch needs to know about a record that is missing. The
+// note is what the watch needs of a record once it's missing from the list. The
 // program may have changed the record itself.
-type sight struct {
+type note struct {
 	location, name string
 	deleting       bool
 }
 
-// sightOf returns the sight of a record.
-func (w *watcher[T, P]) sightOf(record *T) *sight {
+// noteOf returns the note of a record.
+func (w *watcher[T, P]) noteOf(record *T) *note {
 	r := any(record).(identified).identity()
-	s := sight{location: r.Location, deleting: stateOf(record) == stateDeleting}
+	n := note{location: r.Location, deleting: stateOf(record) == stateDeleting}
 	if r.Kind == KindPrivateLocation { // which has no reference by ID
-		s.name = r.Name
+		n.name = r.Name
 	}
-	shared := w.sights[s]
+	shared := w.notes[n]
 	if shared == nil {
-		shared = new(s)
-		w.sights[s] = shared
+		shared = new(n)
+		w.notes[n] = shared
 	}
 	return shared
 }
@@ -241,9 +241,9 @@ func (e *hiddenError) Error() string {
 
 func (e *hiddenError) Unwrap() error { return e.err }
 
-// look walks the list once and yields the changes since the rounds before. It
+// round walks the list once and yields the changes since the rounds before. It
 // reports whether it has yielded any.
-func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, err error) {
+func (w *watcher[T, P]) round(yield func(Event[T], error) bool) (changed bool, err error) {
 	w.rounds++
 	w.known.Begin()
 	emit := func(e Event[T]) bool {
@@ -260,7 +260,7 @@ func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, er
 		if err != nil {
 			return changed, err
 		}
-		old, isNew := w.known.Put(P(record).cursor(OrderByID), record, w.sightOf(record))
+		old, isNew := w.known.Put(P(record).cursor(OrderByID), record, w.noteOf(record))
 		event := Event[T]{Type: EventModified, Record: record, Old: old}
 		if old == nil {
 			event.Type = EventAdded
@@ -275,7 +275,7 @@ func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, er
 			break
 		}
 		r := Resource{Kind: kindOf[T](), ID: id, Location: last.location, Name: last.name}
-		exists, err := w.isThere(r, last)
+		exists, err := w.stillExists(r, last)
 		switch {
 		case partial != nil && IsTransient(err): // the server may be unable to show it
 			hidden[id] = 0
@@ -295,9 +295,9 @@ func (w *watcher[T, P]) look(yield func(Event[T], error) bool) (changed bool, er
 	return changed, result
 }
 
-// isThere reports whether a resource that is missing from the list exists. It
+// stillExists reports whether a resource that is missing from the list exists. It
 // doesn't ask about one that was being deleted, or that has no reference.
-func (w *watcher[T, P]) isThere(r Resource, last *sight) (bool, error) {
+func (w *watcher[T, P]) stillExists(r Resource, last *note) (bool, error) {
 	if last.deleting {
 		return false, nil
 	}
