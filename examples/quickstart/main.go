@@ -9,11 +9,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/ed25519"
 	"crypto/rand"
 	_ "embed"
-	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -79,7 +76,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 	name := "quickstart-" + strings.ToLower(rand.Text()[:6])
 	key, err := client.SSHPublicKeys.Create(uninterrupted(ctx), &cloudapi.SSHPublicKeyCreateRequest{
 		Name:      name,
-		PublicKey: throwawayKey(),
+		PublicKey: demo.PublicKey,
 	})
 	env.deleteLater("SSH key", name, err, client.SSHPublicKeys.Delete)
 	if err != nil {
@@ -167,19 +164,6 @@ func uninterrupted(ctx context.Context) context.Context {
 		return ctx
 	}
 	return context.WithoutCancel(ctx)
-}
-
-// throwawayKey returns an SSH public key whose private key isn't kept.
-func throwawayKey() string {
-	const algorithm = "ssh-ed25519"
-	public := make([]byte, ed25519.PublicKeySize)
-	rand.Read(public)
-	var blob []byte
-	for _, field := range [][]byte{[]byte(algorithm), public} {
-		blob = binary.BigEndian.AppendUint32(blob, uint32(len(field)))
-		blob = append(blob, field...)
-	}
-	return algorithm + " " + base64.StdEncoding.EncodeToString(blob) + " quickstart"
 }
 
 // waitRunning waits for all VMs concurrently and shows each change of state.

@@ -69,7 +69,7 @@ func TestSparesAnotherWithTheName(t *testing.T) {
 				_, err = client.VMs.Rename(t.Context(), "eu-central-h1", vms[0].ID, "renamed")
 			}
 			if err == nil {
-				other, err = client.VMs.Create(t.Context(), "eu-central-h1", vms[0].Name, &cloudapi.VMCreateRequest{PublicKey: throwawayKey()})
+				other, err = client.VMs.Create(t.Context(), "eu-central-h1", vms[0].Name, &cloudapi.VMCreateRequest{PublicKey: demo.PublicKey})
 			}
 			if err != nil {
 				t.Error(err)

@@ -94,8 +94,11 @@ func (d *drill) run(ctx context.Context) (err error) {
 		// Also after a failure or Ctrl-C, when the context has ended.
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Minute)
 		defer cancel()
-		if left := d.remove(cleanup, name, errors.Is(err, cloudapi.ErrOutcomeUnknown)); left != nil {
+		reference := source.Location + "/" + cmp.Or(d.copyID, name)
+		if left := demo.Remove(cleanup, d.client, reference, cloudapi.KindPostgres, errors.Is(err, cloudapi.ErrOutcomeUnknown)); left != nil {
 			err = errors.Join(err, fmt.Errorf("delete %s/%s %s yourself, it may still be there and cost money: %w", source.Location, name, d.copyID, left))
+		} else {
+			d.say("the copy is gone")
 		}
 	}()
 
@@ -114,38 +117,6 @@ func (d *drill) run(ctx context.Context) (err error) {
 		return err
 	}
 	return d.check(ctx, copied)
-}
-
-// patience tolerates failures until the context of the cleanup ends.
-var patience = cloudapi.WaitTolerance(100)
-
-// remove deletes the copy, if there is one, and waits until it's gone. It looks
-// for the name only if nobody knows the ID. It tries again during an outage,
-// since the copy costs money. If it's unknown whether the copy was created, "not
-// found" proves nothing.
-func (d *drill) remove(ctx context.Context, name string, unknown bool) error {
-	always := func(*cloudapi.Postgres) (bool, error) { return true, nil }
-	copied, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Postgres, error) {
-		return d.client.Postgres.Get(ctx, d.source.Location, cmp.Or(d.copyID, name))
-	}, always, demo.Soon, patience)
-	if cloudapi.IsGone(err) && !unknown {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	d.copyID = copied.ID
-	d.say("deleting the copy")
-	if _, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Postgres, error) {
-		return copied, d.client.Postgres.Delete(ctx, copied.Location, copied.ID)
-	}, always, demo.Soon, patience); err != nil {
-		return err
-	}
-	if err := d.client.Postgres.WaitDeleted(ctx, copied.Location, copied.ID, demo.Soon, patience); err != nil {
-		return err
-	}
-	d.say("the copy is gone")
-	return nil
 }
 
 // reportColumns are the columns of the report.

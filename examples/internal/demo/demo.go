@@ -81,6 +81,8 @@ func Isolate() {
 type Server struct {
 	Delays cloudapitest.Delays
 	Empty  bool // whether its project is empty; otherwise it's the project of a small company
+
+	Started func(*cloudapitest.Server) // called with the server, or nil
 }
 
 // Connect returns a client for the API that the environment variables name. If
@@ -107,6 +109,9 @@ func Connect(ctx context.Context, stderr io.Writer, application string, s Server
 		cloudapitest.WithQuota(cloudapitest.Quota{VM: 1000, Postgres: 1000, Kubernetes: 1000, MachineImageVersions: 1000, Projects: 10}),
 		cloudapitest.WithRequestLog(0),
 	)
+	if s.Started != nil {
+		s.Started(server)
+	}
 	client := server.Client(cloudapi.WithUserAgent(application))
 	if s.Empty {
 		return client, server.Close, nil

@@ -1,0 +1,3 @@
+#!/bin/sh
+echo hello from the job
+uname -a

@@ -1,0 +1,236 @@
+// Vmjob runs a script on a VM of its own, prints what the script has written,
+// and deletes the VM.
+//
+//	vmjob build.sh
+//	vmjob --size standard-8 --timeout 2h render.sh
+//	vmjob --clean
+//
+// The name of the VM contains its owner and the time. Whatever ends the program,
+// it deletes the VM and checks that it's gone. Only if the program is killed, or
+// can't reach the service, a VM is left: --clean deletes the VMs of this owner
+// that are older than the timeout, and no others.
+//
+// Nobody can log in to the VM: its SSH key has no private key.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+)
+
+func main() { demo.Main("vmjob", run) }
+
+//go:embed main.go
+var source string // whose first comment is the help
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := demo.NewFlags("vmjob", source, stdout)
+	location := flags.String("location", "eu-central-h1", "where to create the VM")
+	size := flags.String("size", "standard-2", "size of the VM")
+	owner := flags.String("owner", defaultOwner(), "lower-case letters and digits that `name` the owner of the VM")
+	timeout := flags.Positive("timeout", time.Hour, "maximum `duration` of a job")
+	clean := flags.Bool("clean", false, "delete what earlier runs of this owner have left")
+	if err := flags.Parse(args, 1); err != nil {
+		return err
+	}
+	if !ownerForm.MatchString(*owner) {
+		return demo.Usagef("the owner %q must be 1 to 20 lower-case letters and digits", *owner)
+	}
+	if *clean == (flags.NArg() == 1) {
+		return demo.Usagef("name a script, or use --clean")
+	}
+	j := &job{location: *location, size: *size, owner: *owner, timeout: *timeout, stdout: stdout, stderr: stderr, start: time.Now()}
+	if !*clean {
+		script, err := os.ReadFile(flags.Arg(0))
+		if err != nil {
+			return err
+		}
+		j.name = jobName(*owner, j.start)
+		if j.script = wrap(string(script), j.name); len(j.script) > maxScript {
+			return demo.Usagef("%s is %d bytes too long for the service: let it download the rest", flags.Arg(0), len(j.script)-maxScript)
+		}
+	}
+	client, closeServer, err := demo.Connect(ctx, stderr, "vmjob", demo.Server{
+		Delays:  cloudapitest.Delays{Create: time.Second, Delete: time.Second},
+		Started: func(server *cloudapitest.Server) { j.embedded = server },
+	})
+	if err != nil {
+		return err
+	}
+	defer closeServer()
+	j.client = client
+	ctx, cancel := context.WithTimeout(ctx, *timeout)
+	defer cancel()
+	if *clean {
+		return j.clean(ctx)
+	}
+	return j.run(ctx)
+}
+
+// job is a script, and the VM on which it runs.
+type job struct {
+	client                *cloudapi.Client
+	embedded              *cloudapitest.Server // nil if the service is real
+	location, size, owner string
+	name, script          string // of the VM
+	timeout               time.Duration
+	stdout, stderr        io.Writer
+	start                 time.Time
+}
+
+func (j *job) run(ctx context.Context) (err error) {
+	j.say("creating VM %s", j.name)
+	reference := j.location + "/" + j.name // no other VM has this name, so it's safe to delete
+	defer func() {
+		// Also after a failure or Ctrl-C, when the context has ended.
+		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Minute)
+		defer cancel()
+		mayAppear := errors.Is(err, cloudapi.ErrOutcomeUnknown)
+		if left := demo.Remove(cleanup, j.client, reference, cloudapi.KindVM, mayAppear); left != nil {
+			err = errors.Join(err, fmt.Errorf("VM %s may still be there and cost money, use --clean later: %w", reference, left))
+		} else {
+			j.say("the VM is gone")
+		}
+	}()
+
+	// Ctrl-C doesn't cancel this: the server could execute a canceled create
+	// after the cleanup.
+	vm, err := j.client.VMs.Create(context.WithoutCancel(ctx), j.location, j.name, &cloudapi.VMCreateRequest{
+		PublicKey: demo.PublicKey, Size: j.size, EnableIP4: new(true), InitScriptText: cloudapi.NewScript(j.script),
+	})
+	if err != nil {
+		return err
+	}
+	reference = j.location + "/" + vm.ID
+	if j.embedded != nil { // which runs no scripts
+		j.embedded.SetSerialLog(vm.ID, fmt.Sprintf("booting\n%s\nhello from the job\n%s 0\n", begins(j.name), ends(j.name)))
+	}
+	if _, err := j.client.VMs.WaitRunning(ctx, vm.Location, vm.ID, demo.Soon); err != nil {
+		return err
+	}
+	j.say("the VM is running, and the job on it")
+	output, status, err := j.wait(ctx, vm)
+	fmt.Fprint(j.stdout, output)
+	if err == nil && status != "0" {
+		err = fmt.Errorf("the job ended with status %s", status)
+	}
+	return err
+}
+
+// wait waits for the end of the job, and returns its output, the last 64 KiB,
+// and its exit status.
+func (j *job) wait(ctx context.Context, vm *cloudapi.VM) (output, status string, err error) {
+	for {
+		// The service fetches the log at most once a minute.
+		if _, err := j.client.VMs.SerialLog(ctx, vm.Location, vm.ID, &cloudapi.VMSerialLogOptions{Refresh: true}); err != nil {
+			return output, "", err
+		}
+		log, err := j.client.VMs.WaitSerialLog(ctx, vm.Location, vm.ID, demo.Soon)
+		switch {
+		case err == nil:
+			var done bool
+			if output, status, done = result(log.Output, j.name); done {
+				return output, status, nil
+			}
+		case !errors.Is(err, cloudapi.ErrWaitFailed): // a failed fetch is tried again
+			return output, "", err
+		}
+		select {
+		case <-ctx.Done():
+			return output, "", fmt.Errorf("the job hasn't ended: %w", ctx.Err())
+		case <-time.After(time.Minute):
+		}
+	}
+}
+
+// clean deletes the VMs that earlier runs of the owner have left.
+func (j *job) clean(ctx context.Context) error {
+	var failures []error
+	for vm, err := range j.client.VMs.All(ctx, nil) {
+		if err != nil {
+			return errors.Join(append(failures, err)...)
+		}
+		created, mine := createdAt(vm.Name, j.owner)
+		if !mine || j.start.Sub(created) <= j.timeout { // or a run of now may use it
+			continue
+		}
+		j.say("deleting VM %s of %s", vm.Name, created.Format(time.RFC3339))
+		failures = append(failures, demo.Remove(ctx, j.client, vm.Location+"/"+vm.ID, cloudapi.KindVM, false))
+	}
+	return errors.Join(failures...)
+}
+
+func (j *job) say(format string, args ...any) {
+	fmt.Fprintf(j.stderr, "%7.1fs  %s\n", time.Since(j.start).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// A name says who owns a VM, and when it was created.
+const timeForm = "20060102-150405"
+
+var ownerForm = regexp.MustCompile(`^[a-z0-9]{1,20}$`)
+
+func jobName(owner string, at time.Time) string {
+	return "job-" + owner + "-" + at.UTC().Format(timeForm) + "-" + strings.ToLower(rand.Text()[:5])
+}
+
+// createdAt returns when a VM of the owner was created, or false for any other
+// VM.
+func createdAt(name, owner string) (time.Time, bool) {
+	rest, isJob := strings.CutPrefix(name, "job-"+owner+"-")
+	if !isJob || len(rest) != len(timeForm)+len("-abcde") || rest[len(timeForm)] != '-' {
+		return time.Time{}, false
+	}
+	created, err := time.Parse(timeForm, rest[:len(timeForm)])
+	return created, err == nil
+}
+
+func defaultOwner() string {
+	if current, err := user.Current(); err == nil && ownerForm.MatchString(current.Username) {
+		return current.Username
+	}
+	return "nobody"
+}
+
+// maxScript is the service's limit.
+const maxScript = 2000
+
+// Lines on the console around the output of the job.
+func begins(name string) string { return name + " begins" }
+func ends(name string) string   { return name + " ends with status" }
+
+// wrap returns a script that runs another one, and shows its output on the
+// serial console.
+func wrap(script, name string) string {
+	return fmt.Sprintf(`#!/bin/sh
+cat >/root/job <<'%[1]s'
+%[2]s
+%[1]s
+chmod +x /root/job
+{ echo '%[3]s'; /root/job; echo "%[4]s $?"; } >/dev/console 2>&1
+`, name, script, begins(name), ends(name))
+}
+
+// result returns the output of a job and its exit status, if the console shows
+// its end. Of a long output, the beginning may be missing.
+func result(console, name string) (output, status string, done bool) {
+	console = strings.ReplaceAll(console, "\r\n", "\n")
+	if _, rest, found := strings.Cut(console, begins(name)+"\n"); found {
+		console = rest
+	}
+	output, rest, done := strings.Cut(console, ends(name)+" ")
+	status, _, _ = strings.Cut(rest, "\n")
+	return output, status, done
+}
