@@ -1,0 +1,28 @@
+package cloudapi
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// PostgresTag is a key and a value that users attach to a database.
+type PostgresTag struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// String returns the tag as in a query, such as "team:payments".
+func (t PostgresTag) String() string { return t.Key + ":" + t.Value }
+
+// hasTags reports whether tags has all the wanted tags.
+func hasTags(tags, wanted []PostgresTag) bool {
+	return !slices.ContainsFunc(wanted, func(tag PostgresTag) bool { return !slices.Contains(tags, tag) })
+}
+
+// sortedTags returns the tags sorted by key and value.
+func sortedTags(tags []PostgresTag) []PostgresTag {
+	return slices.SortedFunc(slices.Values(tags), func(a, b PostgresTag) int {
+		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.Value, b.Value))
+	})
+}
