@@ -25,6 +25,7 @@ type logStore struct {
 	t     *testing.T
 	ahead time.Duration // how far its clock is ahead of this machine's
 	size  int           // of a page; 0 means what the client asks for
+	slow  time.Duration // how long it takes to answer
 	// answer, if not nil, replaces a response or changes its header.
 	answer   func(query map[string][]string, header http.Header) (*http.Response, error)
 	mu       sync.Mutex // guards the lines, which come while requests do
@@ -49,6 +50,9 @@ func (s *logStore) receive(message string, age, lag time.Duration) {
 }
 
 func (s *logStore) RoundTrip(req *http.Request) (*http.Response, error) {
+	if s.slow > 0 {
+		stub.Elapse(s.slow)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, time.Now())
@@ -143,7 +147,7 @@ func TestFollowLogs(t *testing.T) {
 
 func followAtRandom(t *testing.T, r *rand.Rand) {
 	pick := func(d ...time.Duration) time.Duration { return d[r.IntN(len(d))] }
-	s := &logStore{t: t, ahead: pick(0, 5*time.Minute, -5*time.Minute, 3*time.Hour, -3*time.Hour), size: 5 + r.IntN(60)}
+	s := &logStore{t: t, ahead: pick(0, 5*time.Minute, -5*time.Minute, 3*time.Hour, -3*time.Hour), size: 5 + r.IntN(60), slow: pick(0, 0, time.Minute)}
 	maxLag, undated, calm := pick(0, 50*time.Second), s.ahead == 0 && r.IntN(2) == 0, false
 	var choices sync.Mutex // guards r, which the program and the service use
 	chance := func(n int) bool {
