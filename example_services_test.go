@@ -428,8 +428,37 @@ func ExampleVMsService() {
 	// <nil>
 }
 
-// newLaterServer is newServer with the service, and with databases that
-// have run for some hours.
+// A fetch takes a few seconds. Its text can contain escape codes of terminals.
+func ExampleVMsService_WaitSerialLog() {
+	srv := newLaterServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := client.VMs.WaitRunning(ctx, vm.Location, vm.ID); err != nil {
+		fmt.Println(err)
+		return
+	}
+	srv.SetSerialLog(vm.ID, "\x1b[32mOK\x1b[0m\r\nlogin: ")
+	log, err := client.VMs.WaitSerialLog(ctx, vm.Location, vm.ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for line := range strings.Lines(log.Output) {
+		fmt.Printf("%q\n", line)
+	}
+	// Output:
+	// "\x1b[32mOK\x1b[0m\r\n"
+	// "login: "
+}
+
+// newLaterServer is newServer with the service, and with databases that have
+// run for some hours.
 func newLaterServer() *cloudapitest.Server {
 	return cloudapitest.NewServer(cloudapitest.WithAPI(cloudapitest.Service), cloudapitest.WithDelays(cloudapitest.Delays{Backup: -3 * time.Hour}))
 }

@@ -918,8 +918,8 @@ func TestEnsurePostgresSettings(t *testing.T) {
 		request := cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
 		stub.Must(client.Postgres.Create(t.Context(), sdktest.Somewhere, "db-1", &request))(t)
 		stub.Must(client.Postgres.ReplaceConfig(t.Context(), sdktest.Somewhere, "db-1", &cloudapi.PostgresConfig{
-			PGConfig: map[string]cloudapi.PostgresSetting{"work_mem": cloudapi.Setting("4MB"), "max_connections": cloudapi.Setting("250")}}))(t)
-		request.PGConfig = map[string]string{"work_mem": "8MB"}
+			PGConfig: map[string]cloudapi.PostgresSetting{"work_mem": cloudapi.Setting("4MB"), "max_connections": cloudapi.Setting(250)}}))(t)
+		request.PGConfig = map[string]string{"work_mem": "8MB", "max_connections": "250"} // the same as the number 250
 		request.PgBouncerConfig = map[string]string{"pool_mode": "session"}
 		before := sdktest.Changes(srv)
 		_, _, err := client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", &request, nil)
