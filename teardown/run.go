@@ -222,20 +222,14 @@ func (d *deletion) try(ctx context.Context) *Failure {
 	if failure != nil || at.ID == "" {
 		return failure
 	}
-	err := d.wait(ctx, at)
-	if err == nil || errors.Is(err, cloudapi.ErrLocationNotFound) { // perhaps it wasn't looked for in its location
-		now, lookup := d.locate(ctx, d.resource)
-		switch {
-		case lookup != nil:
-			err = lookup
-		case now.ID == "":
-			return nil
-		case now != at:
-			return &Failure{Resource: d.resource, Outcome: Failed, Err: renamed(now)}
-		}
-	}
-	if err != nil {
+	if err := d.wait(ctx, at); err != nil {
 		return &Failure{Resource: d.resource, Outcome: UnderWay, Err: err}
+	}
+	switch now, err := d.locate(ctx, d.resource); {
+	case err != nil:
+		return &Failure{Resource: d.resource, Outcome: UnderWay, Err: err}
+	case now.ID != "" && now != at: // so it wasn't looked for in its location
+		return &Failure{Resource: d.resource, Outcome: Failed, Err: renamed(now)}
 	}
 	return nil
 }
