@@ -5,6 +5,84 @@ import (
 	"testing"
 )
 
+func TestShape(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		``:                            ``,
+		`{}`:                          `{}`,
+		`{"a":"b","c" : 1,"d":null}`:  `{"a":"…","c" : 1,"d":null}`,
+		`{"a\"b":"c\"d\\","e":["f"]}`: `{"a\"b":"…","e":["…"]}`,
+		`["a","b"]`:                   `["…","…"]`,
+		`{"a":"cut`:                   `{"a":"…`,
+		`{"a":"cut\`:                  `{"a":"…`,
+		`{"cut`:                       `{"…`,
+		`"a"`:                         `"…"`,
+	} {
+		if got := Shape(in); got != want {
+			t.Errorf("Shape(%s) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestExcerpt(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		in   string
+		max  int
+		text string
+		cut  bool
+	}{
+		{"", 3, "", false},
+		{"abc", 3, "abc", false},
+		{"abcd", 3, "abc", true},
+		{"aéb", 3, "aé", true},
+		{"aéb", 2, "a", true},
+		{"日本", 2, "", true},
+		{"日本", 5, "日", true},
+		{"a\xffb", 9, "a\uFFFDb", false},
+		{"\x80\x80\x80\x80", 2, "", true},
+		{" a\tb\u0085c\n", 9, "a b c", false},
+		{"a\u202eb\u2028c\u200bd", 20, "a b c d", false},
+	} {
+		if text, cut := Excerpt(tt.in, tt.max); text != tt.text || cut != tt.cut {
+			t.Errorf("Excerpt(%q, %d) = %q, %v, want %q, %v", tt.in, tt.max, text, cut, tt.text, tt.cut)
+		}
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	t.Parallel()
+	if got := OneLine("a\r\nb\x00c"); got != "a  b c" {
+		t.Errorf("two lines are %q", got)
+	}
+	whole := strings.Repeat("x", 500)
+	if got := OneLine(whole); got != whole {
+		t.Errorf("500 bytes are %q", got)
+	}
+	if got := OneLine(whole + "y"); got != whole+"…" {
+		t.Errorf("501 bytes are %q", got)
+	}
+}
+
+func TestTruncate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		in   string
+		max  int
+		want string
+		cut  bool
+	}{
+		{"a\nb", 3, "a\nb", false},
+		{"a\nbc", 3, "a\nb", true},
+		{"é", 1, "", true},
+		{"\x80", 0, "", true},
+	} {
+		if got, cut := Truncate(tt.in, tt.max); got != tt.want || cut != tt.cut {
+			t.Errorf("Truncate(%q, %d) = %q, %v, want %q, %v", tt.in, tt.max, got, cut, tt.want, tt.cut)
+		}
+	}
+}
+
 func TestName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
