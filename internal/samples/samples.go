@@ -154,7 +154,7 @@ const (
 func parseUnixTime(number []byte) (time.Time, bool) {
 	mantissa, negative := bytes.CutPrefix(number, []byte("-"))
 	exponent := 0
-	if i := bytes.IndexAny(mantissa, "eE"); i >= 0 {
+	if i := max(bytes.IndexByte(mantissa, 'e'), bytes.IndexByte(mantissa, 'E')); i >= 0 {
 		var err error
 		exponent, err = strconv.Atoi(string(mantissa[i+1:]))
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
