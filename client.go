@@ -65,7 +65,7 @@ func (c *Client) InProject(id string) *Client {
 func (c *Client) Project() string { return c.config.project }
 
 // BaseURL returns the address of the API.
-func (c *Client) BaseURL() string { return c.config.baseURL.String() }
+func (c *Client) BaseURL() string { return c.config.calls.BaseURL.String() }
 
 // CloseIdleConnections closes the connections that aren't in use.
 func (c *Client) CloseIdleConnections() {
@@ -93,29 +93,26 @@ func newClient(from config, opts []Option) (*Client, error) {
 			return nil, err
 		}
 	}
-	if cfg.baseURL == nil {
+	if cfg.calls.BaseURL == nil {
 		return nil, optionError("base URL", "", "is required: use WithBaseURL, or FromEnv and "+EnvBaseURL+cfg.unset())
 	}
-	if cfg.baseURL.Scheme == "http" && cfg.hasCredentials() && !cfg.insecureHTTP && !exchange.IsLoopback(cfg.baseURL.Hostname()) {
+	if cfg.calls.BaseURL.Scheme == "http" && cfg.hasCredentials() && !cfg.insecureHTTP && !exchange.IsLoopback(cfg.calls.BaseURL.Hostname()) {
 		permission := "WithInsecureHTTP"
 		if cfg.fromEnv {
 			permission += " or " + EnvInsecureHTTP + "=true"
 		}
-		return nil, optionError("base URL", cfg.baseURL.String(),
+		return nil, optionError("base URL", cfg.calls.BaseURL.String(),
 			"would send the credentials unencrypted: use https, or "+permission+" if the network is trusted")
 	}
-	if from.baseURL == nil || cfg.baseURL.Host != from.baseURL.Host {
-		cfg.budget = &made.budget
+	if from.calls.BaseURL == nil || cfg.calls.BaseURL.Host != from.calls.BaseURL.Host {
+		cfg.calls.Budget = &made.budget
 	}
 	if cfg.httpClient == nil && cfg.transport.Transport == nil {
 		cfg.transport = exchange.NewTransport(cfg.changes...)
 	}
 	cfg.retry = cfg.retry.over(from.retry)
 	c.network = exchange.Guard(cfg.transport, cfg.roundTripper)
-	c.calls = c.callConfig()
-	if cfg.logger != nil {
-		c.calls.Attempted = logAttempt
-	}
+	c.prepareCalls()
 	c.bindServices()
 	return c, nil
 }
@@ -152,7 +149,7 @@ func (c *Client) bindServices() {
 
 // String describes the client without its credentials.
 func (c *Client) String() string {
-	if c == nil || c.config.baseURL == nil {
+	if c == nil || c.config.calls.BaseURL == nil {
 		return "cloudapi.Client(not created by NewClient)"
 	}
 	return fmt.Sprintf("cloudapi.Client(%s, project %q)", c.BaseURL(), c.config.project)

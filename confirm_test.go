@@ -7,12 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestConfirm(t *testing.T) {
 	t.Parallel()
-	unknown := error(&TransportError{Operation: "VMs.Create", Method: "POST", Path: "/x", Err: errors.New("connection reset"), outcome: outcome{unknown: true}})
+	unknown := error(&TransportError{Operation: "VMs.Create", Method: "POST", Path: "/x", Err: errors.New("connection reset"), outcome: call.Outcome{Unknown: true}})
 	known := error(&Error{StatusCode: 400, Message: "bad"})
 	wanted, other := &VM{ID: stub.VMID, Size: "standard-2"}, &VM{ID: stub.VMID, Size: "standard-4"}
 	missing := error(&Error{StatusCode: 404, Type: "ResourceNotFound", Message: "gone"})

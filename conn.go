@@ -20,7 +20,6 @@ import (
 type conn struct {
 	config  config
 	network http.RoundTripper // the transport below the middlewares
-	calls   call.Config
 }
 
 // transport returns the middleware at a depth, or the network below all of them.
@@ -44,22 +43,14 @@ func (cfg *config) roundTripper() http.RoundTripper {
 	return http.DefaultTransport
 }
 
-// callConfig returns the settings of the calls.
-func (c *conn) callConfig() call.Config {
+// prepareCalls completes the settings of the calls.
+func (c *conn) prepareCalls() {
 	cfg := &c.config
-	calls := call.Config{
-		BaseURL:     cfg.baseURL,
-		Transport:   c.transport(0),
-		Header:      cfg.headerFunc(),
-		Secrets:     cfg.secretsFunc(),
-		Timeout:     cfg.timeout,
-		Retry:       call.Policy(cfg.retry),
-		Budget:      cfg.budget,
-		MaxResponse: cfg.maxResponse,
-	}
-	if cfg.limiter != nil {
-		calls.Limit = cfg.limiter.Wait
-	}
+	calls := &cfg.calls
+	calls.Transport, calls.Header, calls.Secrets = c.transport(0), cfg.headerFunc(), cfg.secretsFunc()
+	calls.Loop = call.NewLoop(cfg.retry.MaxAttempts, cfg.retry.MinDelay, cfg.retry.MaxDelay)
+	calls.MaxRetryAfter, calls.Retries = cfg.retry.MaxRetryAfter, cfg.retry.Budget
+	calls.Token = nil
 	if source := cfg.tokenSource; source != nil && !cfg.hasHeader("Authorization") {
 		calls.Token = func(ctx context.Context) (string, error) {
 			token, err := source(ctx)
@@ -72,7 +63,6 @@ func (c *conn) callConfig() call.Config {
 			return token, nil
 		}
 	}
-	return calls
 }
 
 // errTokenSource marks failures of the token source.

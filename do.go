@@ -57,24 +57,18 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 			return err
 		}
 	}
-	_, err := inv.do(ctx, into{out})
-	return err
-}
-
-// into decodes the response of [Client.Do].
-type into struct{ out any }
-
-func (d into) Decode(r call.Response) (any, error) {
-	switch out := d.out.(type) {
-	case nil:
-		return nil, nil
-	case *[]byte:
-		if r.UnmarkedEnd {
-			return nil, errEndless
+	return inv.do(ctx, func(r call.Response) error {
+		switch out := out.(type) {
+		case nil:
+			return nil
+		case *[]byte:
+			if r.UnmarkedEnd {
+				return errEndless
+			}
+			*out = slices.Clone(r.Body)
+			return nil
+		default:
+			return decodeInto(r, out)
 		}
-		*out = slices.Clone(r.Body)
-		return nil, nil
-	default:
-		return nil, decodeInto(r, out)
-	}
+	})
 }

@@ -107,8 +107,8 @@ type Error struct {
 	RetryAfter time.Duration   // the delay of the Retry-After header, or 0
 	Body       string          // the beginning of the body if it isn't the contract's envelope
 
-	class class // of the operation
-	outcome
+	class   class // of the operation
+	outcome call.Outcome
 }
 
 // Error describes the failure in one line.
@@ -131,7 +131,7 @@ func (e *Error) Error() string {
 	if hint := e.hint(); hint != "" {
 		b.WriteString("; " + hint)
 	}
-	e.writeEnd(&b, e.Attempts, e.RequestID)
+	writeEnd(&b, &e.outcome, e.Attempts, e.RequestID)
 	return b.String()
 }
 
@@ -195,7 +195,7 @@ func (e *Error) Is(target error) bool {
 	case ErrServer:
 		return e.StatusCode >= 500
 	case ErrOutcomeUnknown:
-		return e.unknown
+		return e.outcome.Unknown
 	}
 	return false
 }
@@ -210,7 +210,7 @@ func (e *Error) content() *envelope.Error {
 func (e *Error) isOwn() bool { return e.Type != "" }
 
 // Unwrap returns why the SDK didn't retry, or nil.
-func (e *Error) Unwrap() error { return e.whyNoRetry }
+func (e *Error) Unwrap() error { return e.outcome.NotRetried }
 
 // TransportError says that a request got no complete response: connecting
 // failed, the connection broke, an attempt took longer than [WithTimeout], or
@@ -224,7 +224,7 @@ type TransportError struct {
 	RequestID string // as in [Error]; "" unless the response broke off
 	Err       error  // the cause
 
-	outcome
+	outcome call.Outcome
 }
 
 // Error describes the failure in one line.
@@ -232,17 +232,17 @@ func (e *TransportError) Error() string {
 	var b strings.Builder
 	writeCall(&b, e.Operation, e.Method, e.Path)
 	b.WriteString(mask.OneLine(fmt.Sprint(e.Err)))
-	e.writeEnd(&b, e.Attempts, e.RequestID)
+	writeEnd(&b, &e.outcome, e.Attempts, e.RequestID)
 	return b.String()
 }
 
 // Is matches [ErrOutcomeUnknown].
 func (e *TransportError) Is(target error) bool {
-	return target == ErrOutcomeUnknown && e.unknown
+	return target == ErrOutcomeUnknown && e.outcome.Unknown
 }
 
 // Unwrap returns the cause and, if the SDK didn't retry, the reason.
-func (e *TransportError) Unwrap() []error { return causes(e.Err, e.whyNoRetry) }
+func (e *TransportError) Unwrap() []error { return causes(e.Err, e.outcome.NotRetried) }
 
 // DecodeError says that the server reported success, but its response isn't
 // what the contract promises: not JSON, truncated, empty, of another type,
@@ -258,7 +258,7 @@ type DecodeError struct {
 	Body        string // the beginning of the response, with string values masked
 	Err         error  // what is wrong with it
 
-	outcome
+	outcome call.Outcome
 }
 
 // Error describes the failure in one line.
@@ -272,17 +272,17 @@ func (e *DecodeError) Error() string {
 	if e.Body != "" {
 		fmt.Fprintf(&b, ": %q", e.Body)
 	}
-	e.writeEnd(&b, e.Attempts, e.RequestID)
+	writeEnd(&b, &e.outcome, e.Attempts, e.RequestID)
 	return b.String()
 }
 
 // Is matches [ErrInvalidResponse] and [ErrOutcomeUnknown].
 func (e *DecodeError) Is(target error) bool {
-	return target == ErrInvalidResponse || target == ErrOutcomeUnknown && e.unknown
+	return target == ErrInvalidResponse || target == ErrOutcomeUnknown && e.outcome.Unknown
 }
 
 // Unwrap returns what is wrong, and why the SDK didn't retry.
-func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.whyNoRetry) }
+func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.outcome.NotRetried) }
 
 // ArgumentError says that an argument or an option is invalid, and nothing was
 // sent. It matches [ErrInvalidArgument].
@@ -327,26 +327,18 @@ func noContext(operation string) error {
 	return &ArgumentError{Operation: operation, Name: "ctx", Reason: "must not be nil"}
 }
 
-// outcome is what the errors of calls know about the call as a whole.
-type outcome struct {
-	truncated  bool  // whether the body seems to break off
-	mayHaveRun bool  // whether the server may have executed the request
-	unknown    bool  // whether that matters: the operation isn't idempotent, or earlier
-	earlier    bool  // whether the server may have executed an earlier attempt, and refused the retry
-	whyNoRetry error // why the SDK didn't send a due retry, such as the context's error; or nil
-}
-
 // isOpen reports whether the server may have executed the request.
-func (o *outcome) isOpen() bool { return o.mayHaveRun }
+func (e *Error) isOpen() bool          { return e.outcome.MayHaveRun }
+func (e *TransportError) isOpen() bool { return e.outcome.MayHaveRun }
+func (e *DecodeError) isOpen() bool    { return e.outcome.MayHaveRun }
 
 // failed returns the error for a failed call of an operation.
 func failed(op *Operation, path string, f *call.Failure) error {
-	outcome := outcome{f.Truncated, f.MayHaveRun, f.OutcomeUnknown, f.Earlier, f.NotRetried}
 	switch {
 	case f.Status == 0:
-		return &TransportError{op.Name, op.Method, path, f.Attempts, f.RequestID, f.Cause, outcome}
+		return &TransportError{op.Name, op.Method, path, f.Attempts, f.RequestID, f.Cause, f.Outcome}
 	case f.Status < 300:
-		return &DecodeError{op.Name, op.Method, path, f.Attempts, f.RequestID, f.Status, f.ContentType, f.Body, f.Cause, outcome}
+		return &DecodeError{op.Name, op.Method, path, f.Attempts, f.RequestID, f.Status, f.ContentType, f.Body, f.Cause, f.Outcome}
 	}
 	return &Error{
 		StatusCode: f.Status,
@@ -362,7 +354,7 @@ func failed(op *Operation, path string, f *call.Failure) error {
 		RetryAfter: f.RetryAfter,
 		Body:       f.Body,
 		class:      op.class,
-		outcome:    outcome,
+		outcome:    f.Outcome,
 	}
 }
 
@@ -372,20 +364,20 @@ func writeCall(b *strings.Builder, operation, method, path string) {
 
 // writeEnd adds the number of attempts, the request's ID, why there was no
 // further attempt, and whether the outcome is unknown.
-func (o *outcome) writeEnd(b *strings.Builder, attempts int, requestID string) {
+func writeEnd(b *strings.Builder, o *call.Outcome, attempts int, requestID string) {
 	if attempts > 1 {
 		fmt.Fprintf(b, " (after %d attempts)", attempts)
 	}
 	if requestID != "" {
 		b.WriteString("; request ID " + mask.OneLine(requestID))
 	}
-	if o.whyNoRetry != nil {
-		b.WriteString("; not retried: " + mask.OneLine(fmt.Sprint(o.whyNoRetry)))
+	if o.NotRetried != nil {
+		b.WriteString("; not retried: " + mask.OneLine(fmt.Sprint(o.NotRetried)))
 	}
 	switch {
-	case o.earlier:
+	case o.Earlier:
 		b.WriteString("; an earlier attempt may have taken effect: ConfirmChange finds out")
-	case o.unknown:
+	case o.Unknown:
 		b.WriteString("; the operation may have taken effect")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -39,17 +40,17 @@ func TestErrorTexts(t *testing.T) {
 		{"details with a cut value", e(func(e *Error) { e.Details = []byte(`{"size":"too big","b":`) }),
 			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 InvalidRequest: no (size: too big)"},
 		{"attempts", e(func(e *Error) { e.Attempts = 4 }), "cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 InvalidRequest: no (after 4 attempts)"},
-		{"stopped", e(func(e *Error) { e.whyNoRetry = gone }), "cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 InvalidRequest: no; not retried: context canceled"},
-		{"outcome unknown", e(func(e *Error) { e.unknown = true }),
+		{"stopped", e(func(e *Error) { e.outcome.NotRetried = gone }), "cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 InvalidRequest: no; not retried: context canceled"},
+		{"outcome unknown", e(func(e *Error) { e.outcome.Unknown = true }),
 			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 InvalidRequest: no; the operation may have taken effect"},
 		{"lines", e(func(e *Error) { e.Type, e.Message, e.Details = "A\nB", "c\r\nd\x1b[31m", []byte(`{"e\nf":"g\nh"}`) }),
 			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 A B: c  d [31m (e f: g h)"},
 		{"length", e(func(e *Error) { e.Message = strings.Repeat("é", 5000) }),
 			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: 400 InvalidRequest: " + strings.Repeat("é", 250) + "…"},
 
-		{"transport", &TransportError{Operation: op, Method: "GET", Path: path, Attempts: 2, Err: io.EOF, outcome: outcome{unknown: true, whyNoRetry: gone}},
+		{"transport", &TransportError{Operation: op, Method: "GET", Path: path, Attempts: 2, Err: io.EOF, outcome: call.Outcome{Unknown: true, NotRetried: gone}},
 			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: EOF (after 2 attempts); not retried: context canceled; the operation may have taken effect"},
-		{"transport, lines", &TransportError{Operation: op, Method: "GET", Path: path, Attempts: 1, Err: errors.Join(io.EOF, io.ErrNoProgress), outcome: outcome{whyNoRetry: errors.Join(gone, io.EOF)}},
+		{"transport, lines", &TransportError{Operation: op, Method: "GET", Path: path, Attempts: 1, Err: errors.Join(io.EOF, io.ErrNoProgress), outcome: call.Outcome{NotRetried: errors.Join(gone, io.EOF)}},
 			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: EOF multiple Read calls return no data or error; not retried: context canceled EOF"},
 		{"transport, length", &TransportError{Operation: op, Method: "GET", Path: path, Attempts: 1, Err: errors.New(strings.Repeat("x", 1<<20))},
 			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: " + strings.Repeat("x", 500) + "…"},
@@ -66,7 +67,7 @@ func TestErrorTexts(t *testing.T) {
 			`cloudapi: VMs.Get: VM "eu\n"/"a\u202e" ("id\x1b") of private subnet "b\r" differs from the request: tags is [b c], wanted [a] (which no update can change)`},
 		{"unlisted, lines", &UnlistedError{Operation: op, Resources: []Resource{{Kind: KindLoadBalancer, Name: "a\nb"}}},
 			`cloudapi: VMs.Get: the server cannot show load balancer "a\nb" while its Kubernetes cluster has no Service; all others were listed`},
-		{"decode nothing", &DecodeError{Operation: op, Method: "GET", Path: path, Attempts: 3, StatusCode: 204, Err: errors.New("it is empty"), outcome: outcome{whyNoRetry: gone}},
+		{"decode nothing", &DecodeError{Operation: op, Method: "GET", Path: path, Attempts: 3, StatusCode: 204, Err: errors.New("it is empty"), outcome: call.Outcome{NotRetried: gone}},
 			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: status 204 with an unusable response: it is empty (after 3 attempts); not retried: context canceled"},
 
 		{"argument", &ArgumentError{Operation: op, Name: "location", Value: "a b", Reason: "is wrong"}, `cloudapi: VMs.Get: location "a b" is wrong`},
@@ -91,11 +92,11 @@ func TestErrorsUnwrap(t *testing.T) {
 		description string
 	}{
 		{&Error{StatusCode: 503}, []error{ErrServer}, []error{cause, stopped, ErrOutcomeUnknown}, "error"},
-		{&Error{StatusCode: 503, outcome: outcome{whyNoRetry: stopped}}, []error{ErrServer, stopped}, []error{cause}, "error that was stopped"},
+		{&Error{StatusCode: 503, outcome: call.Outcome{NotRetried: stopped}}, []error{ErrServer, stopped}, []error{cause}, "error that was stopped"},
 		{&TransportError{Err: cause}, []error{cause}, []error{stopped, ErrOutcomeUnknown, ErrServer}, "transport error"},
-		{&TransportError{Err: cause, outcome: outcome{whyNoRetry: stopped, unknown: true}}, []error{cause, stopped, ErrOutcomeUnknown}, []error{ErrInvalidResponse}, "transport error that was stopped"},
+		{&TransportError{Err: cause, outcome: call.Outcome{NotRetried: stopped, Unknown: true}}, []error{cause, stopped, ErrOutcomeUnknown}, []error{ErrInvalidResponse}, "transport error that was stopped"},
 		{&DecodeError{Err: cause}, []error{cause, ErrInvalidResponse}, []error{stopped, ErrOutcomeUnknown}, "decode error"},
-		{&DecodeError{Err: cause, outcome: outcome{whyNoRetry: stopped, unknown: true}}, []error{cause, stopped, ErrOutcomeUnknown, ErrInvalidResponse}, nil, "decode error that was stopped"},
+		{&DecodeError{Err: cause, outcome: call.Outcome{NotRetried: stopped, Unknown: true}}, []error{cause, stopped, ErrOutcomeUnknown, ErrInvalidResponse}, nil, "decode error that was stopped"},
 		{&ArgumentError{}, []error{ErrInvalidArgument}, []error{ErrInvalidRequest, ErrInvalidResponse}, "argument error"},
 		{&WaitError{Err: cause}, []error{cause}, []error{ErrWaitFailed}, "wait error"},
 	} {
@@ -187,7 +188,7 @@ func TestErrorPrefix(t *testing.T) {
 	_, optionErr := NewClient()
 	_, waitErr := forbidden.VMs.WaitRunning(ctx, "l", "v")
 	_, emptyWaitErr := Wait(ctx, func(context.Context) (*VM, error) { return nil, nil }, func(*VM) (bool, error) { return true, nil })
-	_, confirmErr := Confirm(ctx, &Error{outcome: outcome{unknown: true}}, func(ctx context.Context) (*VM, error) { return forbidden.VMs.Get(ctx, "l", "v") }, nil)
+	_, confirmErr := Confirm(ctx, &Error{outcome: call.Outcome{Unknown: true}}, func(ctx context.Context) (*VM, error) { return forbidden.VMs.Get(ctx, "l", "v") }, nil)
 	_, listErr := Collect(stalled.VMs.All(ctx, nil))
 	_, idErr := ParseID("x")
 	for name, err := range map[string]error{

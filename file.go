@@ -69,9 +69,9 @@ const (
 	acceptYAML = "text/plain, text/yaml, application/yaml, application/json;q=0.5, */*;q=0.1"
 )
 
-// Decode returns the response as a *File. It refuses what a server or proxy may
+// decode returns the response as a file. It refuses what a server or proxy may
 // send in place of a file: an empty body, an HTML page, a JSON error.
-func (format fileFormat) Decode(r call.Response) (any, error) {
+func (format fileFormat) decode(r call.Response) (*File, error) {
 	if err := attachment.Check(r.Status, r.Header, r.Body); err != nil {
 		return nil, err
 	}

@@ -57,8 +57,7 @@ func TestFileResponses(t *testing.T) {
 		{"PEM without a certificate", sent(200, "application/x-pem-file", strings.ReplaceAll(testPEM, "CERTIFICATE", "PRIVATE KEY")), clientKeyPairFile, "it has no CERTIFICATE"},
 		{"PEM cut off at once", sent(200, "application/x-pem-file", testPEM[:40]), caCertificatesFile, "unexpected EOF in a PEM block"},
 	} {
-		decoded, err := tt.format.Decode(*tt.reply)
-		file, _ := decoded.(*File)
+		file, err := tt.format.decode(*tt.reply)
 		if tt.reason != "" {
 			if file != nil || err == nil || err.Error() != tt.reason {
 				t.Errorf("%s: %v, %v; want the error %q", tt.name, file, err, tt.reason)

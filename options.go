@@ -1,13 +1,13 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/textproto"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -24,7 +24,7 @@ type Option func(*config) error
 // config contains the settings of a client. It never changes; With works on a
 // copy, and clones a slice before it grows.
 type config struct {
-	baseURL      *url.URL
+	calls        call.Config // complete once all options are applied
 	token        Secret
 	tokenSource  func(context.Context) (string, error)
 	project      string
@@ -36,12 +36,8 @@ type config struct {
 	observers    []Observer
 	headers      []header
 	application  string
-	timeout      time.Duration
 	retry        RetryPolicy
-	budget       *call.Budget // shared with the copies that call the same host
-	limiter      Limiter
 	logger       *slog.Logger
-	maxResponse  int64
 	prefetch     int
 	insecureHTTP bool
 	fromEnv      bool // whether FromEnv was among the options
@@ -74,7 +70,7 @@ const (
 )
 
 func defaultConfig() config {
-	return config{timeout: defaultTimeout, maxResponse: defaultResponseLimit, retry: defaultRetry()}
+	return config{calls: call.Config{Timeout: defaultTimeout, MaxResponse: defaultResponseLimit}, retry: defaultRetry()}
 }
 
 // FromEnv sets the base URL, the token and the project from CLOUDAPI_BASE_URL,
@@ -112,7 +108,7 @@ func FromEnv() Option {
 // that no other option replaces.
 func (c *config) unset() string {
 	var names []string
-	if c.baseURL == nil {
+	if c.calls.BaseURL == nil {
 		names = append(names, EnvBaseURL)
 	}
 	if !c.hasCredentials() {
@@ -135,7 +131,7 @@ func WithBaseURL(address string) Option {
 		if reason != "" {
 			return optionError("base URL", shown, reason)
 		}
-		c.baseURL = u
+		c.calls.BaseURL = u
 		return nil
 	}
 }
@@ -217,7 +213,7 @@ func WithHTTPClient(client *http.Client) Option {
 		}
 		c.httpClient, c.transport, c.changes = client, exchange.Transport{}, nil
 		if client.Timeout > 0 {
-			c.timeout = client.Timeout
+			c.calls.Timeout = client.Timeout
 		}
 		return nil
 	}
@@ -310,7 +306,7 @@ func WithTimeout(d time.Duration) Option {
 		if d < 0 {
 			return optionError("timeout", d.String(), "must not be negative")
 		}
-		c.timeout = d
+		c.calls.Timeout = d
 		return nil
 	}
 }
@@ -326,6 +322,52 @@ func WithRetry(policy RetryPolicy) Option {
 	}
 }
 
+// RetryPolicy sets how often and after what delays a call is retried. Zero
+// fields mean the defaults, or in [Client.With] the client's values.
+//
+// An idempotent request is retried after the statuses 408, 429, 500, 502, 503
+// and 504, failed connections, timeouts of an attempt, and truncated responses.
+// A request that creates something is retried only if it wasn't sent, or after
+// a 429 or 503 of the API itself or with Retry-After.
+type RetryPolicy struct {
+	MaxAttempts int // including the first; default 4; 1 means no retry
+
+	// The delay before the n-th retry is random, between 0 and MinDelay doubled
+	// n-1 times, but at most MaxDelay. The defaults are 500 ms and 30 s.
+	MinDelay, MaxDelay time.Duration
+
+	MaxRetryAfter time.Duration // the longest delay accepted from a Retry-After header; default 60 s
+
+	// Budget limits the retries of all calls of a client while none succeeds;
+	// default 100. A retry takes 1 from it, and returns it if it succeeds; a call
+	// that succeeds without a retry returns 0.2. An error that isn't retried, such
+	// as the API's own 404, counts as success. When the budget is used up, errors
+	// also match ErrRetryBudget. Copies of a client for the same host share it.
+	Budget int
+}
+
+func defaultRetry() RetryPolicy {
+	return RetryPolicy{
+		MaxAttempts:   4,
+		MinDelay:      500 * time.Millisecond,
+		MaxDelay:      30 * time.Second,
+		MaxRetryAfter: 60 * time.Second,
+		Budget:        100,
+	}
+}
+
+// over returns the policy, with the fields of another policy in place of its
+// zero fields.
+func (p RetryPolicy) over(other RetryPolicy) RetryPolicy {
+	return RetryPolicy{
+		MaxAttempts:   cmp.Or(p.MaxAttempts, other.MaxAttempts),
+		MinDelay:      cmp.Or(p.MinDelay, other.MinDelay),
+		MaxDelay:      cmp.Or(p.MaxDelay, other.MaxDelay),
+		MaxRetryAfter: cmp.Or(p.MaxRetryAfter, other.MaxRetryAfter),
+		Budget:        cmp.Or(p.Budget, other.Budget),
+	}
+}
+
 // Limiter limits requests, like a *rate.Limiter of golang.org/x/time.
 type Limiter interface {
 	Wait(context.Context) error
@@ -335,7 +377,10 @@ type Limiter interface {
 // error that wraps the limiter's.
 func WithLimiter(limiter Limiter) Option {
 	return func(c *config) error {
-		c.limiter = limiter
+		c.calls.Limit = nil
+		if limiter != nil {
+			c.calls.Limit = limiter.Wait
+		}
 		return nil
 	}
 }
@@ -359,7 +404,7 @@ func WithResponseLimit(bytes int64) Option {
 		if bytes <= 0 {
 			return optionError("response limit", fmt.Sprint(bytes), "must be positive")
 		}
-		c.maxResponse = bytes
+		c.calls.MaxResponse = bytes
 		return nil
 	}
 }

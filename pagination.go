@@ -95,11 +95,19 @@ func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes
 		return nil, err
 	}
 	in.request.FinalOn500 = routes.final500
-	result, err := in.do(ctx, onePage[T, P]{&in.about, &o})
+	var page *Page[T]
+	err = in.do(ctx, func(r call.Response) (err error) {
+		if page, err = decodePage[T, P](r, &o); err != nil {
+			return err
+		}
+		if i, field := firstOther(&in.about, page.Items); field != "" {
+			return fmt.Errorf("item %d is of another %s", i, field)
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	page := result.(*Page[T])
 	if routes.unpaged {
 		page.NextStartAfter = ""
 	}
@@ -134,23 +142,6 @@ func checkPageSize(op *Operation, size int) error {
 		return argumentError(op.Name, "PageSize", strconv.Itoa(size), "must not be negative")
 	}
 	return nil
-}
-
-// onePage accepts a page of the list that the call asks for.
-type onePage[T any, P listItem[T]] struct {
-	about   *subject
-	options *ListOptions
-}
-
-func (d onePage[T, P]) Decode(r call.Response) (any, error) {
-	page, err := decodePage[T, P](r, d.options)
-	if err != nil {
-		return nil, err
-	}
-	if i, field := firstOther(d.about, page.Items); field != "" {
-		return nil, fmt.Errorf("item %d is of another %s", i, field)
-	}
-	return page, nil
 }
 
 // decodePage decodes a page in any form that the contract allows: an object

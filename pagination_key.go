@@ -23,17 +23,19 @@ func listByKey[T any, P record[T]](ctx context.Context, c *conn, op *Operation, 
 	if err := in.setQuery(options); err != nil {
 		return nil, err
 	}
-	result, err := in.do(ctx, pageByKey[T, P]{})
+	var page *Page[T]
+	err = in.do(ctx, func(r call.Response) (err error) {
+		page, err = decodePageByKey[T, P](r)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return result.(*Page[T]), nil
+	return page, nil
 }
 
-// pageByKey accepts a page with the key of the next page.
-type pageByKey[T any, P record[T]] struct{}
-
-func (pageByKey[T, P]) Decode(r call.Response) (any, error) {
+// decodePageByKey decodes a page with the key of the next page.
+func decodePageByKey[T any, P record[T]](r call.Response) (*Page[T], error) {
 	var body struct {
 		Items         []*T   `json:"items"`
 		Logs          []*T   `json:"logs"` // in place of items

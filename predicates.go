@@ -10,7 +10,7 @@ import (
 )
 
 // These predicates classify failures, for calls, waits, Ensure, Watch, Resolve
-// and Confirm. See retry.go for whether a call may be retried.
+// and Confirm. See internal/call for whether a call may be retried.
 
 // IsGone reports whether an error proves that a resource doesn't exist in the
 // location of the request; [Client.CheckAccess] also looks in others. Unlike a
@@ -71,7 +71,7 @@ func isVanishing(err error) bool {
 // create can be sent again, see [ErrOutcomeUnknown].
 func IsTransient(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Is(ErrServer) || e.Is(ErrRateLimited) || e.StatusCode == http.StatusRequestTimeout || e.truncated
+		return e.Is(ErrServer) || e.Is(ErrRateLimited) || e.StatusCode == http.StatusRequestTimeout || e.outcome.Truncated
 	}
 	if e, ok := errors.AsType[*DecodeError](err); ok {
 		return !errors.Is(e.Err, ErrResponseTooLarge)

@@ -65,7 +65,7 @@ func walk[T any, P listItem[T]](c *conn, routes *listRoutes, o ListOptions, args
 				}
 				err := stalled(seen, routes.project.Name, o.OrderColumn)
 				if walks < maxWalks {
-					err = pace.Sleep(ctx, c.calls.Retry.Delay(walks, 0))
+					err = pace.Sleep(ctx, c.config.calls.Delay(walks, 0))
 				}
 				if err != nil {
 					yield(nil, err)

@@ -47,28 +47,25 @@ var ErrNotSent = errors.New("nothing was sent")
 // connections that other calls could use.
 type transport struct{}
 
-// RoundTrip makes one attempt. The result of the attempt stays in the call.
-// retryablehttp gets only the response, whose body has already been read.
+// RoundTrip makes one attempt, whose result stays in the call. retryablehttp
+// always gets an empty response, from which [backoff] gets the call.
 func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := req.Context().(*call)
+	c.response = http.Response{Body: http.NoBody, Request: req}
 	header, err := c.prepare()
 	if err != nil {
 		c.unsent, c.notSent = true, c.withoutSecrets(err) // the error of a token source may contain secrets
 		if c.attempts == 0 {
 			c.failure = &Failure{Cause: fmt.Errorf("%w, %w", c.notSent, ErrNotSent)}
 		}
-		return nil, c.notSent
+		return &c.response, nil
 	}
 	c.attempts++
 	c.status, c.failure = 0, nil
 	c.started = time.Now()
-	resp := c.attempt(req, header)
+	c.attempt(req, header)
 	c.mayHaveRun = c.mayHaveRun || c.failure != nil && c.failure.mayHaveRun()
-	if resp == nil {
-		return nil, c.failure.Cause
-	}
-	resp.Body = http.NoBody
-	return resp, nil
+	return &c.response, nil
 }
 
 // prepare does the work before an attempt, and returns its headers.
@@ -93,28 +90,17 @@ func (c *call) prepare() (http.Header, error) {
 		c.tokens = append(c.tokens, token)
 		header["Authorization"] = []string{"Bearer " + token}
 	}
-	if c.attempts > 0 && !c.cfg.Budget.take(c.cfg.Retry.Budget) {
+	if c.attempts > 0 && !c.cfg.Budget.take(c.cfg.Retries) {
 		return nil, ErrBudget
 	}
 	return header, nil
 }
 
-// attempt sends a copy of the request, and decodes the response. It returns nil
-// if there is no complete response.
-func (c *call) attempt(req *http.Request, header http.Header) *http.Response {
-	limit := c.cfg.Timeout
-	begin := exchange.BeginOnce
-	if c.req.Idempotent {
-		begin = exchange.Begin
-	}
-	var deadline time.Time
-	if limit > 0 {
-		deadline = c.started.Add(limit)
-	}
-	attempt := begin(c, deadline)
-	defer attempt.End()
-
-	req = req.WithContext(attempt)
+// attempt sends a copy of the request, and decodes the response.
+func (c *call) attempt(req *http.Request, header http.Header) {
+	ctx, attempt, end := exchange.Begin(c, c.cfg.Timeout, !c.req.Idempotent)
+	defer end()
+	req = req.WithContext(ctx)
 	req.Host = req.URL.Host // retryablehttp doesn't need it, and copies less without it
 	req.Header = header
 	if c.req.Body != nil {
@@ -132,7 +118,7 @@ func (c *call) attempt(req *http.Request, header http.Header) *http.Response {
 	}
 	if err == nil {
 		c.status = resp.StatusCode
-		err = c.receive(attempt, resp)
+		err = c.receive(ctx, resp)
 	} else if c.req.Received != nil {
 		c.req.Received(Received{Attempt: c.attempts})
 	}
@@ -140,8 +126,8 @@ func (c *call) attempt(req *http.Request, header http.Header) *http.Response {
 		switch {
 		case c.Err() != nil:
 			err = pace.Err(c)
-		case attempt.Err() != nil:
-			err = &timeoutError{limit}
+		case ctx.Err() != nil:
+			err = &timeoutError{c.cfg.Timeout}
 		}
 		c.failure = &Failure{Cause: c.withoutSecrets(err), sent: sent}
 	}
@@ -150,10 +136,6 @@ func (c *call) attempt(req *http.Request, header http.Header) *http.Response {
 			c.failure.RequestID, _ = mask.Excerpt(c.secrets().Mask(id), maxExcerpt)
 		}
 	}
-	if err != nil {
-		return nil
-	}
-	return resp
 }
 
 // newBody returns a reader of the body, as GetBody requires.

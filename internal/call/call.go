@@ -7,14 +7,12 @@ package call
 import (
 	"context"
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
@@ -37,13 +35,12 @@ type Config struct {
 	// Secrets returns the credentials that a response may repeat.
 	Secrets func(*http.Request) []string
 
-	// Attempted, unless nil, is called after each attempt.
-	Attempted func(context.Context, *Request, *Attempt)
-
-	Timeout     time.Duration // of an attempt; 0 for none
-	Retry       Policy
-	Budget      *Budget
-	MaxResponse int64 // bytes
+	Loop          *retryablehttp.Client // of [NewLoop]
+	Timeout       time.Duration         // of an attempt; 0 for none
+	MaxRetryAfter time.Duration         // the longest pause that a server can ask for
+	Budget        *Budget
+	Retries       int   // the size of the budget
+	MaxResponse   int64 // bytes
 }
 
 // Request is what a call sends. It is used once.
@@ -68,8 +65,12 @@ type Request struct {
 	// Received, unless nil, is called with what each attempt has received.
 	Received func(Received)
 
-	// Owner is what [OwnerOf] returns for the contexts of the call.
-	Owner any
+	// Attempted, unless nil, is called after each attempt.
+	Attempted func(context.Context, *Attempt)
+
+	// Decode decodes a response with a status below 300 into the caller's
+	// variable, or returns what is wrong with it.
+	Decode func(Response) error
 
 	call call // here so that it's allocated with the request
 }
@@ -79,38 +80,18 @@ func (r *Request) changes() bool {
 	return r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
 }
 
-// Decoder decodes a response with a status below 300, or returns what is wrong
-// with it.
-type Decoder interface{ Decode(Response) (any, error) }
-
-// Do makes attempts until one succeeds or no other is due. It returns the
-// decoder's result, or how the call failed.
-func Do(ctx context.Context, cfg *Config, req *Request, d Decoder) (any, *Failure) {
-	c := &req.call
-	c.Context, c.cfg, c.req, c.decoder = ctx, cfg, req, d
-	return c.run()
-}
-
-// OwnerOf returns the Owner of the request that a context belongs to, or nil.
-func OwnerOf(ctx context.Context) any {
-	if c := callOf(ctx); c != nil {
-		return c.req.Owner
-	}
-	return nil
-}
-
 // call is a request in progress, and the context of its attempts.
 type call struct {
 	context.Context // the caller's context
 
-	cfg     *Config
-	req     *Request
-	decoder Decoder
+	cfg *Config
+	req *Request
 
-	// Arguments for net/http and retryablehttp.
-	url     url.URL
-	http    http.Request
-	request retryablehttp.Request
+	// Arguments and results of net/http and retryablehttp.
+	url      url.URL
+	http     http.Request
+	request  retryablehttp.Request
+	response http.Response
 
 	tokens     []string      // returned by the token source
 	attempts   int           // number of requests passed to the transport
@@ -122,71 +103,59 @@ type call struct {
 
 	// Of the last attempt that was passed to the transport:
 	started time.Time
-	status  int // 0 if there was no response
-	result  any
+	status  int      // 0 if there was no response
 	failure *Failure // nil if the response was accepted
 }
 
-// loop calls [transport.RoundTrip] for each attempt, [checkRetry] after it, and
-// [pauseBefore] before the next one. They get the call from the context. An
-// attempt includes reading and decoding the response, so a truncated response
-// is a failed attempt, like a broken connection.
-var loop = retryablehttp.Client{
-	HTTPClient:   &http.Client{Transport: transport{}, CheckRedirect: noRedirect},
-	RetryMax:     math.MaxInt, // checkRetry counts
-	CheckRetry:   checkRetry,
-	Backoff:      func(time.Duration, time.Duration, int, *http.Response) time.Duration { return 0 },
-	PrepareRetry: pauseBefore,
-	ErrorHandler: retryablehttp.PassthroughErrorHandler,
+// NewLoop returns the loop of attempts of a client's calls. It calls
+// [transport.RoundTrip] for each attempt and [checkRetry] after it, and waits
+// as long as [backoff] says. They get the call from the context. An attempt
+// includes reading and decoding the response, so a truncated response is a
+// failed attempt, like a broken connection.
+func NewLoop(maxAttempts int, minDelay, maxDelay time.Duration) *retryablehttp.Client {
+	return &retryablehttp.Client{
+		HTTPClient:   &http.Client{Transport: transport{}},
+		RetryMax:     maxAttempts - 1,
+		RetryWaitMin: minDelay,
+		RetryWaitMax: maxDelay,
+		CheckRetry:   checkRetry,
+		Backoff:      backoff,
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
+	}
 }
 
-func (c *call) run() (any, *Failure) {
+// Do makes attempts until one succeeds or no other is due. It returns how the
+// call failed, or nil.
+func Do(ctx context.Context, cfg *Config, req *Request) *Failure {
+	c := &req.call
+	c.Context, c.cfg, c.req = ctx, cfg, req
 	c.request.Request = c.newRequest()
-	_, err := loop.Do(&c.request)
-	if err != nil && c.attempts == 0 && c.failure == nil {
+	_, err := c.cfg.Loop.Do(&c.request)
+	if err != nil && c.failure == nil {
 		c.failure = &Failure{Cause: c.withoutSecrets(err)} // from the http.Client itself
 	}
 	if c.isAnswered() {
 		c.cfg.Budget.succeeded(c.attempts)
 	}
-	if c.failure == nil {
-		return c.result, nil
+	f := c.failure
+	if f == nil {
+		return nil
 	}
 	if c.retrying && c.notSent == nil {
 		c.notSent = pace.Err(c.Context) // the context ended during the pause between attempts
 	}
-	f := c.failure
 	if f.Attempts = c.attempts; f.Attempts > 0 && c.notSent != nil {
 		f.NotRetried = c.withoutSecrets(c.notSent) // the cause of a context's end may contain secrets
 	}
 	f.MayHaveRun = c.mayHaveRun && c.req.changes()
 	f.Earlier = f.MayHaveRun && c.req.Idempotent && c.isAnswered()
-	f.OutcomeUnknown = f.Earlier || f.MayHaveRun && !c.req.Idempotent
-	return nil, f
-}
-
-func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
-func (c *call) Value(key any) any {
-	if key == (callKey{}) {
-		return c
-	}
-	return c.Context.Value(key)
+	f.Unknown = f.Earlier || f.MayHaveRun && !c.req.Idempotent
+	return f
 }
 
 // Format prints the caller's context in place of the call, which contains
 // secrets.
 func (c *call) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.Context) }
-
-// callKey is the key of the call in its context, and in the contexts of its
-// attempts.
-type callKey struct{ exchange.CallKey }
-
-// callOf returns the call that a request with the context belongs to, or nil.
-func callOf(ctx context.Context) *call {
-	c, _ := ctx.Value(callKey{}).(*call)
-	return c
-}
 
 // noHeader is the header of requests that only retryablehttp sees. Nobody
 // writes to it.

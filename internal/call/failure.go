@@ -8,6 +8,15 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
+// Outcome is what the error of any failed call says about the call as a whole.
+type Outcome struct {
+	Truncated  bool  // whether the body of the response seems to break off
+	MayHaveRun bool  // whether the server may have executed a request that changes something
+	Unknown    bool  // whether MayHaveRun matters: the request isn't idempotent, or Earlier is set
+	Earlier    bool  // whether the server may have executed an earlier attempt, and the API refused the retry
+	NotRetried error // why a due retry wasn't sent, such as the context's error; or nil
+}
+
 // Failure says how a call ended without an accepted response: what ended its
 // last attempt, and why no other followed. Its texts show no secrets.
 //
@@ -15,21 +24,17 @@ import (
 // a Status of 300 or above the server refused the request. With a lower Status
 // the decoder didn't accept the response.
 type Failure struct {
-	Attempts       int
-	NotRetried     error // why a due retry wasn't sent, such as the context's error; or nil
-	MayHaveRun     bool  // whether the server may have executed a request that changes something
-	OutcomeUnknown bool  // whether MayHaveRun matters: the request isn't idempotent, or Earlier is set
-	Earlier        bool  // whether the server may have executed an earlier attempt, and the API refused the retry
+	Outcome
+	Attempts  int
+	RequestID string // which the server assigned to the last attempt, or ""
 
 	// Cause is why there is no complete response, or what is wrong with it. It's
 	// nil for a refusal.
 	Cause error
 
 	Status      int
-	RequestID   string // which the server assigned, or ""; also without a Status
 	ContentType string // of a response that the decoder didn't accept
 	Body        string // the beginning of the body, if it isn't an envelope
-	Truncated   bool   // whether the body seems to break off
 
 	Envelope      envelope.Error // of a refusal
 	RetryAfter    time.Duration  // of a refusal: the delay in the header, or 0

@@ -79,7 +79,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	case large && ctx.Err() != nil:
 		return ctx.Err()
 	case err == nil:
-		c.result, err = c.decoder.Decode(Response{
+		err = c.req.Decode(Response{
 			Status: resp.StatusCode, Header: resp.Header, Body: buf.Bytes(), Limit: c.cfg.MaxResponse,
 			UnmarkedEnd: resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed,
 		})
@@ -98,7 +98,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 		Cause:       c.withoutSecrets(err),
 		ContentType: contentType,
 		Body:        c.excerpt(buf.Bytes()),
-		Truncated:   errors.Is(err, io.ErrUnexpectedEOF),
+		Outcome:     Outcome{Truncated: errors.Is(err, io.ErrUnexpectedEOF)},
 	}
 	return nil
 }

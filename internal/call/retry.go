@@ -14,34 +14,31 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
-// Policy says how often and after what pauses failed attempts are retried.
-type Policy struct {
-	MaxAttempts   int
-	MinDelay      time.Duration
-	MaxDelay      time.Duration
-	MaxRetryAfter time.Duration
-	Budget        int
-}
-
 // Delay returns the pause after the given number of attempts: the one that the
 // server asks for, or a random one up to a ceiling that doubles each time.
-func (p Policy) Delay(attempts int, retryAfter time.Duration) time.Duration {
+func (cfg *Config) Delay(attempts int, retryAfter time.Duration) time.Duration {
 	if retryAfter > 0 {
-		return min(retryAfter, p.MaxRetryAfter)
+		return min(retryAfter, cfg.MaxRetryAfter)
 	}
-	ceiling := p.MaxDelay
-	if shift := attempts - 1; p.MinDelay <= ceiling>>shift {
-		ceiling = p.MinDelay << shift
+	first, ceiling := cfg.Loop.RetryWaitMin, cfg.Loop.RetryWaitMax
+	if shift := attempts - 1; first <= ceiling>>shift {
+		ceiling = first << shift
 	}
-	return rand.N(ceiling)
+	return 1 + rand.N(ceiling) // a timer needs a length
+}
+
+// backoff tells retryablehttp how long the pause is. [call.next] has chosen it,
+// to compare it with the deadline.
+func backoff(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
+	return resp.Request.Context().(*call).pause
 }
 
 // checkRetry tells retryablehttp whether there is another attempt. It gets the
 // call from the context.
-func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
+func checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) {
 	c := ctx.(*call)
-	c.retrying = c.next()
-	if report := c.cfg.Attempted; report != nil {
+	c.retrying = err == nil && c.next()
+	if report := c.req.Attempted; report != nil {
 		a := Attempt{
 			Number:   c.attempts,
 			Duration: time.Since(c.started),
@@ -53,14 +50,14 @@ func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 		if c.unsent {
 			a.Number, a.NotSent = a.Number+1, c.notSent
 		}
-		report(ctx, c.req, &a)
+		report(ctx, &a)
 	}
 	return c.retrying, nil
 }
 
 // next decides whether there is another attempt, and after what pause.
 func (c *call) next() bool {
-	if c.failure == nil || c.unsent || c.attempts >= c.cfg.Retry.MaxAttempts || !c.mayRetry() {
+	if c.failure == nil || c.unsent || c.attempts > c.cfg.Loop.RetryMax || !c.mayRetry() {
 		return false
 	}
 	if c.Err() != nil {
@@ -69,23 +66,17 @@ func (c *call) next() bool {
 		}
 		return false
 	}
-	c.pause = c.cfg.Retry.Delay(c.attempts, c.failure.RetryAfter)
+	c.pause = c.cfg.Delay(c.attempts, c.failure.RetryAfter)
 	if deadline, ok := c.Deadline(); ok && time.Until(deadline) <= c.pause {
 		c.notSent = fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
 			c.pause.Round(time.Millisecond), context.DeadlineExceeded)
 		return false
 	}
-	if c.cfg.Budget.isUsedUp(c.cfg.Retry.Budget) {
+	if c.cfg.Budget.isUsedUp(c.cfg.Retries) {
 		c.notSent = ErrBudget
 		return false
 	}
 	return true
-}
-
-// pauseBefore pauses before another attempt.
-func pauseBefore(req *http.Request) error {
-	ctx := req.Context()
-	return pace.Sleep(ctx, ctx.(*call).pause)
 }
 
 // mayRetry reports whether retrying the last attempt is useful and safe. A

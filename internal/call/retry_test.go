@@ -9,7 +9,7 @@ import (
 
 func TestBackoffStaysBelowItsCeilings(t *testing.T) {
 	t.Parallel()
-	policy := Policy{MinDelay: 100 * time.Millisecond, MaxDelay: time.Second}
+	policy := Config{Loop: NewLoop(4, 100*time.Millisecond, time.Second)}
 	for attempts, ceiling := range []time.Duration{0, 100, 200, 400, 800, 1000, 1000} {
 		if attempts == 0 {
 			continue
@@ -23,7 +23,7 @@ func TestBackoffStaysBelowItsCeilings(t *testing.T) {
 			t.Errorf("after %d attempts the longest of 2000 delays is %v, want just below %v", attempts, longest, ceiling)
 		}
 	}
-	unbounded := Policy{MinDelay: math.MaxInt64, MaxDelay: math.MaxInt64}
+	unbounded := Config{Loop: NewLoop(4, math.MaxInt64, math.MaxInt64)}
 	for _, attempts := range []int{1, 2, 1000} {
 		if d := unbounded.Delay(attempts, 0); d < 0 {
 			t.Errorf("without a bound the delay after %d attempts is %v", attempts, d)
@@ -48,9 +48,9 @@ func FuzzRetryAfter(f *testing.F) {
 		if after < 0 {
 			t.Fatalf("%q is %v", value, after)
 		}
-		policy := Policy{MinDelay: time.Second, MaxDelay: 10 * time.Second, MaxRetryAfter: time.Duration(most & math.MaxInt64)}
+		policy := Config{Loop: NewLoop(4, time.Second, 10*time.Second), MaxRetryAfter: time.Duration(most & math.MaxInt64)}
 		pause := policy.Delay(max(attempts, 1), after)
-		if pause < 0 || pause > max(policy.MaxRetryAfter, policy.MaxDelay) {
+		if pause < 0 || pause > max(policy.MaxRetryAfter, policy.Loop.RetryWaitMax) {
 			t.Fatalf("%q makes the pause %v", value, pause)
 		}
 		if after > 0 && pause != min(after, policy.MaxRetryAfter) {

@@ -6,80 +6,43 @@ package exchange
 
 import (
 	"context"
-	"sync"
+	"net/http/httptrace"
 	"sync/atomic"
 	"time"
 )
 
-// Attempt is the context of one attempt to send a request. Its timer starts
-// when somebody first asks for it: an in-memory transport never does, and the
-// timer would cost more than all other work of a call.
-type Attempt struct {
-	context.Context             // of the call
-	deadline        time.Time   // or zero
-	once            bool        // the server must not execute the request twice
-	wanted, got     atomic.Bool // a connection, if once
+// Attempt is one attempt to send a request that the server must not execute
+// twice. It's nil for other requests.
+type Attempt struct{ wanted, got atomic.Bool } // a connection
 
-	started sync.Once
-	timed   context.Context
-	cancel  context.CancelFunc
-}
-
-// Begin returns the context of an attempt, which ends at the deadline unless
-// that is zero. The caller must call [Attempt.End].
-func Begin(parent context.Context, deadline time.Time) *Attempt {
-	return &Attempt{Context: parent, deadline: deadline}
-}
-
-func (a *Attempt) start() context.Context {
-	a.started.Do(func() {
-		parent := a.Context
-		if a.once {
-			parent = a.follow(parent)
-		}
-		if a.deadline.IsZero() {
-			a.timed, a.cancel = context.WithCancel(parent)
-		} else {
-			a.timed, a.cancel = context.WithDeadline(parent, a.deadline)
-		}
-	})
-	return a.timed
-}
-
-// End ends the attempt. A context that nobody has used then behaves like its
-// parent.
-func (a *Attempt) End() {
-	a.started.Do(func() { a.timed, a.cancel = a.Context, func() {} })
-	a.cancel()
-}
-
-func (a *Attempt) Deadline() (time.Time, bool) { return a.start().Deadline() }
-func (a *Attempt) Done() <-chan struct{}       { return a.start().Done() }
-func (a *Attempt) Err() error                  { return a.start().Err() }
-
-// Value returns the parent context's value. It doesn't start the timer for a
-// [CallKey].
-func (a *Attempt) Value(key any) any {
-	if key == (attemptKey{}) {
-		return a
+// Begin returns the context of an attempt, which ends after the timeout unless
+// that is zero, and with the returned function. If the server must not execute
+// the request twice, the transport must be one of [Guard].
+func Begin(parent context.Context, timeout time.Duration, once bool) (context.Context, *Attempt, context.CancelFunc) {
+	var a *Attempt
+	if once {
+		a = new(Attempt)
+		parent = httptrace.WithClientTrace(context.WithValue(parent, attemptKey{}, a), &httptrace.ClientTrace{
+			GetConn: func(string) { a.wanted.Store(true) },
+			GotConn: func(httptrace.GotConnInfo) { a.got.Store(true) },
+		})
 	}
-	if _, ok := key.(interface{ ofCall() }); ok {
-		return a.Context.Value(key)
+	var ctx context.Context
+	var end context.CancelFunc
+	if timeout == 0 {
+		ctx, end = context.WithCancel(parent)
+	} else {
+		ctx, end = context.WithTimeout(parent, timeout)
 	}
-	return a.start().Value(key)
+	return ctx, a, end
 }
 
 // attemptKey is the key of the attempt in the contexts that derive from it.
 type attemptKey struct{}
 
-// attemptOf returns the attempt that a context derives from, or nil.
-func attemptOf(ctx context.Context) *Attempt {
-	a, _ := ctx.Value(attemptKey{}).(*Attempt)
-	return a
+// Sent reports whether the server may have executed the request, given the
+// transport's error. It returns false only if there was no connection to send
+// it on, or if the server said that it didn't execute it.
+func (a *Attempt) Sent(err error) bool {
+	return a == nil || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err) && !isRefused(err)
 }
-
-// CallKey is embedded in the keys of values that belong to the parent context
-// of an attempt.
-type CallKey struct{}
-
-func (CallKey) ofCall() {}

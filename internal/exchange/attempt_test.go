@@ -5,43 +5,34 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestAttempt: the timeout counts from the beginning of the attempt, whenever
-// the context is first used. It no longer applies after the end of the attempt.
-func TestAttempt(t *testing.T) {
+// TestBegin: an attempt ends after its timeout, with its parent, or when it's
+// ended.
+func TestBegin(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		type key struct{}
-		parent, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
-		defer cancel()
-		begin := time.Now()
-
-		late := Begin(parent, begin.Add(time.Minute))
-		stub.Elapse(59 * time.Second)
-		child, stopChild := context.WithCancel(late)
-		defer stopChild()
-		<-child.Done()
-		if d := time.Since(begin); d != time.Minute || child.Err() != context.DeadlineExceeded || late.Err() != context.DeadlineExceeded {
-			t.Errorf("it ended after %v with %v and %v", d, child.Err(), late.Err())
-		}
-		late.End()
-
-		ended := Begin(parent, time.Now().Add(time.Minute))
-		child, stopChild = context.WithCancel(ended)
-		defer stopChild()
-		ended.End()
-		if child.Err() != context.Canceled {
-			t.Errorf("after the attempt, what derives from it has the error %v", child.Err())
-		}
-
-		unused := Begin(parent, begin.Add(time.Minute))
-		unused.End()
-		_, hasDeadline := unused.Deadline()
-		if unused.Err() != nil || hasDeadline || unused.Done() != parent.Done() || unused.Value(key{}) != "value" {
-			t.Error("a context that nobody asked is not its parent after the attempt")
+		for _, once := range []bool{false, true} {
+			parent, cancel := context.WithCancel(t.Context())
+			begin := time.Now()
+			timed, _, end := Begin(parent, time.Minute, once)
+			<-timed.Done()
+			if d := time.Since(begin); d != time.Minute || timed.Err() != context.DeadlineExceeded {
+				t.Errorf("it ended after %v with %v", d, timed.Err())
+			}
+			end()
+			ended, _, end := Begin(parent, time.Minute, once)
+			if end(); ended.Err() != context.Canceled {
+				t.Errorf("after its end it has the error %v", ended.Err())
+			}
+			endless, _, end := Begin(parent, 0, once)
+			if _, limited := endless.Deadline(); limited {
+				t.Error("without a timeout there is a deadline")
+			}
+			if cancel(); endless.Err() != context.Canceled {
+				t.Errorf("after its parent it has the error %v", endless.Err())
+			}
+			end()
 		}
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
 
@@ -89,9 +88,9 @@ func TestRefusedTransports(t *testing.T) {
 		"use the HTTPClient of its Client": retrying.StandardClient().Transport,
 		"http.DefaultTransport is nil":     nil,
 	} {
-		attempt := BeginOnce(t.Context(), time.Time{})
+		ctx, attempt, end := Begin(t.Context(), 0, true)
 		body := &closer{Reader: strings.NewReader("{}")}
-		req, err := http.NewRequestWithContext(attempt, http.MethodPost, "https://api.test/", body)
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.test/", body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +98,7 @@ func TestRefusedTransports(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || !IsLasting(err) || attempt.Sent(fmt.Errorf("a middleware: %w", err)) || !body.closed {
 			t.Errorf("%v; lasting %v, sent %v, body closed %v", err, IsLasting(err), attempt.Sent(err), body.closed)
 		}
-		attempt.End()
+		end()
 	}
 	if passed != 0 {
 		t.Errorf("%d requests were passed", passed)

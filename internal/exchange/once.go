@@ -1,43 +1,18 @@
 package exchange
 
 import (
-	"context"
 	"errors"
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptrace"
 	"regexp"
 	"strings"
-	"time"
 )
-
-// BeginOnce is like [Begin], for a request that the server must not execute
-// twice. It needs a transport of [Guard].
-func BeginOnce(parent context.Context, deadline time.Time) *Attempt {
-	return &Attempt{Context: parent, deadline: deadline, once: true}
-}
-
-// follow returns a context through which the attempt learns whether there was a
-// connection.
-func (a *Attempt) follow(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn: func(string) { a.wanted.Store(true) },
-		GotConn: func(httptrace.GotConnInfo) { a.got.Store(true) },
-	})
-}
-
-// Sent reports whether the server may have executed the request, given the
-// transport's error. It returns false only if there was no connection to send
-// it on, or if the server said that it didn't execute it.
-func (a *Attempt) Sent(err error) bool {
-	return !a.once || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err) && !isRefused(err)
-}
 
 // Guard returns a transport that passes each request to the transport that
 // current returns at that moment, unless that transport is known to retry. It
-// prevents net/http from retrying a request of [BeginOnce] that the server may
-// have executed. It must be below all other wrappers that change requests.
+// prevents net/http from retrying the request of an [Attempt] that the server
+// may have executed. It must be below all other wrappers that change requests.
 //
 // net/http retries requests in three cases:
 //
@@ -70,7 +45,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	req = withoutIdempotencyKeys(req)
-	if a := attemptOf(req.Context()); a != nil && a.once && !(g.own.onlyHTTP1 && next == g.own.Transport) {
+	if req.Context().Value(attemptKey{}) != nil && !(g.own.onlyHTTP1 && next == g.own.Transport) {
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
 		if req.Body == nil || req.Body == http.NoBody {

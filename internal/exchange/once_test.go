@@ -10,7 +10,6 @@ import (
 	"net/http/httptrace"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -39,8 +38,8 @@ func TestSent(t *testing.T) {
 	} {
 		for _, err := range []error{errors.New(text), fmt.Errorf("a middleware: %w", errors.New(text))} {
 			for events, wanted := range map[string]bool{"": want, "want got": want, "want got want": want, "want": false} {
-				attempt := BeginOnce(t.Context(), time.Time{})
-				trace := httptrace.ContextClientTrace(attempt)
+				ctx, attempt, end := Begin(t.Context(), 0, true)
+				trace := httptrace.ContextClientTrace(ctx)
 				for event := range strings.FieldsSeq(events) {
 					switch event {
 					case "want":
@@ -52,12 +51,12 @@ func TestSent(t *testing.T) {
 				if got := attempt.Sent(err); got != wanted {
 					t.Errorf("%q, %v: sent: %v", events, err, got)
 				}
-				attempt.End()
+				end()
 			}
 		}
 	}
-	attempt := Begin(t.Context(), time.Time{})
-	defer attempt.End()
+	_, attempt, end := Begin(t.Context(), 0, false)
+	defer end()
 	if !attempt.Sent(io.EOF) {
 		t.Error("an attempt that is not followed claims to know")
 	}
@@ -87,12 +86,8 @@ func TestGuard(t *testing.T) {
 	for _, once := range []bool{true, false} {
 		for _, body := range []string{"", "{}"} {
 			var sent *http.Request
-			begin := Begin
-			if once {
-				begin = BeginOnce
-			}
-			attempt := begin(t.Context(), time.Time{})
-			req, err := http.NewRequestWithContext(attempt, http.MethodPost, "https://api.test/", strings.NewReader(body))
+			ctx, _, end := Begin(t.Context(), 0, once)
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.test/", strings.NewReader(body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +103,7 @@ func TestGuard(t *testing.T) {
 			if text, err := io.ReadAll(sent.Body); string(text) != body || err != nil || sent.ContentLength != req.ContentLength || req.GetBody == nil {
 				t.Errorf("once %v: the body %q is sent as %q, %v", once, body, text, err)
 			}
-			attempt.End()
+			end()
 		}
 	}
 }

@@ -288,7 +288,7 @@ func TestDecodingEndsWithTheAttempt(t *testing.T) {
 		body := `{"items":[` + strings.Repeat(stub.VM+",", 1000) + stub.VM + `]}`
 		client := sdktest.Recorded(t, &stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 			resp := stub.Respond(200, "")
-			resp.Body, resp.ContentLength = endingBody{strings.NewReader(body), func() { <-time.After(limit) }}, -1
+			resp.Body, resp.ContentLength = endingBody{strings.NewReader(body), func() { <-time.After(limit + 1) }}, -1
 			return resp, nil
 		}}, cloudapi.WithTimeout(limit), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
 		if _, err := client.VMs.List(t.Context(), nil); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, cloudapi.ErrInvalidResponse) {

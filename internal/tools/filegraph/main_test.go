@@ -39,9 +39,9 @@ func TestSDK(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	uses := append(g["vms.go"]["operation.go"], g["vms.go"]["methods.go"]...)
+	uses := append(g["vms.go"]["operation.go"], g["vms.go"]["call.go"]...)
 	if !slices.Contains(uses, "fetch") || !slices.Contains(uses, "Operation") {
-		t.Errorf("vms.go uses %q of operation.go and methods.go, want fetch and Operation among them", uses)
+		t.Errorf("vms.go uses %q of operation.go and call.go, want fetch and Operation among them", uses)
 	}
 	if circles := g.circles(); len(circles) > 0 && len(circles[0]) > largest {
 		t.Errorf("%d files use each other in a circle, want at most %d: %s; 'go -C internal/tools run ./filegraph -dir ../.. -names' says why",

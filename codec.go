@@ -1,10 +1,17 @@
 package cloudapi
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"math"
+	"mime"
+	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/jsonform"
 	"github.com/cloudapi-sdk/cloudapi/internal/reveal"
 	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
@@ -144,4 +151,129 @@ func checkIDOf(kind Kind, operation, field, id string) *ArgumentError {
 		return nil
 	}
 	return argumentError(operation, field, id, "must be the ID of a "+kind.String())
+}
+
+// decodeRecords decodes a response into records, even if fields have another
+// form.
+func decodeRecords(r call.Response, v any) error {
+	if err := decodeJSON(r, v, true); err != nil {
+		return err
+	}
+	if hasMask(r.Body) && slices.Contains(reveal.Secrets(v), redacted) {
+		return errMasked
+	}
+	return nil
+}
+
+var errMasked = errors.New(`a secret in it is "` + redacted + `", as in the JSON of the SDK's records: a mock sends cloudapitest.Encode of a record`)
+
+// decodeInto decodes a response into v.
+func decodeInto(r call.Response, v any) error { return decodeJSON(r, v, false) }
+
+func decodeJSON(r call.Response, v any, otherForms bool) error {
+	if r.Status == http.StatusNoContent || firstByte(r.Body) == 0 {
+		return errors.New("it is empty")
+	}
+	if contentType := r.Header.Get("Content-Type"); contentType != "" && contentType != "application/json" {
+		mediaType, _, err := mime.ParseMediaType(contentType)
+		if err != nil || mediaType != "application/json" && !strings.HasSuffix(mediaType, "+json") {
+			return errors.New("it is not declared as JSON")
+		}
+	}
+	decoder := jsonform.Decoder{
+		Memory:     freeMemory + 2*min(r.Limit, math.MaxInt64/4),
+		OtherForms: otherForms,
+	}
+	return decoder.Decode(r.Body, v)
+}
+
+// freeMemory is the memory that any response may take when it is decoded.
+const freeMemory = 16 << 20
+
+// firstByte returns the first byte that isn't white space, or 0. It doesn't
+// search a flood of white space.
+func firstByte(data []byte) byte {
+	text := bytes.TrimLeft(data[:min(len(data), call.MaxSearched)], " \t\r\n")
+	if len(text) == 0 {
+		return 0
+	}
+	return text[0]
+}
+
+// isArray reports whether JSON is an array.
+func isArray(data []byte) bool { return firstByte(data) == '[' }
+
+// record is the type that a response is decoded into: a pointer to one of the
+// record structs.
+type record[T any] interface {
+	*T
+
+	// lacks returns the name of a required field that the record lacks, or "".
+	lacks() string
+}
+
+// lacksID implements lacks for a record whose only required field is the ID.
+func lacksID(id string) string { return lacksField("id", id) }
+
+// lacksField implements lacks for a record with one required field.
+func lacksField(name, value string) string { return unless(value != "", name) }
+
+// unless returns the name of a field unless the record has it.
+func unless(hasField bool, name string) string {
+	if hasField {
+		return ""
+	}
+	return name
+}
+
+// Values of [ListOptions.OrderColumn].
+const (
+	OrderByID   = "id"
+	OrderByName = "name"
+)
+
+// idOrName implements cursor for a record that can be listed by name.
+func idOrName(orderColumn, id, name string) string {
+	if orderColumn == OrderByName {
+		return name
+	}
+	return id
+}
+
+// subject is what a request says about the records in its response. Empty
+// fields say nothing.
+type subject struct {
+	location string
+	kinds    kinds // of a record with the ID or the name; "" for any kind
+	id, name string
+}
+
+// other returns the field of a record in which it differs from the subject, or
+// "". Servers may leave out the name and the location.
+func (s *subject) other(r Resource) string {
+	differs := func(want, got string) bool { return want != "" && got != "" && want != got }
+	isKind := s.kinds == "" || s.kinds.has(r.Kind)
+	switch {
+	case isKind && differs(s.id, r.ID):
+		return "id"
+	case isKind && differs(s.name, r.Name):
+		return "name"
+	case differs(s.location, r.Location):
+		return "location"
+	}
+	return ""
+}
+
+// firstOther returns the index of the first record that isn't what the call
+// asks for, and the field that shows it, or "". Caches and gateways can mix up
+// responses.
+func firstOther[T any](about *subject, records []*T) (i int, field string) {
+	for i, record := range records {
+		if r, ok := any(record).(identified); ok {
+			if field := about.other(r.identity()); field != "" {
+				return i, field
+			}
+		}
+	}
+	return 0, ""
 }

@@ -1,0 +1,300 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/google/go-querystring/query"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
+)
+
+// fetch performs an operation whose request has no body and whose response is a
+// record.
+func fetch[T any, P record[T]](ctx context.Context, c *conn, op *Operation, args ...string) (*T, error) {
+	return send[T, P](ctx, c, op, nil, args...)
+}
+
+// send performs an operation whose response is a record. The request is its
+// JSON body.
+func send[T any, P record[T]](ctx context.Context, c *conn, op *Operation, request any, args ...string) (*T, error) {
+	in, err := c.invoke(op, request, args)
+	if err != nil {
+		return nil, err
+	}
+	return perform[T, P](ctx, in)
+}
+
+// perform sends a call whose response is a record.
+func perform[T any, P record[T]](ctx context.Context, in *invocation) (*T, error) {
+	record := new(T)
+	err := in.do(ctx, func(r call.Response) error {
+		*record = *new(T) // an earlier attempt may have filled it
+		if err := decodeRecords(r, record); err != nil {
+			return err
+		}
+		if field := P(record).lacks(); field != "" {
+			return fmt.Errorf("it has no %s", field)
+		}
+		if _, field := firstOther(&in.about, []*T{record}); field != "" {
+			return fmt.Errorf("it is about another resource: it has another %s", field)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return record, nil
+}
+
+// download performs an operation whose response is a file. The request, unless
+// nil, is its JSON body.
+func download(ctx context.Context, c *conn, op *Operation, format fileFormat, request any, args ...string) (file *File, err error) {
+	in, err := c.invoke(op, request, args)
+	if err != nil {
+		return nil, err
+	}
+	in.request.Accept, in.request.FinalOn500 = format.accept, format.notReadyOn500
+	err = in.do(ctx, func(r call.Response) (err error) {
+		file, err = format.decode(r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+// remove performs an operation whose response is a 204.
+func remove(ctx context.Context, c *conn, op *Operation, args ...string) error {
+	in, err := c.invoke(op, nil, args)
+	if err != nil {
+		return err
+	}
+	in.request.NoContent = true
+	return in.do(ctx, func(r call.Response) error {
+		if r.Status != http.StatusNoContent {
+			return fmt.Errorf("the status should be %d", http.StatusNoContent)
+		}
+		return nil
+	})
+}
+
+// invocation is an operation with its arguments, ready to be called.
+type invocation struct {
+	conn    *conn
+	op      *Operation
+	about   subject
+	request call.Request
+}
+
+// invoke prepares an operation: the path from the arguments, and the body from
+// the request. There is no body if request is nil, and an empty object if it's
+// a nil pointer.
+func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, error) {
+	path, about, err := op.path(c.config.project, args)
+	if errors.Is(err, ErrNoProject) {
+		err = fmt.Errorf("%w%s", err, c.config.unset())
+	}
+	if err != nil {
+		return nil, err
+	}
+	in := &invocation{conn: c, op: op, about: about, request: call.Request{Method: op.Method, Path: path, Idempotent: !op.class.has(once)}}
+	if name := newNameOf(request); name != "" {
+		// After the first attempt the old name may be gone.
+		in.request.Idempotent = in.request.Idempotent && about.id != ""
+		if !in.request.Idempotent {
+			in.about = subject{location: about.location, name: name}
+		}
+	}
+	if request != nil {
+		if err := in.setBody(request); err != nil {
+			return nil, err
+		}
+	}
+	return in, nil
+}
+
+// setBody encodes a request as the body; a nil one becomes {}.
+func (in *invocation) setBody(request any) (err error) {
+	in.request.Body, in.request.Secrets, err = encodeBody(in.op.Name, request)
+	return err
+}
+
+// setQuery encodes the url-tagged fields of a struct, or of a pointer to one,
+// which may be nil, as the query.
+func (in *invocation) setQuery(parameters any) error {
+	values, err := query.Values(parameters)
+	if err != nil {
+		return &ArgumentError{Operation: in.op.Name, Name: "query", Reason: "cannot be encoded: " + err.Error()}
+	}
+	in.request.Query = values.Encode()
+	return nil
+}
+
+// do sends the call, inside the client's observers, the first of which is the
+// outermost. The function decodes the response of each attempt, or returns what
+// is wrong with it.
+func (in *invocation) do(ctx context.Context, decode func(call.Response) error) (err error) {
+	if ctx == nil {
+		return noContext(in.op.Name)
+	}
+	for _, observe := range in.conn.config.observers {
+		inner, finish := observe(ctx, *in.op)
+		if inner != nil {
+			ctx = inner
+		}
+		if finish != nil {
+			err = errNotReturned
+			defer func() { finish(err) }()
+		}
+	}
+	if c := captureOf(ctx); c != nil {
+		in.request.Received = func(r call.Received) { c.keep(in.exchange(r)) }
+	}
+	if in.conn.config.logger != nil {
+		in.request.Attempted = in.log
+	}
+	in.request.Decode = decode
+	ctx = context.WithValue(ctx, invocationKey{}, in)
+	if failure := call.Do(ctx, &in.conn.config.calls, &in.request); failure != nil {
+		return failed(in.op, in.request.Path, failure)
+	}
+	return nil
+}
+
+// exchange returns the exchange of an attempt.
+func (in *invocation) exchange(r call.Received) *Exchange {
+	return &Exchange{
+		Operation:  in.op.Name,
+		Method:     in.op.Method,
+		Path:       in.request.Path,
+		Sent:       NewSecret(string(in.request.Body)),
+		Attempt:    r.Attempt,
+		StatusCode: r.Status,
+		Header:     r.Header,
+		Received:   NewSecret(string(r.Body)),
+	}
+}
+
+// errNotReturned is the result that observers get if the call panics, for
+// example in a middleware.
+var errNotReturned = errors.New("the call did not return")
+
+// invocationKey is the key of the invocation in the contexts of its attempts.
+type invocationKey struct{}
+
+// invocationOf returns the invocation that a request with the context belongs
+// to, or nil.
+func invocationOf(ctx context.Context) *invocation {
+	in, _ := ctx.Value(invocationKey{}).(*invocation)
+	return in
+}
+
+// OperationFromContext returns the operation of a request from the request's
+// context, and false if the request isn't the SDK's.
+func OperationFromContext(ctx context.Context) (Operation, bool) {
+	in := invocationOf(ctx)
+	if in == nil {
+		return Operation{}, false
+	}
+	return *in.op, true
+}
+
+// Exchange is the request and the response of one attempt, without the
+// request's headers. It shows no secrets when printed or encoded: the header
+// masks Set-Cookie and values that repeat the client's credentials.
+type Exchange struct {
+	Operation  string      // the operation's name, such as "VMs.Get"
+	Method     string      // the HTTP method
+	Path       string      // the path as it is sent, without the query
+	Sent       Secret      // the body of the request; empty if it has none
+	Attempt    int         // the number of the attempt in its call, from 1
+	StatusCode int         // the HTTP status; 0 if there was no response
+	Header     http.Header // of the response
+	Received   Secret      // the body of the response, as far as the SDK has read it
+}
+
+// CaptureExchange returns a context, and a function that returns the last
+// attempt of the calls with this context, or nil.
+//
+//	ctx, last := cloudapi.CaptureExchange(ctx)
+//	vm, err := client.VMs.Get(ctx, location, "web-1")
+//	if exchange := last(); exchange != nil {
+//		fmt.Println(exchange.StatusCode, exchange.Header.Get("X-Request-Id"))
+//	}
+//
+// Several goroutines may use the context. If CaptureExchange is called again
+// with it, both functions return the attempts. A response's body is copied up
+// to the limit of [WithResponseLimit], an error's up to 1 MiB, and up to 16 KiB
+// where no body is expected.
+func CaptureExchange(ctx context.Context) (context.Context, func() *Exchange) {
+	c := &capture{outer: captureOf(ctx)}
+	return context.WithValue(ctx, captureKey{}, c), c.last.Load
+}
+
+// capture keeps the last exchange of the calls with a context.
+type capture struct {
+	outer *capture // of the context that this one is derived from, or nil
+	last  atomic.Pointer[Exchange]
+}
+
+type captureKey struct{}
+
+// captureOf returns the innermost capture of a context, or nil.
+func captureOf(ctx context.Context) *capture {
+	c, _ := ctx.Value(captureKey{}).(*capture)
+	return c
+}
+
+// keep makes an exchange the last one.
+func (c *capture) keep(exchange *Exchange) {
+	for ; c != nil; c = c.outer {
+		c.last.Store(exchange)
+	}
+}
+
+// log writes one line about an attempt.
+func (in *invocation) log(ctx context.Context, a *call.Attempt) {
+	level, message, err := slog.LevelDebug, "cloudapi: request", a.NotSent
+	switch {
+	case err != nil:
+		level, message = slog.LevelWarn, "cloudapi: request not sent"
+	case a.Failure != nil:
+		failure := *a.Failure
+		failure.Body = ""
+		err = failed(in.op, in.request.Path, &failure)
+		level, message = slog.LevelWarn, "cloudapi: request failed"
+		if isMissing(err) {
+			level = slog.LevelInfo // a wait for a deletion expects it
+		}
+	}
+	logger := in.conn.config.logger
+	if !logger.Enabled(ctx, level) {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 8)
+	attrs = append(attrs,
+		slog.String("operation", in.op.Name),
+		slog.String("method", in.op.Method),
+		slog.String("route", in.op.Route),
+		slog.Int("attempt", a.Number),
+	)
+	if a.NotSent == nil {
+		attrs = append(attrs, slog.Duration("duration", a.Duration))
+		if a.Status != 0 {
+			attrs = append(attrs, slog.Int("status", a.Status))
+		}
+	}
+	if err != nil {
+		attrs = append(attrs, slog.String("error", err.Error()))
+	}
+	if a.Retried {
+		attrs = append(attrs, slog.Duration("retry_in", a.RetryIn))
+	}
+	logger.LogAttrs(ctx, level, message, attrs...)
+}
