@@ -15,10 +15,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-func TestMain(m *testing.M) {
-	demo.Isolate()
-	m.Run()
-}
+func TestMain(m *testing.M) { demo.Isolate(m) }
 
 // script is what Ansible reads from an inventory script.
 type script map[string]struct {

@@ -19,10 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-func TestMain(m *testing.M) {
-	demo.Isolate()
-	m.Run()
-}
+func TestMain(m *testing.M) { demo.Isolate(m) }
 
 func TestOnce(t *testing.T) {
 	t.Parallel()

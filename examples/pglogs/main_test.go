@@ -22,10 +22,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-func TestMain(m *testing.M) {
-	demo.Isolate()
-	m.Run()
-}
+func TestMain(m *testing.M) { demo.Isolate(m) }
 
 func TestPrintsLines(t *testing.T) {
 	t.Parallel()

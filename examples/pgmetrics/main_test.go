@@ -12,10 +12,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-func TestMain(m *testing.M) {
-	demo.Isolate()
-	m.Run()
-}
+func TestMain(m *testing.M) { demo.Isolate(m) }
 
 func TestShowsMetrics(t *testing.T) {
 	t.Parallel()

@@ -19,10 +19,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-func TestMain(m *testing.M) {
-	demo.Isolate()
-	m.Run()
-}
+func TestMain(m *testing.M) { demo.Isolate(m) }
 
 func TestSample(t *testing.T) {
 	t.Parallel()

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -15,37 +13,26 @@ import (
 // TestEndedProgramDeletesTheCopy: whatever ends the program, it leaves no copy.
 func TestEndedProgramDeletesTheCopy(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("it has no such signals")
-	}
-	program := built.Build(t)
-	for name, test := range map[string]struct {
-		end    func(*built.Program)
-		status int
-	}{
-		"Ctrl-C":                  {func(p *built.Program) { p.Process.Signal(syscall.SIGINT) }, 130},
-		"a supervisor":            {func(p *built.Program) { p.Process.Signal(syscall.SIGTERM) }, 143},
-		"a closed terminal":       {func(p *built.Program) { p.Process.Signal(syscall.SIGHUP); p.Process.Signal(syscall.SIGHUP) }, 129},
-		"no reader of stderr":     {func(p *built.Program) { p.StderrFile.Close() }, 141},
-		"no reader, and a signal": {func(p *built.Program) { p.StderrFile.Close(); p.Process.Signal(syscall.SIGTERM) }, 143},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+	built.Ending{
+		Server: func(t *testing.T) *cloudapitest.Server {
 			server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Backup: -time.Hour}))
-			client := server.Client()
-			if _, err := client.Postgres.Create(t.Context(), "eu-central-h1", "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}); err != nil {
-				t.Fatal(err)
-			}
-			server.SetDelays(cloudapi.KindPostgres, "", cloudapitest.Delays{Create: 4 * time.Second, Backup: -time.Hour})
+			newDatabase(t, server.Client(), "eu-central-h1")
 			// The copy would end up running, and be reported.
-			p := built.Start(t, server, program, "eu-central-h1/db")
-			said := built.Until(t, p.Stderr, "the copy is creating")
-			test.end(p)
-			said += built.Rest(p.Stderr)
-			if status := p.Status(); status != test.status {
-				t.Errorf("exit status %d, want %d:\n%s", status, test.status, said)
-			}
-			for db, err := range client.Postgres.All(t.Context(), nil) {
+			server.SetDelays(cloudapi.KindPostgres, "", cloudapitest.Delays{Create: 4 * time.Second, Backup: -time.Hour})
+			return server
+		},
+		Args:     []string{"eu-central-h1/db"},
+		Begun:    "the copy is creating",
+		InStderr: true,
+		Ends: map[string]built.End{
+			"Ctrl-C":                  {By: built.Interrupt, Status: 130},
+			"a supervisor":            {By: built.Terminate, Status: 143},
+			"a closed terminal":       {By: func(p *built.Program) { built.HangUp(p); built.HangUp(p) }, Status: 129},
+			"no reader of stderr":     {By: built.CloseStderr, Status: 141},
+			"no reader, and a signal": {By: func(p *built.Program) { built.CloseStderr(p); built.Terminate(p) }, Status: 143},
+		},
+		Check: func(t *testing.T, server *cloudapitest.Server, _ built.End, said string) {
+			for db, err := range server.Client().Postgres.All(t.Context(), nil) {
 				if err != nil || db.Name != "db" {
 					t.Errorf("there is %s, %v, after\n%s", db.Name, err, said)
 				}
@@ -53,6 +40,6 @@ func TestEndedProgramDeletesTheCopy(t *testing.T) {
 			if strings.Contains(said, "yourself") {
 				t.Errorf("it says\n%s", said)
 			}
-		})
-	}
+		},
+	}.Test(t)
 }

@@ -17,10 +17,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
-func TestMain(m *testing.M) {
-	demo.Isolate()
-	m.Run()
-}
+func TestMain(m *testing.M) { demo.Isolate(m) }
 
 func TestDeletesEverything(t *testing.T) {
 	t.Parallel()

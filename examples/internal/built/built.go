@@ -1,4 +1,5 @@
-// Package built starts the programs as a user would, for their tests.
+// Package built starts the programs as a user would, for their tests, and ends
+// them early.
 package built
 
 import (
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,8 +20,72 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// Build builds the program of the package in the working directory.
-func Build(t *testing.T) (program string) {
+// Ending is a test of a program that something ends early.
+type Ending struct {
+	Server func(*testing.T) *cloudapitest.Server
+	Args   []string
+
+	// The program is ended after the line with Begun, which it prints to stderr if
+	// InStderr is set.
+	Begun    string
+	InStderr bool
+	Ends     map[string]End
+
+	// Check checks what the program has left on the server, and what it has printed
+	// to stderr.
+	Check func(t *testing.T, server *cloudapitest.Server, end End, said string)
+}
+
+// End is a way to end a program.
+type End struct {
+	By     func(*Program)
+	Status int
+	Said   string // for Check
+}
+
+// Ways to end a program.
+var (
+	Interrupt   = func(p *Program) { p.Process.Signal(syscall.SIGINT) }
+	Terminate   = func(p *Program) { p.Process.Signal(syscall.SIGTERM) }
+	HangUp      = func(p *Program) { p.Process.Signal(syscall.SIGHUP) }
+	CloseStdout = func(p *Program) { p.stdoutFile.Close() } // like head
+	CloseStderr = func(p *Program) { p.stderrFile.Close() }
+)
+
+// Test builds the program of the package in the working directory, and ends it
+// in each of the ways.
+func (e Ending) Test(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("it has no such signals")
+	}
+	program := build(t)
+	for name, end := range e.Ends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := e.Server(t)
+			p := start(t, server, program, e.Args...)
+			output, said := p.stdout, ""
+			if e.InStderr {
+				output = p.stderr
+			}
+			read := until(t, output, e.Begun)
+			if e.InStderr {
+				said = read
+			}
+			end.By(p)
+			go rest(p.stdout)
+			said += rest(p.stderr)
+			p.Wait()
+			if status := p.ProcessState.ExitCode(); status != end.Status {
+				t.Errorf("exit status %d, want %d:\n%s", status, end.Status, said)
+			}
+			e.Check(t, server, end, said)
+		})
+	}
+}
+
+func build(t *testing.T) (program string) {
 	t.Helper()
 	program = filepath.Join(t.TempDir(), "program.exe")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
@@ -31,14 +97,13 @@ func Build(t *testing.T) (program string) {
 // Program is a program that runs with the project of a server.
 type Program struct {
 	*exec.Cmd
-	Stdout, Stderr *bufio.Scanner
-	// StdoutFile and StderrFile are the files that the scanners read. Closing
-	// one has the effect of a reader that goes away.
-	StdoutFile, StderrFile io.Closer
+	stdout, stderr *bufio.Scanner
+	// The files that the scanners read. Closing one has the effect of a reader that
+	// goes away.
+	stdoutFile, stderrFile io.Closer
 }
 
-// Start starts a program.
-func Start(t *testing.T, server *cloudapitest.Server, program string, args ...string) *Program {
+func start(t *testing.T, server *cloudapitest.Server, program string, args ...string) *Program {
 	t.Helper()
 	// A program also ignores the signals that this process ignores, for example
 	// under nohup or in a background script. A signal that this process handles
@@ -55,15 +120,15 @@ func Start(t *testing.T, server *cloudapitest.Server, program string, args ...st
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
-	p.Stdout, p.Stderr, p.StdoutFile, p.StderrFile = bufio.NewScanner(stdout), bufio.NewScanner(stderr), stdout, stderr
+	p.stdout, p.stderr, p.stdoutFile, p.stderrFile = bufio.NewScanner(stdout), bufio.NewScanner(stderr), stdout, stderr
 	if err := p.Cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// Until reads lines until one contains the text, and returns them.
-func Until(t *testing.T, lines *bufio.Scanner, text string) (read string) {
+// until reads lines until one contains the text, and returns them.
+func until(t *testing.T, lines *bufio.Scanner, text string) (read string) {
 	t.Helper()
 	for lines.Scan() {
 		read += lines.Text() + "\n"
@@ -75,17 +140,10 @@ func Until(t *testing.T, lines *bufio.Scanner, text string) (read string) {
 	return ""
 }
 
-// Rest returns the lines that are left.
-func Rest(lines *bufio.Scanner) (read string) {
+// rest returns the lines that are left.
+func rest(lines *bufio.Scanner) (read string) {
 	for lines.Scan() {
 		read += fmt.Sprintln(lines.Text())
 	}
 	return read
-}
-
-// Status waits for the program to end, and returns its exit status, or -1 if a
-// signal has killed it.
-func (p *Program) Status() int {
-	p.Wait()
-	return p.ProcessState.ExitCode()
 }

@@ -69,12 +69,13 @@ func IsEmbedded() (bool, error) {
 		strings.Join(set, " and "), verb, strings.Join(missing, " and "))
 }
 
-// Isolate removes the variables from the environment of the process. Tests call
-// it first, so that they never use a real server.
-func Isolate() {
+// Isolate runs the tests of a program without the variables, so that they never
+// use a real server.
+func Isolate(tests interface{ Run() int }) {
 	for _, variable := range variables {
 		os.Unsetenv(variable)
 	}
+	tests.Run()
 }
 
 // Server describes the server inside a program.

@@ -15,10 +15,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-func TestMain(m *testing.M) {
-	Isolate()
-	m.Run()
-}
+func TestMain(m *testing.M) { Isolate(m) }
 
 func TestConnectFillsTheEmbeddedServer(t *testing.T) {
 	var stderr bytes.Buffer
