@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -30,7 +29,7 @@ func TestAuditLogWire(t *testing.T) {
 	runWireCases(t, "AuditLog", []wireCase{
 		{
 			method: "GET", target: target, reply: `{"items":[` + entry + `,` + old + `]}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.AuditLog.List(ctx, nil) },
+			call: calls("AuditLog.List", nil),
 			want: &cloudapi.Page[cloudapi.AuditLogEntry]{Items: entries},
 		},
 		{
@@ -38,17 +37,13 @@ func TestAuditLogWire(t *testing.T) {
 			target: target + "?action=fw%2Fassociate&end=2026-11-22&limit=2&object=fw53tv73zfy23nv7kdq6d09s6x" +
 				"&pagination_key=1795318043.270455%2Fa1macd6kdppa2mcqzbr5azcvr7&subject=main%40example.com",
 			reply: `{"pagination_key":"` + key + `","items":[` + entry + `]}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.AuditLog.List(ctx, &cloudapi.AuditLogOptions{Action: "fw/associate", Subject: "main@example.com",
-					Object: "fw53tv73zfy23nv7kdq6d09s6x", End: end, PageSize: 2, PaginationKey: key})
-			},
+			call: calls("AuditLog.List", &cloudapi.AuditLogOptions{Action: "fw/associate", Subject: "main@example.com",
+				Object: "fw53tv73zfy23nv7kdq6d09s6x", End: end, PageSize: 2, PaginationKey: key}),
 			want: &cloudapi.Page[cloudapi.AuditLogEntry]{Items: entries[:1], NextStartAfter: key},
 		},
 		{
 			name: "nothing", method: "GET", target: target + "?end=2026-11-22", reply: `{"items":[]}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.AuditLog.All(ctx, &cloudapi.AuditLogOptions{End: end}))
-			},
+			call: calls("AuditLog.All", &cloudapi.AuditLogOptions{End: end}),
 			want: []*cloudapi.AuditLogEntry{},
 		},
 	})

@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 
@@ -37,117 +36,89 @@ func TestFirewallsWire(t *testing.T) {
 	runWireCases(t, "Firewalls", []wireCase{
 		{
 			method: "GET", target: projectPath + "/firewall", reply: `{"items":[` + short + `],"count":1}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.Firewalls.List(ctx, nil) },
+			call: calls("Firewalls.List", nil),
 			want: page,
 		},
 		{
 			name: "create in the project", method: "POST", target: projectPath + "/firewall", reply: short,
 			body: `{"name":"edge","description":"public entry"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.CreateInProject(ctx, &cloudapi.FirewallCreateInProjectRequest{Name: "edge", Description: "public entry"})
-			},
+			call: calls("Firewalls.CreateInProject", &cloudapi.FirewallCreateInProjectRequest{Name: "edge", Description: "public entry"}),
 			want: &item,
 		},
 		{
 			name: "list a location", method: "GET", target: base, reply: `{"items":[` + short + `],"count":1}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.List(ctx, &cloudapi.ListOptions{Location: location})
-			},
+			call: calls("Firewalls.List", &cloudapi.ListOptions{Location: location}),
 			want: page,
 		},
 		{
 			name: "all", method: "GET", target: projectPath + "/firewall?page_size=1000", reply: `{"items":[` + short + `],"count":1}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return collect(c.Firewalls.All(ctx, nil)) },
+			call: calls("Firewalls.All", nil),
 			want: []*cloudapi.Firewall{&item},
 		},
 		{
 			method: "GET", target: base + "/edge", reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.Get(ctx, location, "edge")
-			},
+			call: calls("Firewalls.Get", location, "edge"),
 			want: &record,
 		},
 		{
 			name: "create", method: "POST", target: base + "/edge", body: `{}`, reply: short,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.Create(ctx, location, "edge", nil)
-			},
+			call: calls("Firewalls.Create", location, "edge", nil),
 			want: &item,
 		},
 		{
 			name: "create with a description", method: "POST", target: base + "/edge", body: `{"description":"public entry"}`, reply: short,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.Create(ctx, location, "edge", &cloudapi.FirewallCreateRequest{Description: "public entry"})
-			},
+			call: calls("Firewalls.Create", location, "edge", &cloudapi.FirewallCreateRequest{Description: "public entry"}),
 			want: &item,
 		},
 		{
 			method: "DELETE", target: base + "/edge",
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.Firewalls.Delete(ctx, location, "edge"))
-			},
+			call: calls("Firewalls.Delete", location, "edge"),
 		},
 		{
 			method: "POST", target: base + "/edge/attach-subnet", body: `{"private_subnet_id":"` + subnetID + `"}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.AttachSubnet(ctx, location, "edge", subnetID)
-			},
+			call: calls("Firewalls.AttachSubnet", location, "edge", subnetID),
 			want: &record,
 		},
 		{
 			method: "POST", target: base + "/edge/detach-subnet", body: `{"private_subnet_id":"` + subnetID + `"}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.DetachSubnet(ctx, location, "edge", subnetID)
-			},
+			call: calls("Firewalls.DetachSubnet", location, "edge", subnetID),
 			want: &record,
 		},
 		{
 			name: "rename by the ID", method: "POST", target: base + "/" + id + "/rename", body: `{"name":"edge"}`, reply: short,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.Rename(ctx, location, id, "edge")
-			},
+			call: calls("Firewalls.Rename", location, id, "edge"),
 			want: &item,
 		},
 		{
 			name: "rename by the name", byName: true, method: "POST", target: base + "/old/rename", body: `{"name":"edge"}`, reply: short,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.Rename(ctx, location, "old", "edge")
-			},
+			call: calls("Firewalls.Rename", location, "old", "edge"),
 			want: &item,
 		},
 		{
 			name: "create a rule", method: "POST", target: base + "/edge/firewall-rule", body: `{"cidr":"10.0.0.0/8"}`, reply: ruleJSON,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.CreateRule(ctx, location, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"})
-			},
+			call: calls("Firewalls.CreateRule", location, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"}),
 			want: rule,
 		},
 		{
 			name: "create a rule with all fields", method: "POST", target: base + "/edge/firewall-rule", reply: ruleJSON,
 			body: `{"cidr":"10.0.0.0/8","port_range":"80..443","firewall_id":"` + id + `","project_id":"` + stub.Project + `"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.CreateRule(ctx, location, "edge", &cloudapi.FirewallRuleCreateRequest{
-					CIDR: "10.0.0.0/8", PortRange: "80..443", FirewallID: id, ProjectID: stub.Project,
-				})
-			},
+			call: calls("Firewalls.CreateRule", location, "edge", &cloudapi.FirewallRuleCreateRequest{
+				CIDR: "10.0.0.0/8", PortRange: "80..443", FirewallID: id, ProjectID: stub.Project,
+			}),
 			want: rule,
 		},
 		{
 			name: "create a rule, service", method: "POST", target: base + "/edge/firewall-rule", reply: newRuleJSON,
 			body: `{"cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.CreateRule(ctx, location, "edge", &cloudapi.FirewallRuleCreateRequest{
-					CIDR: "10.0.0.0/8", PortRange: "53", Protocol: cloudapi.FirewallProtocolUDP, Description: "dns",
-				})
-			},
+			call: calls("Firewalls.CreateRule", location, "edge", &cloudapi.FirewallRuleCreateRequest{
+				CIDR: "10.0.0.0/8", PortRange: "53", Protocol: cloudapi.FirewallProtocolUDP, Description: "dns",
+			}),
 			want: newRule,
 		},
 		{
 			name: "create rules for a subnet", method: "POST", target: base + "/edge/firewall-rule", body: `{"cidr":"backend"}`,
 			reply: " \n[" + newRuleJSON + `,{"id":"fr8sc97tx16t6n0ychazn0zkpq","cidr":"fd6e:ab26:47e:d704::/64","port_range":"53","protocol":"udp","description":"dns"}]`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.CreateRule(ctx, location, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "backend"})
-			},
+			call:  calls("Firewalls.CreateRule", location, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "backend"}),
 			want: &cloudapi.FirewallRule{ID: ruleID, CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "udp", Description: "dns", IPv6Rule: &cloudapi.FirewallRule{
 				ID: "fr8sc97tx16t6n0ychazn0zkpq", CIDR: "fd6e:ab26:47e:d704::/64", PortRange: "53", Protocol: "udp", Description: "dns",
 			}},
@@ -155,47 +126,35 @@ func TestFirewallsWire(t *testing.T) {
 		{
 			name: "modify a rule", method: "PATCH", target: base + "/edge/firewall-rule/" + ruleID, reply: newRuleJSON,
 			body: `{"cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.ModifyRule(ctx, location, "edge", ruleID, &cloudapi.FirewallRuleModifyRequest{
-					CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "udp", Description: new("dns"),
-				})
-			},
+			call: calls("Firewalls.ModifyRule", location, "edge", ruleID, &cloudapi.FirewallRuleModifyRequest{
+				CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "udp", Description: new("dns"),
+			}),
 			want: newRule,
 		},
 		{
 			name: "clear the description of a rule", method: "PATCH", target: base + "/edge/firewall-rule/" + ruleID, body: `{"description":""}`, reply: ruleJSON,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.ModifyRule(ctx, location, "edge", ruleID, &cloudapi.FirewallRuleModifyRequest{Description: new("")})
-			},
+			call: calls("Firewalls.ModifyRule", location, "edge", ruleID, &cloudapi.FirewallRuleModifyRequest{Description: new("")}),
 			want: rule,
 		},
 		{
 			name: "update", method: "PATCH", target: base + "/edge", body: `{"description":"public entry"}`, reply: short,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.Update(ctx, location, "edge", &cloudapi.FirewallUpdateRequest{Description: "public entry"})
-			},
+			call: calls("Firewalls.Update", location, "edge", &cloudapi.FirewallUpdateRequest{Description: "public entry"}),
 			want: &item,
 		},
 		{
 			method: "GET", target: base + "/edge/firewall-rule/" + ruleID, reply: ruleJSON,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.GetRule(ctx, location, "edge", ruleID)
-			},
+			call: calls("Firewalls.GetRule", location, "edge", ruleID),
 			want: rule,
 		},
 		{
 			name: "update a rule", method: "POST", target: base + "/edge/firewall-rule/" + ruleID, body: `{"cidr":"10.0.0.0/8","port_range":"80..443","firewall_id":"fw8ww2xa7brt1qrn9hgzbc7efq","project_id":"` + stub.Project + `"}`, reply: ruleJSON,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.UpdateRule(ctx, location, "edge", ruleID, &cloudapi.FirewallRuleUpdateRequest{CIDR: "10.0.0.0/8", PortRange: "80..443",
-					FirewallID: "fw8ww2xa7brt1qrn9hgzbc7efq", ProjectID: stub.Project})
-			},
+			call: calls("Firewalls.UpdateRule", location, "edge", ruleID, &cloudapi.FirewallRuleUpdateRequest{CIDR: "10.0.0.0/8", PortRange: "80..443",
+				FirewallID: "fw8ww2xa7brt1qrn9hgzbc7efq", ProjectID: stub.Project}),
 			want: rule,
 		},
 		{
 			method: "DELETE", target: base + "/edge/firewall-rule/" + ruleID,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.Firewalls.DeleteRule(ctx, location, "edge", ruleID))
-			},
+			call: calls("Firewalls.DeleteRule", location, "edge", ruleID),
 		},
 	})
 }

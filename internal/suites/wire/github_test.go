@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -36,85 +35,61 @@ func TestGitHubWire(t *testing.T) {
 	runWireCases(t, "GitHub", []wireCase{
 		{
 			method: "GET", target: base + "?order_column=name&page_size=1", reply: `{"items":[` + installationJSON + `],"count":2}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.GitHub.ListInstallations(ctx, &cloudapi.ListOptions{PageSize: 1, OrderColumn: cloudapi.OrderByName})
-			},
+			call: calls("GitHub.ListInstallations", &cloudapi.ListOptions{PageSize: 1, OrderColumn: cloudapi.OrderByName}),
 			want: &cloudapi.Page[cloudapi.GitHubInstallation]{Items: []*cloudapi.GitHubInstallation{installation}, Count: new(2), NextStartAfter: "acme"},
 		},
 		{
 			name: "all installations", method: "GET", target: base + "?page_size=1000", reply: `{"items":[` + installationJSON + `],"count":1}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.GitHub.AllInstallations(ctx, nil))
-			},
+			call: calls("GitHub.AllInstallations", nil),
 			want: []*cloudapi.GitHubInstallation{installation},
 		},
 		{
 			name: "installation", method: "GET", target: base + "/acme", reply: installationJSON,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.GitHub.GetInstallation(ctx, "acme")
-			},
+			call: calls("GitHub.GetInstallation", "acme"),
 			want: installation,
 		},
 		{
 			name: "repositories", method: "GET", target: repositories, reply: `{"items":[` + repositoryJSON + `],"count":1}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.GitHub.ListRepositories(ctx, installationID, nil)
-			},
+			call: calls("GitHub.ListRepositories", installationID, nil),
 			want: &cloudapi.Page[cloudapi.GitHubRepository]{Items: []*cloudapi.GitHubRepository{repository}, Count: new(1), NextStartAfter: repositoryID},
 		},
 		{
 			name: "all repositories", method: "GET", target: repositories + "?page_size=1000", reply: `{"items":[` + repositoryJSON + `],"count":1}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.GitHub.AllRepositories(ctx, installationID, nil))
-			},
+			call: calls("GitHub.AllRepositories", installationID, nil),
 			want: []*cloudapi.GitHubRepository{repository},
 		},
 		{
 			name: "repository", method: "GET", target: base + "/acme/repository/api", reply: repositoryJSON,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.GitHub.GetRepository(ctx, "acme", "api")
-			},
+			call: calls("GitHub.GetRepository", "acme", "api"),
 			want: repository,
 		},
 		{
 			name: "cache entries", method: "GET", target: cache + "?page_size=2", reply: `{"items":[` + entryJSON + `],"count":3}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.GitHub.ListCacheEntries(ctx, installationID, repositoryID, &cloudapi.ListOptions{PageSize: 2})
-			},
+			call: calls("GitHub.ListCacheEntries", installationID, repositoryID, &cloudapi.ListOptions{PageSize: 2}),
 			want: &cloudapi.Page[cloudapi.GitHubCacheEntry]{Items: []*cloudapi.GitHubCacheEntry{entry}, Count: new(3), NextStartAfter: entryID},
 		},
 		{
 			name: "all cache entries", method: "GET", target: cache + "?page_size=1000", reply: `{"items":[` + entryJSON + `],"count":1}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.GitHub.AllCacheEntries(ctx, installationID, repositoryID, nil))
-			},
+			call: calls("GitHub.AllCacheEntries", installationID, repositoryID, nil),
 			want: []*cloudapi.GitHubCacheEntry{entry},
 		},
 		{
 			name: "cache entry", method: "GET", target: cache + "/" + entryID, reply: entryJSON,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.GitHub.GetCacheEntry(ctx, installationID, repositoryID, entryID)
-			},
+			call: calls("GitHub.GetCacheEntry", installationID, repositoryID, entryID),
 			want: entry,
 		},
 		{
 			name: "cache entry during its upload", method: "GET", target: cache + "/" + entryID, reply: `{"id":"` + entryID + `","key":"go-mod-1","size":null}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.GitHub.GetCacheEntry(ctx, installationID, repositoryID, entryID)
-			},
+			call: calls("GitHub.GetCacheEntry", installationID, repositoryID, entryID),
 			want: &cloudapi.GitHubCacheEntry{ID: entryID, Key: "go-mod-1"},
 		},
 		{
 			name: "delete a cache entry", method: "DELETE", target: cache + "/" + entryID,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.GitHub.DeleteCacheEntry(ctx, installationID, repositoryID, entryID))
-			},
+			call: calls("GitHub.DeleteCacheEntry", installationID, repositoryID, entryID),
 		},
 		{
 			name: "delete all cache entries", method: "DELETE", target: cache,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.GitHub.DeleteAllCacheEntries(ctx, installationID, repositoryID))
-			},
+			call: calls("GitHub.DeleteAllCacheEntries", installationID, repositoryID),
 		},
 	})
 }

@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -24,13 +23,11 @@ func TestInferenceEndpointsWire(t *testing.T) {
 	runWireCases(t, "InferenceEndpoints", []wireCase{
 		{
 			method: "GET", target: projectPath + "/inference-endpoint", reply: reply, want: &cloudapi.Page[cloudapi.InferenceEndpoint]{Items: items},
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.InferenceEndpoints.List(ctx) },
+			call: calls("InferenceEndpoints.List"),
 		},
 		{
 			name: "all", method: "GET", target: projectPath + "/inference-endpoint", reply: reply, want: items,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.InferenceEndpoints.All(ctx))
-			},
+			call: calls("InferenceEndpoints.All"),
 		},
 	})
 }

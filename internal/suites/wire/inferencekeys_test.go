@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -21,31 +20,27 @@ func TestInferenceAPIKeysWire(t *testing.T) {
 	runWireCases(t, "InferenceAPIKeys", []wireCase{
 		{
 			method: "GET", target: base, reply: `{"items":[` + full + `]}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.InferenceAPIKeys.List(ctx, nil) },
+			call: calls("InferenceAPIKeys.List", nil),
 			want: &cloudapi.Page[cloudapi.InferenceAPIKey]{Items: []*cloudapi.InferenceAPIKey{record}},
 		},
 		{
 			name: "all", method: "GET", target: base, reply: `{"items":[` + full + `]}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.InferenceAPIKeys.All(ctx, nil))
-			},
+			call: calls("InferenceAPIKeys.All", nil),
 			want: []*cloudapi.InferenceAPIKey{record},
 		},
 		{
 			name: "create", method: "POST", target: base, body: `{}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.InferenceAPIKeys.Create(ctx) },
+			call: calls("InferenceAPIKeys.Create"),
 			want: record,
 		},
 		{
 			method: "GET", target: base + "/" + id, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.InferenceAPIKeys.Get(ctx, id) },
+			call: calls("InferenceAPIKeys.Get", id),
 			want: record,
 		},
 		{
 			method: "DELETE", target: base + "/" + id,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.InferenceAPIKeys.Delete(ctx, id))
-			},
+			call: calls("InferenceAPIKeys.Delete", id),
 		},
 	})
 	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {

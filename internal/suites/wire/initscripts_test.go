@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 
@@ -22,57 +21,43 @@ func TestVMInitScriptsWire(t *testing.T) {
 	runWireCases(t, "VMInitScripts", []wireCase{
 		{
 			method: "GET", target: base, reply: `{"items":[` + short + `]}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.VMInitScripts.List(ctx, nil) },
+			call: calls("VMInitScripts.List", nil),
 			want: &cloudapi.Page[cloudapi.VMInitScript]{Items: []*cloudapi.VMInitScript{item}},
 		},
 		{
 			name: "all", method: "GET", target: base, reply: `{"items":[` + short + `]}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.VMInitScripts.All(ctx, nil))
-			},
+			call: calls("VMInitScripts.All", nil),
 			want: []*cloudapi.VMInitScript{item},
 		},
 		{
 			name: "create", method: "POST", target: base, reply: full,
 			body: `{"name":"bootstrap","script":"#!/bin/sh\napt-get update\n"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "bootstrap", Script: "#!/bin/sh\napt-get update\n"})
-			},
+			call: calls("VMInitScripts.Create", &cloudapi.VMInitScriptCreateRequest{Name: "bootstrap", Script: "#!/bin/sh\napt-get update\n"}),
 			want: record,
 		},
 		{
 			method: "GET", target: base + "/bootstrap", reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.VMInitScripts.Get(ctx, "bootstrap")
-			},
+			call: calls("VMInitScripts.Get", "bootstrap"),
 			want: record,
 		},
 		{
 			name: "update the name", method: "POST", target: base + "/" + id, body: `{"name":"bootstrap"}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.VMInitScripts.Update(ctx, id, &cloudapi.VMInitScriptUpdateRequest{Name: "bootstrap"})
-			},
+			call: calls("VMInitScripts.Update", id, &cloudapi.VMInitScriptUpdateRequest{Name: "bootstrap"}),
 			want: record,
 		},
 		{
 			name: "update the name by the name", byName: true, method: "POST", target: base + "/startup", body: `{"name":"bootstrap"}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.VMInitScripts.Update(ctx, "startup", &cloudapi.VMInitScriptUpdateRequest{Name: "bootstrap"})
-			},
+			call: calls("VMInitScripts.Update", "startup", &cloudapi.VMInitScriptUpdateRequest{Name: "bootstrap"}),
 			want: record,
 		},
 		{
 			name: "update the script", method: "POST", target: base + "/bootstrap", body: `{"script":"true"}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.VMInitScripts.Update(ctx, "bootstrap", &cloudapi.VMInitScriptUpdateRequest{Script: "true"})
-			},
+			call: calls("VMInitScripts.Update", "bootstrap", &cloudapi.VMInitScriptUpdateRequest{Script: "true"}),
 			want: record,
 		},
 		{
 			method: "DELETE", target: base + "/bootstrap",
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.VMInitScripts.Delete(ctx, "bootstrap"))
-			},
+			call: calls("VMInitScripts.Delete", "bootstrap"),
 		},
 	})
 }

@@ -33,68 +33,50 @@ func kubernetesLaterCases() []wireCase {
 	return []wireCase{
 		{
 			name: "metrics", method: "GET", target: item + "/metrics", reply: `{"metrics":[]}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.Metrics(ctx, location, "apps", nil)
-			},
+			call: calls("Kubernetes.Metrics", location, "apps", nil),
 			want: &cloudapi.ResourceMetrics{Metrics: []cloudapi.ResourceMetric{}},
 		},
 		{
 			name: "a metric", method: "GET",
 			target: item + "/metrics?end=2026-11-22T03%3A15%3A54Z&key=cluster_objects&start=2026-11-22T02%3A15%3A54Z",
 			reply:  `{"metrics":[{"key":"cluster_objects","name":"Cluster Objects","unit":"count","description":"d","series":[{"labels":{},"values":[[1795315554,"16.8"]]}]}]}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.Metrics(ctx, location, "apps", &cloudapi.ResourceMetricsOptions{Start: start, End: start.Add(time.Hour), Key: cloudapi.KubernetesMetricClusterObjects})
-			},
+			call:   calls("Kubernetes.Metrics", location, "apps", &cloudapi.ResourceMetricsOptions{Start: start, End: start.Add(time.Hour), Key: cloudapi.KubernetesMetricClusterObjects}),
 			want: &cloudapi.ResourceMetrics{Metrics: []cloudapi.ResourceMetric{{Key: "cluster_objects", Name: "Cluster Objects", Unit: "count", Description: "d",
 				Series: []cloudapi.ResourceMetricSeries{{Labels: map[string]string{}, Values: cloudapi.Samples{{Time: time.Unix(1795315554, 0).UTC(), Value: 16.8}}}}}}},
 		},
 		{
 			name: "create a node pool", method: "POST", target: pools, body: `{"name":"apps-np","node_count":1,"node_size":"standard-4"}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.CreateNodePool(ctx, location, "apps", &cloudapi.KubernetesNodePoolCreateRequest{Name: "apps-np", NodeCount: 1, NodeSize: "standard-4"})
-			},
+			call: calls("Kubernetes.CreateNodePool", location, "apps", &cloudapi.KubernetesNodePoolCreateRequest{Name: "apps-np", NodeCount: 1, NodeSize: "standard-4"}),
 			want: pool,
 		},
 		{
 			name: "delete a node pool", method: "DELETE", target: pools + "/apps-np",
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.Kubernetes.DeleteNodePool(ctx, location, "apps", "apps-np"))
-			},
+			call: calls("Kubernetes.DeleteNodePool", location, "apps", "apps-np"),
 		},
 		{
 			name: "rename a node pool", byName: true, method: "POST", target: pools + "/old/rename", body: `{"name":"apps-np"}`,
 			reply: `{"id":"` + testNodePoolID + `",` + body + `}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.RenameNodePool(ctx, location, "apps", "old", "apps-np")
-			},
-			want: &renamed,
+			call:  calls("Kubernetes.RenameNodePool", location, "apps", "old", "apps-np"),
+			want:  &renamed,
 		},
 		{
 			name: "rename a node pool by ID", method: "POST", target: pools + "/" + testNodePoolID + "/rename", body: `{"name":"apps-np"}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.RenameNodePool(ctx, location, "apps", testNodePoolID, "apps-np")
-			},
+			call: calls("Kubernetes.RenameNodePool", location, "apps", testNodePoolID, "apps-np"),
 			want: pool,
 		},
 		{
 			name: "upgrade a node pool", method: "POST", target: pools + "/apps-np/upgrade", reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.UpgradeNodePool(ctx, location, "apps", "apps-np")
-			},
+			call: calls("Kubernetes.UpgradeNodePool", location, "apps", "apps-np"),
 			want: pool,
 		},
 		{
 			name: "retire a node", method: "POST", target: item + "/node/np-y763k/retire", reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.RetireNode(ctx, location, "apps", "np-y763k")
-			},
+			call: calls("Kubernetes.RetireNode", location, "apps", "np-y763k"),
 			want: pool,
 		},
 		{
 			name: "upgrade", method: "POST", target: item + "/upgrade", reply: clusterJSON("running", full),
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.Upgrade(ctx, location, "apps")
-			},
+			call: calls("Kubernetes.Upgrade", location, "apps"),
 			want: &upgraded,
 		},
 	}
@@ -118,20 +100,12 @@ func TestNodePoolWaits(t *testing.T) {
 	}
 	before := testNodePool(2, cloudapi.VM{ID: "vm-a", Name: "np-a", State: "running"}, cloudapi.VM{ID: "vm-b", Name: "np-b", State: "running"})
 	after := testNodePool(2, cloudapi.VM{ID: "vm-c", Name: "np-c", State: "running"}, cloudapi.VM{ID: "vm-d", Name: "np-d", State: "running"})
-	upgraded := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return c.Kubernetes.WaitNodePoolUpgraded(ctx, location, "apps", before)
-	}
+	upgraded := calls("Kubernetes.WaitNodePoolUpgraded", location, "apps", before)
 	retired := func(node string) func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return nothing(c.Kubernetes.WaitNodeRetired(ctx, location, "apps", node))
-		}
+		return calls("Kubernetes.WaitNodeRetired", location, "apps", node)
 	}
-	deleted := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return nothing(c.Kubernetes.WaitNodePoolDeleted(ctx, location, "apps", "apps-np"))
-	}
-	settled := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return c.Kubernetes.WaitNodePool(ctx, location, "apps", "apps-np")
-	}
+	deleted := calls("Kubernetes.WaitNodePoolDeleted", location, "apps", "apps-np")
+	settled := calls("Kubernetes.WaitNodePool", location, "apps", "apps-np")
 	runWaitCases(t, locationPath+"/kubernetes-cluster/apps", []waitCase{
 		{name: "upgraded", wait: upgraded, slow: true, want: after, polls: []string{
 			cluster("running", 2, "a", "b"), // the upgrade hasn't begun

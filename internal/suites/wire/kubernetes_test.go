@@ -78,53 +78,41 @@ func TestKubernetesWire(t *testing.T) {
 	runWireCases(t, "Kubernetes", slices.Concat(kubernetesLaterCases(), []wireCase{
 		{
 			method: "GET", target: projectPath + "/kubernetes-cluster", reply: page,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.Kubernetes.List(ctx, nil) },
+			call: calls("Kubernetes.List", nil),
 			want: &cloudapi.Page[cloudapi.KubernetesCluster]{Items: []*cloudapi.KubernetesCluster{short}, Count: new(1), NextStartAfter: testClusterID},
 		},
 		{
 			name: "list by name", method: "GET", target: base + "?order_column=name", reply: page,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.List(ctx, &cloudapi.ListOptions{Location: location, OrderColumn: cloudapi.OrderByName})
-			},
+			call: calls("Kubernetes.List", &cloudapi.ListOptions{Location: location, OrderColumn: cloudapi.OrderByName}),
 			want: &cloudapi.Page[cloudapi.KubernetesCluster]{Items: []*cloudapi.KubernetesCluster{short}, Count: new(1), NextStartAfter: "apps"},
 		},
 		{
 			name: "all", method: "GET", target: base + "?page_size=1000", reply: page,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.Kubernetes.All(ctx, &cloudapi.ListOptions{Location: location}))
-			},
+			call: calls("Kubernetes.All", &cloudapi.ListOptions{Location: location}),
 			want: []*cloudapi.KubernetesCluster{short},
 		},
 		{
 			name: "get", method: "GET", target: item, reply: clusterJSON("running", nodePoolJSON(1, nodeJSON("np-1", "running"))),
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.Get(ctx, location, "apps")
-			},
+			call: calls("Kubernetes.Get", location, "apps"),
 			want: &full,
 		},
 		{
 			name: "create", method: "POST", target: item, reply: createdJSON,
 			body: `{"version":"v1.34","worker_size":"standard-4"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-4"})
-			},
+			call: calls("Kubernetes.Create", location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-4"}),
 			want: &created,
 		},
 		{
 			name: "create with everything", method: "POST", target: item, reply: createdJSON,
 			body: `{"version":"v1.34","worker_size":"standard-4","cp_nodes":3,"worker_nodes":2}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{
-					Version: "v1.34", WorkerSize: "standard-4", CPNodes: 3, WorkerNodes: 2,
-				})
-			},
+			call: calls("Kubernetes.Create", location, "apps", &cloudapi.KubernetesClusterCreateRequest{
+				Version: "v1.34", WorkerSize: "standard-4", CPNodes: 3, WorkerNodes: 2,
+			}),
 			want: &created,
 		},
 		{
 			name: "delete", method: "DELETE", target: item,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.Kubernetes.Delete(ctx, location, "apps"))
-			},
+			call: calls("Kubernetes.Delete", location, "apps"),
 		},
 		{
 			name: "kubeconfig", method: "GET", target: item + "/kubeconfig", reply: testKubeconfig,
@@ -132,32 +120,24 @@ func TestKubernetesWire(t *testing.T) {
 				"Content-Type":        {"text/plain"},
 				"Content-Disposition": {`attachment; filename="apps-kubeconfig.yaml"`},
 			},
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.Kubeconfig(ctx, location, "apps")
-			},
+			call: calls("Kubernetes.Kubeconfig", location, "apps"),
 			want: &cloudapi.File{Name: "apps-kubeconfig.yaml", ContentType: "text/plain", Content: []byte(testKubeconfig)},
 		},
 		{
 			name: "resize a node pool", method: "POST", target: item + "/nodepool/apps-np/resize", body: `{"node_count":2}`,
 			reply: nodePoolJSON(2, nodeJSON("np-1", "running")),
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.ResizeNodePool(ctx, location, "apps", "apps-np", 2)
-			},
-			want: testNodePool(2, testNode("np-1", "running")),
+			call:  calls("Kubernetes.ResizeNodePool", location, "apps", "apps-np", 2),
+			want:  testNodePool(2, testNode("np-1", "running")),
 		},
 		{
 			name: "resize by ID", method: "POST", target: item + "/nodepool/" + testNodePoolID + "/resize", body: `{"node_count":0}`,
 			reply: nodePoolJSON(1),
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.ResizeNodePool(ctx, location, "apps", testNodePoolID, 0)
-			},
-			want: testNodePool(1),
+			call:  calls("Kubernetes.ResizeNodePool", location, "apps", testNodePoolID, 0),
+			want:  testNodePool(1),
 		},
 		{
 			name: "rename", byName: true, method: "POST", target: base + "/old/rename", body: `{"name":"apps"}`, reply: clusterJSON("running"),
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.Rename(ctx, location, "old", "apps")
-			},
+			call: calls("Kubernetes.Rename", location, "old", "apps"),
 			want: short,
 		},
 	}))
@@ -167,16 +147,10 @@ func TestKubernetesWaits(t *testing.T) {
 	t.Parallel()
 	const location = "eu-central-h1"
 	running := testCluster("running")
-	waitRunning := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return c.Kubernetes.WaitRunning(ctx, location, "apps")
-	}
-	waitDeleted := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return nothing(c.Kubernetes.WaitDeleted(ctx, location, "apps"))
-	}
+	waitRunning := calls("Kubernetes.WaitRunning", location, "apps")
+	waitDeleted := calls("Kubernetes.WaitDeleted", location, "apps")
 	waitNodePool := func(ref string) func(context.Context, *cloudapi.Client) (any, error) {
-		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Kubernetes.WaitNodePool(ctx, location, "apps", ref)
-		}
+		return calls("Kubernetes.WaitNodePool", location, "apps", ref)
 	}
 	pool := func(count int, nodes ...string) string { return clusterJSON("running", nodePoolJSON(count, nodes...)) }
 	one, two, young := nodeJSON("np-1", "running"), nodeJSON("np-2", "running"), nodeJSON("np-2", "creating")

@@ -43,42 +43,32 @@ func TestLoadBalancersWire(t *testing.T) {
 	secured := empty
 	secured.CertEnabled = true
 	update := func(vms []string, stack string) func(context.Context, *cloudapi.Client) (any, error) {
-		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.LoadBalancers.Update(ctx, location, "web-lb", &cloudapi.LoadBalancerUpdateRequest{
-				Algorithm: "round_robin", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/healthz", VMs: vms, Stack: stack,
-			})
-		}
+		return calls("LoadBalancers.Update", location, "web-lb", &cloudapi.LoadBalancerUpdateRequest{
+			Algorithm: "round_robin", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/healthz", VMs: vms, Stack: stack,
+		})
 	}
 	createWith := func(request *cloudapi.LoadBalancerCreateRequest) func(context.Context, *cloudapi.Client) (any, error) {
-		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.LoadBalancers.Create(ctx, location, "web-lb", request)
-		}
+		return calls("LoadBalancers.Create", location, "web-lb", request)
 	}
 	runWireCases(t, "LoadBalancers", []wireCase{
 		{
 			method: "GET", target: projectPath + "/load-balancer", reply: page,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.LoadBalancers.List(ctx, nil) },
+			call: calls("LoadBalancers.List", nil),
 			want: &cloudapi.Page[cloudapi.LoadBalancer]{Items: []*cloudapi.LoadBalancer{short}, Count: new(1), NextStartAfter: testLBID},
 		},
 		{
 			name: "list by name", method: "GET", target: base + "?order_column=name&page_size=1&start_after=api-lb", reply: page,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.LoadBalancers.List(ctx, &cloudapi.ListOptions{Location: location, OrderColumn: cloudapi.OrderByName, PageSize: 1, StartAfter: "api-lb"})
-			},
+			call: calls("LoadBalancers.List", &cloudapi.ListOptions{Location: location, OrderColumn: cloudapi.OrderByName, PageSize: 1, StartAfter: "api-lb"}),
 			want: &cloudapi.Page[cloudapi.LoadBalancer]{Items: []*cloudapi.LoadBalancer{short}, Count: new(1), NextStartAfter: "web-lb"},
 		},
 		{
 			name: "all", method: "GET", target: base + "?page_size=1000", reply: page,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.LoadBalancers.All(ctx, &cloudapi.ListOptions{Location: location}))
-			},
+			call: calls("LoadBalancers.All", &cloudapi.ListOptions{Location: location}),
 			want: []*cloudapi.LoadBalancer{short},
 		},
 		{
 			name: "get", method: "GET", target: item, reply: testLBFull,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.LoadBalancers.Get(ctx, location, "web-lb")
-			},
+			call: calls("LoadBalancers.Get", location, "web-lb"),
 			want: &full,
 		},
 		{
@@ -134,58 +124,42 @@ func TestLoadBalancersWire(t *testing.T) {
 		{
 			name: "update without a certificate", method: "PATCH", target: item, reply: testLBNone,
 			body: `{"algorithm":"","src_port":0,"dst_port":0,"health_check_endpoint":"","vms":[],"cert_enabled":false}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.LoadBalancers.Update(ctx, location, "web-lb", &cloudapi.LoadBalancerUpdateRequest{VMs: []string{}, CertEnabled: new(false)})
-			},
+			call: calls("LoadBalancers.Update", location, "web-lb", &cloudapi.LoadBalancerUpdateRequest{VMs: []string{}, CertEnabled: new(false)}),
 			want: &empty,
 		},
 		{
 			name: "certificate off", method: "POST", target: item + "/toggle-ssl-certificate", body: `{"cert_enabled":false}`, reply: testLBNone,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.LoadBalancers.ToggleSSLCertificate(ctx, location, "web-lb", false)
-			},
+			call: calls("LoadBalancers.ToggleSSLCertificate", location, "web-lb", false),
 			want: &empty,
 		},
 		{
 			name: "certificate on", method: "POST", target: item + "/toggle-ssl-certificate", body: `{"cert_enabled":true}`,
 			reply: `{` + testLBShort + `,"cert_enabled":true,"subnet":"backend-net","vms":[]}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.LoadBalancers.ToggleSSLCertificate(ctx, location, "web-lb", true)
-			},
-			want: &secured,
+			call:  calls("LoadBalancers.ToggleSSLCertificate", location, "web-lb", true),
+			want:  &secured,
 		},
 		{
 			name: "delete", method: "DELETE", target: item,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.LoadBalancers.Delete(ctx, location, "web-lb"))
-			},
+			call: calls("LoadBalancers.Delete", location, "web-lb"),
 		},
 		{
 			name: "attach", method: "POST", target: item + "/attach-vm", body: `{"vm_id":"` + stub.VMID + `"}`, reply: testLBFull,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.LoadBalancers.AttachVM(ctx, location, "web-lb", stub.VMID)
-			},
+			call: calls("LoadBalancers.AttachVM", location, "web-lb", stub.VMID),
 			want: &full,
 		},
 		{
 			name: "detach", method: "POST", target: base + "/" + testLBID + "/detach-vm", body: `{"vm_id":"` + stub.VMID + `"}`, reply: testLBFull,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.LoadBalancers.DetachVM(ctx, location, testLBID, stub.VMID)
-			},
+			call: calls("LoadBalancers.DetachVM", location, testLBID, stub.VMID),
 			want: &full,
 		},
 		{
 			name: "rename", byName: true, method: "POST", target: base + "/old/rename", body: `{"name":"web-lb"}`, reply: `{` + testLBShort + `}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.LoadBalancers.Rename(ctx, location, "old", "web-lb")
-			},
+			call: calls("LoadBalancers.Rename", location, "old", "web-lb"),
 			want: short,
 		},
 		{
 			name: "rename by ID", method: "POST", target: base + "/" + testLBID + "/rename", body: `{"name":"api-lb"}`, reply: `{` + testLBShort + `}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.LoadBalancers.Rename(ctx, location, testLBID, "api-lb")
-			},
+			call: calls("LoadBalancers.Rename", location, testLBID, "api-lb"),
 			want: short,
 		},
 	})
@@ -227,12 +201,8 @@ func TestLoadBalancerWaits(t *testing.T) {
 	const location = "eu-central-h1"
 	empty := testLoadBalancer()
 	empty.Subnet, empty.VMs = "backend-net", []string{}
-	detached := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return c.LoadBalancers.WaitVMDetached(ctx, location, "web-lb", stub.VMID)
-	}
-	deleted := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return nothing(c.LoadBalancers.WaitDeleted(ctx, location, "web-lb"))
-	}
+	detached := calls("LoadBalancers.WaitVMDetached", location, "web-lb", stub.VMID)
+	deleted := calls("LoadBalancers.WaitDeleted", location, "web-lb")
 	runWaitCases(t, locationPath+"/load-balancer/web-lb", []waitCase{
 		{name: "detached", wait: detached, polls: []string{testLBFull, testLBFull, testLBNone}, want: empty},
 		{name: "never attached", wait: detached, polls: []string{testLBNone}, want: empty},

@@ -38,92 +38,66 @@ func TestMachineImagesWire(t *testing.T) {
 	runWireCases(t, "MachineImages", []wireCase{
 		{
 			method: "GET", target: projectPath + "/machine-image?order_column=name&page_size=1&start_after=a", reply: page,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.MachineImages.List(ctx, &cloudapi.ListOptions{PageSize: 1, OrderColumn: cloudapi.OrderByName, StartAfter: "a"})
-			},
+			call: calls("MachineImages.List", &cloudapi.ListOptions{PageSize: 1, OrderColumn: cloudapi.OrderByName, StartAfter: "a"}),
 			want: &cloudapi.Page[cloudapi.MachineImage]{Items: []*cloudapi.MachineImage{image}, Count: new(1), NextStartAfter: "golden"},
 		},
 		{
 			name: "all in a location", method: "GET", target: base + "?page_size=1000", reply: page,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.MachineImages.All(ctx, &cloudapi.ListOptions{Location: location}))
-			},
+			call: calls("MachineImages.All", &cloudapi.ListOptions{Location: location}),
 			want: []*cloudapi.MachineImage{image},
 		},
 		{
 			method: "GET", target: item, reply: testImageJSON,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.MachineImages.Get(ctx, location, "golden")
-			},
+			call: calls("MachineImages.Get", location, "golden"),
 			want: image,
 		},
 		{
 			name: "create", method: "POST", target: item, body: `{"vm":"` + stub.VMID + `"}`, reply: young,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.MachineImages.Create(ctx, location, "golden", &cloudapi.MachineImageCreateRequest{VM: stub.VMID})
-			},
+			call: calls("MachineImages.Create", location, "golden", &cloudapi.MachineImageCreateRequest{VM: stub.VMID}),
 			want: &cloudapi.MachineImage{ID: testImageID, Name: "golden", Location: location, Arch: cloudapi.MachineImageArchARM64, CreatedAt: created},
 		},
 		{
 			name: "create with everything", method: "POST", target: item, body: `{"vm":"` + stub.VMID + `","version":"v1","destroy_source":true}`, reply: testImageJSON,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.MachineImages.Create(ctx, location, "golden", &cloudapi.MachineImageCreateRequest{VM: stub.VMID, Version: "v1", DestroySource: true})
-			},
+			call: calls("MachineImages.Create", location, "golden", &cloudapi.MachineImageCreateRequest{VM: stub.VMID, Version: "v1", DestroySource: true}),
 			want: image,
 		},
 		{
 			name: "update", method: "PATCH", target: item, body: `{"latest_version":"v1"}`, reply: testImageJSON,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.MachineImages.Update(ctx, location, "golden", &cloudapi.MachineImageUpdateRequest{LatestVersion: "v1"})
-			},
+			call: calls("MachineImages.Update", location, "golden", &cloudapi.MachineImageUpdateRequest{LatestVersion: "v1"}),
 			want: image,
 		},
 		{
 			name: "delete", method: "DELETE", target: item,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.MachineImages.Delete(ctx, location, "golden"))
-			},
+			call: calls("MachineImages.Delete", location, "golden"),
 		},
 		{
 			name: "rename", byName: true, method: "POST", target: base + "/old/rename", body: `{"name":"golden"}`, reply: testImageJSON,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.MachineImages.Rename(ctx, location, "old", "golden")
-			},
+			call: calls("MachineImages.Rename", location, "old", "golden"),
 			want: image,
 		},
 		{
 			name: "rename by ID", method: "POST", target: base + "/" + testImageID + "/rename", body: `{"name":"golden"}`, reply: testImageJSON,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.MachineImages.Rename(ctx, location, testImageID, "golden")
-			},
+			call: calls("MachineImages.Rename", location, testImageID, "golden"),
 			want: image,
 		},
 		{
 			name: "list versions", method: "GET", target: item + "/version", reply: versions,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.MachineImages.ListVersions(ctx, location, "golden", nil)
-			},
+			call: calls("MachineImages.ListVersions", location, "golden", nil),
 			want: &cloudapi.Page[cloudapi.MachineImageVersion]{Items: []*cloudapi.MachineImageVersion{version}, Count: new(1), NextStartAfter: testVersionID},
 		},
 		{
 			name: "all versions", method: "GET", target: item + "/version?page_size=1000", reply: versions,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.MachineImages.AllVersions(ctx, location, "golden", nil))
-			},
+			call: calls("MachineImages.AllVersions", location, "golden", nil),
 			want: []*cloudapi.MachineImageVersion{version},
 		},
 		{
 			name: "create a version", method: "POST", target: item + "/version/v1", body: `{"vm":"` + stub.VMID + `","destroy_source":true}`, reply: begun,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.MachineImages.CreateVersion(ctx, location, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VM: stub.VMID, DestroySource: true})
-			},
+			call: calls("MachineImages.CreateVersion", location, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VM: stub.VMID, DestroySource: true}),
 			want: &cloudapi.MachineImageVersion{ID: testVersionID, Version: "v1", State: cloudapi.MachineImageVersionStateCreating, CreatedAt: created},
 		},
 		{
 			name: "delete a version", method: "DELETE", target: item + "/version/v1",
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.MachineImages.DeleteVersion(ctx, location, "golden", "v1"))
-			},
+			call: calls("MachineImages.DeleteVersion", location, "golden", "v1"),
 		},
 	})
 }
@@ -139,13 +113,9 @@ func TestMachineImageWaits(t *testing.T) {
 	}
 	old := version("v1", `"ready"`)
 	ready := func(label string) func(context.Context, *cloudapi.Client) (any, error) {
-		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.MachineImages.WaitVersion(ctx, location, "golden", label)
-		}
+		return calls("MachineImages.WaitVersion", location, "golden", label)
 	}
-	gone := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return nothing(c.MachineImages.WaitVersionDeleted(ctx, location, "golden", "v2"))
-	}
+	gone := calls("MachineImages.WaitVersionDeleted", location, "golden", "v2")
 	v2 := &cloudapi.MachineImageVersion{ID: "mv-v2", Version: "v2", State: cloudapi.MachineImageVersionStateReady}
 	runWaitCases(t, locationPath+"/machine-image/golden/version?page_size=1000", []waitCase{
 		{name: "ready", wait: ready("v2"), slow: true, want: v2, polls: []string{

@@ -19,16 +19,12 @@ func postgresBackupCases() []wireCase {
 	return []wireCase{
 		{
 			name: "list backups", method: "GET", target: target, reply: reply,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.ListBackups(ctx, "eu-central-h1", "orders-db")
-			},
+			call: calls("Postgres.ListBackups", "eu-central-h1", "orders-db"),
 			want: &cloudapi.Page[cloudapi.PostgresBackup]{Items: items, Count: new(1)},
 		},
 		{
 			name: "all backups", method: "GET", target: target, reply: reply, want: items,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.Postgres.AllBackups(ctx, "eu-central-h1", "orders-db"))
-			},
+			call: calls("Postgres.AllBackups", "eu-central-h1", "orders-db"),
 		},
 		{
 			name: "create backup credentials", method: "POST", target: postgresPath + "/orders-db/backup-credentials",

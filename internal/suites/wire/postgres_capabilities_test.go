@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -19,7 +18,7 @@ func postgresCapabilityCases() []wireCase {
 			`"location":{"hetzner-fsn1":{"display_name":"eu-central-h1","ui_name":"Germany","provider":"hetzner"}},` +
 			`"family":{"hobby":{"display_name":"Shared CPU","category":"shared"}},"size":{"hobby-1":{"vcpu":1,"memory_gib":2}},` +
 			`"ha_type":{"async":{"display_name":"1 Standby","standby_count":1}}}}`,
-		call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.Postgres.Capabilities(ctx) },
+		call: calls("Postgres.Capabilities"),
 		want: &cloudapi.PostgresCapabilities{
 			OptionTree: cloudapi.PostgresOptions{"flavor": {"standard": {
 				"location": {"hetzner-fsn1": {"family": {"hobby": {"size": {"hobby-1": {"storage_size": {"16": {"ha_type": {"none": {}, "async": {}}}}}}}}}},

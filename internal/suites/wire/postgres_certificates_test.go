@@ -27,26 +27,20 @@ func postgresCertificateCases() []wireCase {
 			body:   `{"common_name":"app","duration":86400}`,
 			reply:  testKeyPair,
 			header: http.Header{"Content-Type": {"application/x-pem-file"}, "Content-Disposition": {`attachment; filename="app.pem"`}},
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.CreateClientKeyPair(ctx, location, "orders-db", "app", 24*time.Hour+time.Second-1)
-			},
-			want: &cloudapi.File{Name: "app.pem", ContentType: "application/x-pem-file", Content: []byte(testKeyPair)},
+			call:   calls("Postgres.CreateClientKeyPair", location, "orders-db", "app", 24*time.Hour+time.Second-1),
+			want:   &cloudapi.File{Name: "app.pem", ContentType: "application/x-pem-file", Content: []byte(testKeyPair)},
 		},
 		{
 			name: "add a certificate user", method: "POST", target: base + "/add-auth-user", body: `{"name":"Big User \"x\""}`,
 			reply: `{"items":["app","Big User \"x\""]}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.AddCertificateUser(ctx, location, "orders-db", `Big User "x"`)
-			},
-			want: &cloudapi.PostgresCertificateUsers{Items: []string{"app", `Big User "x"`}},
+			call:  calls("Postgres.AddCertificateUser", location, "orders-db", `Big User "x"`),
+			want:  &cloudapi.PostgresCertificateUsers{Items: []string{"app", `Big User "x"`}},
 		},
 		{
 			name: "remove the last certificate user", method: "POST", target: base + "/remove-auth-user", body: `{"name":"app"}`,
 			reply: `{"items":[]}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.RemoveCertificateUser(ctx, location, "orders-db", "app")
-			},
-			want: &cloudapi.PostgresCertificateUsers{Items: []string{}},
+			call:  calls("Postgres.RemoveCertificateUser", location, "orders-db", "app"),
+			want:  &cloudapi.PostgresCertificateUsers{Items: []string{}},
 		},
 	}
 }

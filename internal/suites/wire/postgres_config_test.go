@@ -23,21 +23,15 @@ func postgresConfigCases() []wireCase {
 		PgBouncerConfig: map[string]cloudapi.PostgresSetting{"pool_mode": cloudapi.Setting("transaction")},
 	}
 	replaceWith := func(config *cloudapi.PostgresConfig) func(context.Context, *cloudapi.Client) (any, error) {
-		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Postgres.ReplaceConfig(ctx, location, "orders-db", config)
-		}
+		return calls("Postgres.ReplaceConfig", location, "orders-db", config)
 	}
 	updateWith := func(request *cloudapi.PostgresConfigUpdateRequest) func(context.Context, *cloudapi.Client) (any, error) {
-		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Postgres.UpdateConfig(ctx, location, "orders-db", request)
-		}
+		return calls("Postgres.UpdateConfig", location, "orders-db", request)
 	}
 	return []wireCase{
 		{
 			name: "get the configuration", method: "GET", target: target, reply: reply, want: config,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.GetConfig(ctx, location, "orders-db")
-			},
+			call: calls("Postgres.GetConfig", location, "orders-db"),
 		},
 		{
 			name: "replace the configuration", method: "POST", target: target, reply: reply, want: config, body: reply,
@@ -46,9 +40,7 @@ func postgresConfigCases() []wireCase {
 		{
 			name: "get the configuration with defaults", method: "GET", target: target,
 			reply: `{"pg_config":{},"pgbouncer_config":{},"default_pg_config":{"listen_addresses":"'*'","port":5432}}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.GetConfig(ctx, location, "orders-db")
-			},
+			call:  calls("Postgres.GetConfig", location, "orders-db"),
 			want: &cloudapi.PostgresConfig{PGConfig: map[string]cloudapi.PostgresSetting{}, PgBouncerConfig: map[string]cloudapi.PostgresSetting{},
 				DefaultPGConfig: map[string]string{"listen_addresses": "'*'", "port": "5432"}},
 		},

@@ -14,36 +14,26 @@ func postgresDestinationCases() []wireCase {
 		logID    = "1df5gj2k13va3h9qp0rkxh2hqw"
 	)
 	createSink := func(request *cloudapi.PostgresMetricDestinationCreateRequest) func(context.Context, *cloudapi.Client) (any, error) {
-		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Postgres.CreateMetricDestination(ctx, location, "orders-db", request)
-		}
+		return calls("Postgres.CreateMetricDestination", location, "orders-db", request)
 	}
 	createLog := func(request *cloudapi.PostgresLogDestinationCreateRequest) func(context.Context, *cloudapi.Client) (any, error) {
-		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Postgres.CreateLogDestination(ctx, location, "orders-db", request)
-		}
+		return calls("Postgres.CreateLogDestination", location, "orders-db", request)
 	}
 	return []wireCase{
 		{
 			name: "create a metric destination", method: "POST", target: sinks, reply: testPgFull, want: testPostgresFull(),
 			body: `{"password":"p+w/\"d","url":"https://prom.example.org/write","username":"writer"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.CreateMetricDestination(ctx, location, "orders-db", &cloudapi.PostgresMetricDestinationCreateRequest{
-					URL: "https://prom.example.org/write", Username: "writer", Password: cloudapi.NewSecret(`p+w/"d`),
-				})
-			},
+			call: calls("Postgres.CreateMetricDestination", location, "orders-db", &cloudapi.PostgresMetricDestinationCreateRequest{
+				URL: "https://prom.example.org/write", Username: "writer", Password: cloudapi.NewSecret(`p+w/"d`),
+			}),
 		},
 		{
 			name: "delete a metric destination", method: "DELETE", target: sinks + "/" + testSinkID,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.Postgres.DeleteMetricDestination(ctx, location, "orders-db", testSinkID))
-			},
+			call: calls("Postgres.DeleteMetricDestination", location, "orders-db", testSinkID),
 		},
 		{
 			name: "delete an old metric destination", method: "DELETE", target: sinks + "/etjkkf8b165j4krraw7xr99b53",
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.Postgres.DeleteMetricDestination(ctx, location, "orders-db", "etjkkf8b165j4krraw7xr99b53"))
-			},
+			call: calls("Postgres.DeleteMetricDestination", location, "orders-db", "etjkkf8b165j4krraw7xr99b53"),
 		},
 		{
 			name: "create a metric destination with a token", method: "POST", target: sinks, reply: testPgFull, want: testPostgresFull(),
@@ -92,9 +82,7 @@ func postgresDestinationCases() []wireCase {
 		},
 		{
 			name: "delete a log destination", method: "DELETE", target: logs + "/" + logID,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.Postgres.DeleteLogDestination(ctx, location, "orders-db", logID))
-			},
+			call: calls("Postgres.DeleteLogDestination", location, "orders-db", logID),
 		},
 	}
 }

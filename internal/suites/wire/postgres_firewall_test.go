@@ -16,47 +16,35 @@ func postgresFirewallCases() []wireCase {
 		page     = `{"items":[` + testRuleJSON + `],"count":1}`
 	)
 	updateWith := func(request *cloudapi.PostgresFirewallRuleUpdateRequest) func(context.Context, *cloudapi.Client) (any, error) {
-		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Postgres.UpdateFirewallRule(ctx, location, "orders-db", testRuleID, request)
-		}
+		return calls("Postgres.UpdateFirewallRule", location, "orders-db", testRuleID, request)
 	}
 	return []wireCase{
 		{
 			name: "list rules", method: "GET", target: base, reply: page,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.ListFirewallRules(ctx, location, "orders-db", nil)
-			},
+			call: calls("Postgres.ListFirewallRules", location, "orders-db", nil),
 			want: &cloudapi.Page[cloudapi.PostgresFirewallRule]{Items: []*cloudapi.PostgresFirewallRule{testRule()}, Count: new(1)},
 		},
 		{
 			name: "all rules", method: "GET", target: base, reply: page,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.Postgres.AllFirewallRules(ctx, location, "orders-db", nil))
-			},
+			call: calls("Postgres.AllFirewallRules", location, "orders-db", nil),
 			want: []*cloudapi.PostgresFirewallRule{testRule()},
 		},
 		{
 			name: "all rules, which have no pages", method: "GET", target: base,
 			reply: `{"items":[{"id":"pfgtkbpb9pxa1m2tdmah3sg14p","cidr":"::/0","description":""},` + testRuleJSON + `],"count":2}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.Postgres.AllFirewallRules(ctx, location, "orders-db", &cloudapi.ListOptions{PageSize: 1}))
-			},
-			want: []*cloudapi.PostgresFirewallRule{{ID: "pfgtkbpb9pxa1m2tdmah3sg14p", CIDR: "::/0"}, testRule()},
+			call:  calls("Postgres.AllFirewallRules", location, "orders-db", &cloudapi.ListOptions{PageSize: 1}),
+			want:  []*cloudapi.PostgresFirewallRule{{ID: "pfgtkbpb9pxa1m2tdmah3sg14p", CIDR: "::/0"}, testRule()},
 		},
 		{
 			name: "create a rule", method: "POST", target: base, reply: testRuleJSON, want: testRule(),
 			body: `{"cidr":"203.0.113.0/24","description":"office"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.CreateFirewallRule(ctx, location, "orders-db",
-					&cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "203.0.113.0/24", Description: "office"})
-			},
+			call: calls("Postgres.CreateFirewallRule", location, "orders-db",
+				&cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "203.0.113.0/24", Description: "office"}),
 		},
 		{
 			name: "create a rule without a description", method: "POST", target: base, reply: testRuleJSON, want: testRule(),
 			body: `{"cidr":"203.0.113.0/24"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.CreateFirewallRule(ctx, location, "orders-db", &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "203.0.113.0/24"})
-			},
+			call: calls("Postgres.CreateFirewallRule", location, "orders-db", &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "203.0.113.0/24"}),
 		},
 		{
 			name: "update a rule", method: "PATCH", target: base + "/" + testRuleID, reply: testRuleJSON, want: testRule(),
@@ -80,25 +68,19 @@ func postgresFirewallCases() []wireCase {
 		},
 		{
 			name: "delete a rule", method: "DELETE", target: base + "/" + testRuleID,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.Postgres.DeleteFirewallRule(ctx, location, "orders-db", testRuleID))
-			},
+			call: calls("Postgres.DeleteFirewallRule", location, "orders-db", testRuleID),
 		},
 		{
 			name: "update a rule, service", method: "PATCH", target: base + "/frhq95fssew63jdbsw7mrzw8cx",
 			reply: `{"id":"frhq95fssew63jdbsw7mrzw8cx","cidr":"198.51.100.0/24","port":6432,"description":"new"}`,
 			body:  `{"description":"new"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.UpdateFirewallRule(ctx, location, "orders-db", "frhq95fssew63jdbsw7mrzw8cx",
-					&cloudapi.PostgresFirewallRuleUpdateRequest{Description: cloudapi.Value("new")})
-			},
+			call: calls("Postgres.UpdateFirewallRule", location, "orders-db", "frhq95fssew63jdbsw7mrzw8cx",
+				&cloudapi.PostgresFirewallRuleUpdateRequest{Description: cloudapi.Value("new")}),
 			want: &cloudapi.PostgresFirewallRule{ID: "frhq95fssew63jdbsw7mrzw8cx", CIDR: "198.51.100.0/24", Port: 6432, Description: "new"},
 		},
 		{
 			name: "delete a rule, service", method: "DELETE", target: base + "/frhq95fssew63jdbsw7mrzw8cx",
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.Postgres.DeleteFirewallRule(ctx, location, "orders-db", "frhq95fssew63jdbsw7mrzw8cx"))
-			},
+			call: calls("Postgres.DeleteFirewallRule", location, "orders-db", "frhq95fssew63jdbsw7mrzw8cx"),
 		},
 	}
 }

@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"context"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -32,9 +31,7 @@ func postgresLogCases() []wireCase {
 	return []wireCase{
 		{
 			name: "logs", method: "GET", target: target, reply: `{"logs":[` + older + `,` + newer + `]}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.Logs(ctx, location, "orders-db", nil)
-			},
+			call: calls("Postgres.Logs", location, "orders-db", nil),
 			want: &cloudapi.Page[cloudapi.PostgresLogEntry]{Items: entries},
 		},
 		{
@@ -42,22 +39,18 @@ func postgresLogCases() []wireCase {
 			target: target + "?end=2026-11-22T03%3A51%3A10.000000001Z&max_log_lines=2&pagination_key=" + key +
 				"&query_pattern=100%25+o%27x&server_role=primary&severity_level=ERROR&start=2026-11-22T02%3A51%3A10.000000001Z&stream_name=pgbouncer",
 			reply: `{"logs":[` + newer + `],"pagination_key":"` + key + `"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.Logs(ctx, location, "orders-db", &cloudapi.PostgresLogsOptions{
-					Start: start, End: start.Add(time.Hour), StreamName: cloudapi.PostgresLogStreamPgBouncer, SeverityLevel: cloudapi.PostgresLogSeverityError,
-					ServerRole: cloudapi.PostgresServerRolePrimary, QueryPattern: "100% o'x", PageSize: 2, PaginationKey: key,
-				})
-			},
+			call: calls("Postgres.Logs", location, "orders-db", &cloudapi.PostgresLogsOptions{
+				Start: start, End: start.Add(time.Hour), StreamName: cloudapi.PostgresLogStreamPgBouncer, SeverityLevel: cloudapi.PostgresLogSeverityError,
+				ServerRole: cloudapi.PostgresServerRolePrimary, QueryPattern: "100% o'x", PageSize: 2, PaginationKey: key,
+			}),
 			want: &cloudapi.Page[cloudapi.PostgresLogEntry]{Items: entries[1:], NextStartAfter: key},
 		},
 		{
 			name: "all logs", method: "GET",
 			target: target + "?end=2026-11-22T02%3A51%3A10.000000001Z&max_log_lines=500&start=2026-11-22T02%3A21%3A10.000000001Z",
 			reply:  `{"logs":[` + older + `,` + newer + `]}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.Postgres.AllLogs(ctx, location, "orders-db", &cloudapi.PostgresLogsOptions{End: start}))
-			},
-			want: []*cloudapi.PostgresLogEntry{entries[1], entries[0]},
+			call:   calls("Postgres.AllLogs", location, "orders-db", &cloudapi.PostgresLogsOptions{End: start}),
+			want:   []*cloudapi.PostgresLogEntry{entries[1], entries[0]},
 		},
 	}
 }

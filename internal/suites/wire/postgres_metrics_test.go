@@ -33,9 +33,7 @@ func postgresMetricsCases() []wireCase {
 		{Key: "deadlocks", Name: "Deadlocks", Description: "deadlock rate", Unit: "deadlocks/s", Series: []cloudapi.PostgresMetricSeries{}},
 	}}
 	metricsWith := func(opts *cloudapi.PostgresMetricsOptions) func(context.Context, *cloudapi.Client) (any, error) {
-		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Postgres.Metrics(ctx, location, "orders-db", opts)
-		}
+		return calls("Postgres.Metrics", location, "orders-db", opts)
 	}
 	start := time.Date(2025, 10, 3, 19, 30, 0, 0, time.FixedZone("", 2*60*60))
 	return []wireCase{

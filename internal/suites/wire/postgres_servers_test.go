@@ -25,21 +25,15 @@ func postgresServerCases() []wireCase {
 	return []wireCase{
 		{
 			name: "list servers", method: "GET", target: target, reply: reply, want: &cloudapi.Page[cloudapi.PostgresServer]{Items: items, Count: new(1)},
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.ListServers(ctx, "eu-central-h1", "orders-db")
-			},
+			call: calls("Postgres.ListServers", "eu-central-h1", "orders-db"),
 		},
 		{
 			name: "all servers", method: "GET", target: target, reply: reply, want: items,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.Postgres.AllServers(ctx, "eu-central-h1", "orders-db"))
-			},
+			call: calls("Postgres.AllServers", "eu-central-h1", "orders-db"),
 		},
 		{
 			name: "recycle", method: "POST", target: postgresPath + "/orders-db/recycle", reply: testPgFull, want: testPostgresFull(),
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.Recycle(ctx, "eu-central-h1", "orders-db")
-			},
+			call: calls("Postgres.Recycle", "eu-central-h1", "orders-db"),
 		},
 	}
 }

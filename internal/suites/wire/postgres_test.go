@@ -1,9 +1,6 @@
 package wire_test
 
-//lint:file-ignore SA1019 an older service has only Promote
-
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,98 +95,72 @@ func TestPostgresWire(t *testing.T) {
 	)
 	full, short := testPostgresFull(), testPostgresShort()
 	items := []*cloudapi.Postgres{short, testReplica()}
-	// on returns a call of a method that takes a database and returns one.
-	on := func(method func(context.Context, *cloudapi.PostgresService) (*cloudapi.Postgres, error)) func(context.Context, *cloudapi.Client) (any, error) {
-		return func(ctx context.Context, c *cloudapi.Client) (any, error) { return method(ctx, c.Postgres) }
-	}
 	cases := []wireCase{
 		{
 			method: "GET", target: projectPath + "/postgres", reply: page,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.Postgres.List(ctx, nil) },
+			call: calls("Postgres.List", nil),
 			want: &cloudapi.Page[cloudapi.Postgres]{Items: items, Count: new(2), NextStartAfter: testReplicaID},
 		},
 		{
 			name: "list by name", method: "GET", target: postgresPath + "?order_column=name&start_after=a", reply: page,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.List(ctx, &cloudapi.ListOptions{Location: location, OrderColumn: cloudapi.OrderByName, StartAfter: "a"})
-			},
+			call: calls("Postgres.List", &cloudapi.ListOptions{Location: location, OrderColumn: cloudapi.OrderByName, StartAfter: "a"}),
 			want: &cloudapi.Page[cloudapi.Postgres]{Items: items, Count: new(2), NextStartAfter: "orders-ro"},
 		},
 		{
 			name: "all", method: "GET", target: postgresPath + "?page_size=1000", reply: page,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.Postgres.All(ctx, &cloudapi.ListOptions{Location: location}))
-			},
+			call: calls("Postgres.All", &cloudapi.ListOptions{Location: location}),
 			want: items,
 		},
 		{
 			name: "get", method: "GET", target: item, reply: testPgFull, want: full,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.Get(ctx, location, "orders-db")
-			}),
+			call: calls("Postgres.Get", location, "orders-db"),
 		},
 		{
 			name: "get a replica", method: "GET", target: postgresPath + "/" + testReplicaID, reply: testReplicaFull, want: testReplicaDetailed(),
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.Get(ctx, location, testReplicaID)
-			}),
+			call: calls("Postgres.Get", location, testReplicaID),
 		},
 		{
 			name: "create", method: "POST", target: item, reply: testPgFull, want: full,
 			body: `{"size":"standard-2","storage_size":64}`,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.Create(ctx, location, "orders-db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
-			}),
+			call: calls("Postgres.Create", location, "orders-db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}),
 		},
 		{
 			name: "create with everything", method: "POST", target: item, reply: testPgFull, want: full,
 			body: `{"size":"standard-2","storage_size":64,"flavor":"paradedb","ha_type":"sync","version":"16",` +
 				`"restrict_by_default":false,"tags":[{"key":"team","value":"payments"}]}`,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.Create(ctx, location, "orders-db", &cloudapi.PostgresCreateRequest{
-					Size: "standard-2", StorageSize: 64, Flavor: cloudapi.PostgresFlavorParadeDB, HAType: cloudapi.PostgresHATypeSync, Version: "16",
-					RestrictByDefault: new(false), Tags: []cloudapi.PostgresTag{{Key: "team", Value: "payments"}},
-				})
+			call: calls("Postgres.Create", location, "orders-db", &cloudapi.PostgresCreateRequest{
+				Size: "standard-2", StorageSize: 64, Flavor: cloudapi.PostgresFlavorParadeDB, HAType: cloudapi.PostgresHATypeSync, Version: "16",
+				RestrictByDefault: new(false), Tags: []cloudapi.PostgresTag{{Key: "team", Value: "payments"}},
 			}),
 		},
 		{
 			name: "create with everything, service", method: "POST", target: item, reply: testPgFull, want: full,
 			body: `{"size":"hobby-1","storage_size":16,"private_subnet_name":"db-net","pg_config":{"work_mem":"8MB"},"pgbouncer_config":{"pool_mode":"session"}}`,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.Create(ctx, location, "orders-db", &cloudapi.PostgresCreateRequest{
-					Size: "hobby-1", StorageSize: 16, PrivateSubnetName: "db-net",
-					PGConfig: map[string]string{"work_mem": "8MB"}, PgBouncerConfig: map[string]string{"pool_mode": "session"},
-				})
+			call: calls("Postgres.Create", location, "orders-db", &cloudapi.PostgresCreateRequest{
+				Size: "hobby-1", StorageSize: 16, PrivateSubnetName: "db-net",
+				PGConfig: map[string]string{"work_mem": "8MB"}, PgBouncerConfig: map[string]string{"pool_mode": "session"},
 			}),
 		},
 		{
 			name: "update nothing", method: "PATCH", target: item, reply: testPgFull, want: full,
 			body: `{}`,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.Update(ctx, location, "orders-db", nil)
-			}),
+			call: calls("Postgres.Update", location, "orders-db", nil),
 		},
 		{
 			name: "update everything", method: "PATCH", target: item, reply: testPgFull, want: full,
 			body: `{"size":"standard-4","storage_size":128,"ha_type":"none","tags":[{"key":"team","value":"payments"}]}`,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.Update(ctx, location, "orders-db", &cloudapi.PostgresUpdateRequest{
-					Size: "standard-4", StorageSize: 128, HAType: cloudapi.PostgresHATypeNone, Tags: []cloudapi.PostgresTag{{Key: "team", Value: "payments"}},
-				})
+			call: calls("Postgres.Update", location, "orders-db", &cloudapi.PostgresUpdateRequest{
+				Size: "standard-4", StorageSize: 128, HAType: cloudapi.PostgresHATypeNone, Tags: []cloudapi.PostgresTag{{Key: "team", Value: "payments"}},
 			}),
 		},
 		{
 			name: "update to no tags", method: "PATCH", target: item, reply: testPgFull, want: full,
 			body: `{"tags":[]}`,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.Update(ctx, location, "orders-db", &cloudapi.PostgresUpdateRequest{Tags: []cloudapi.PostgresTag{}})
-			}),
+			call: calls("Postgres.Update", location, "orders-db", &cloudapi.PostgresUpdateRequest{Tags: []cloudapi.PostgresTag{}}),
 		},
 		{
 			name: "delete", method: "DELETE", target: item,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.Postgres.Delete(ctx, location, "orders-db"))
-			},
+			call: calls("Postgres.Delete", location, "orders-db"),
 		},
 		{
 			name: "CA certificates", method: "GET", target: item + "/ca-certificates", reply: testPEM,
@@ -197,83 +168,61 @@ func TestPostgresWire(t *testing.T) {
 				"Content-Type":        {"application/x-pem-file"},
 				"Content-Disposition": {`attachment; filename="orders-db.pem"`},
 			},
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.CACertificates(ctx, location, "orders-db")
-			},
+			call: calls("Postgres.CACertificates", location, "orders-db"),
 			want: &cloudapi.File{Name: "orders-db.pem", ContentType: "application/x-pem-file", Content: []byte(testPEM)},
 		},
 		{
 			name: "promote", method: "POST", target: postgresPath + "/orders-ro/promote", reply: `{` + testReplicaShort + `}`, want: testReplica(),
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.Promote(ctx, location, "orders-ro")
-			}),
+			call: calls("Postgres.Promote", location, "orders-ro"),
 		},
 		{
 			name: "create a read replica", method: "POST", target: item + "/read-replica", reply: testReplicaFull, want: testReplicaDetailed(),
 			body: `{"name":"orders-ro"}`,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.CreateReadReplica(ctx, location, "orders-db", "orders-ro", nil)
-			}),
+			call: calls("Postgres.CreateReadReplica", location, "orders-db", "orders-ro", nil),
 		},
 		{
 			name: "promote by the new name", method: "POST", target: postgresPath + "/orders-ro/promote-read-replica",
 			reply: `{` + testReplicaShort + `}`, want: testReplica(),
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.PromoteReadReplica(ctx, location, "orders-ro")
-			}),
+			call: calls("Postgres.PromoteReadReplica", location, "orders-ro"),
 		},
 		{
 			name: "create a read replica that differs", method: "POST", target: item + "/read-replica", reply: testReplicaFull, want: testReplicaDetailed(),
 			body: `{"name":"orders-ro","pg_config":{"work_mem":"4MB"},"pgbouncer_config":{},"tags":[{"key":"r","value":"1"}]}`,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.CreateReadReplica(ctx, location, "orders-db", "orders-ro", &cloudapi.PostgresReadReplicaOptions{
-					PGConfig: map[string]string{"work_mem": "4MB"}, PgBouncerConfig: map[string]string{}, Tags: []cloudapi.PostgresTag{{Key: "r", Value: "1"}},
-				})
+			call: calls("Postgres.CreateReadReplica", location, "orders-db", "orders-ro", &cloudapi.PostgresReadReplicaOptions{
+				PGConfig: map[string]string{"work_mem": "4MB"}, PgBouncerConfig: map[string]string{}, Tags: []cloudapi.PostgresTag{{Key: "r", Value: "1"}},
 			}),
 		},
 		{
 			name: "restore with everything", method: "POST", target: item + "/restore", reply: testPgFull, want: full,
 			body: `{"name":"orders-db","restore_target":"2025-10-03T10:30:00Z","pg_config":{"work_mem":"8MB"},"pgbouncer_config":{"pool_mode":"session"},"tags":[]}`,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.Restore(ctx, location, "orders-db", &cloudapi.PostgresRestoreRequest{
-					Name: "orders-db", RestoreTarget: time.Date(2025, 10, 3, 10, 30, 0, 0, time.UTC), Tags: []cloudapi.PostgresTag{},
-					PGConfig: map[string]string{"work_mem": "8MB"}, PgBouncerConfig: map[string]string{"pool_mode": "session"},
-				})
+			call: calls("Postgres.Restore", location, "orders-db", &cloudapi.PostgresRestoreRequest{
+				Name: "orders-db", RestoreTarget: time.Date(2025, 10, 3, 10, 30, 0, 0, time.UTC), Tags: []cloudapi.PostgresTag{},
+				PGConfig: map[string]string{"work_mem": "8MB"}, PgBouncerConfig: map[string]string{"pool_mode": "session"},
 			}),
 		},
 		{
 			name: "maintenance window on some days", method: "POST", target: item + "/set-maintenance-window", reply: testPgFull, want: full,
 			body: `{"maintenance_window_start_at":22,"maintenance_window_days":["mon","thu"]}`,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.SetMaintenanceWindow(ctx, location, "orders-db", new(22), "mon", "thu")
-			}),
+			call: calls("Postgres.SetMaintenanceWindow", location, "orders-db", new(22), "mon", "thu"),
 		},
 		{
 			name: "rename", byName: true, method: "POST", target: locationPath + "/postgres/old/rename", reply: `{` + testPgShort + `}`, want: short,
 			body: `{"name":"orders-db"}`,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.Rename(ctx, location, "old", "orders-db")
-			}),
+			call: calls("Postgres.Rename", location, "old", "orders-db"),
 		},
 		{
 			name: "reset the password", method: "POST", target: item + "/reset-superuser-password", reply: testPgFull, want: full,
 			body: `{"password":"Corr3ct-\"Horse\""}`,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.ResetSuperuserPassword(ctx, location, "orders-db", cloudapi.NewSecret(`Corr3ct-"Horse"`))
-			}),
+			call: calls("Postgres.ResetSuperuserPassword", location, "orders-db", cloudapi.NewSecret(`Corr3ct-"Horse"`)),
 		},
 		{
 			name: "restart", method: "POST", target: item + "/restart", reply: testPgFull, want: full,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.Restart(ctx, location, "orders-db")
-			}),
+			call: calls("Postgres.Restart", location, "orders-db"),
 		},
 		{
 			name: "restore with nil", method: "POST", target: item + "/restore", reply: testPgFull, want: full,
 			body: `{"name":"","restore_target":"0001-01-01T00:00:00Z"}`,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.Restore(ctx, location, "orders-db", nil)
-			}),
+			call: calls("Postgres.Restore", location, "orders-db", nil),
 		},
 	}
 	for body, target := range map[string]time.Time{
@@ -284,9 +233,7 @@ func TestPostgresWire(t *testing.T) {
 		cases = append(cases, wireCase{
 			name: "restore to " + body, method: "POST", target: item + "/restore", reply: testPgFull, want: full,
 			body: `{"name":"orders-db","restore_target":"` + body + `"}`,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.Restore(ctx, location, "orders-db", &cloudapi.PostgresRestoreRequest{Name: "orders-db", RestoreTarget: target})
-			}),
+			call: calls("Postgres.Restore", location, "orders-db", &cloudapi.PostgresRestoreRequest{Name: "orders-db", RestoreTarget: target}),
 		})
 	}
 	for body, hour := range map[string]*int{
@@ -297,9 +244,7 @@ func TestPostgresWire(t *testing.T) {
 		cases = append(cases, wireCase{
 			name: "maintenance window " + body, method: "POST", target: item + "/set-maintenance-window", reply: testPgFull, want: full,
 			body: body,
-			call: on(func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.SetMaintenanceWindow(ctx, location, "orders-db", hour)
-			}),
+			call: calls("Postgres.SetMaintenanceWindow", location, "orders-db", hour),
 		})
 	}
 	cases = append(cases, postgresConfigCases()...)
@@ -419,18 +364,10 @@ func TestPostgresWaits(t *testing.T) {
 	restored := func(p *cloudapi.Postgres) { p.Parent = "/location/eu-central-h1/postgres/orders-main" }
 
 	const location, name = "eu-central-h1", "orders-db"
-	running := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return c.Postgres.WaitRunning(ctx, location, name)
-	}
-	resized := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return c.Postgres.WaitResized(ctx, location, name)
-	}
-	promoted := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return c.Postgres.WaitPromoted(ctx, location, name)
-	}
-	deleted := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return nothing(c.Postgres.WaitDeleted(ctx, location, name))
-	}
+	running := calls("Postgres.WaitRunning", location, name)
+	resized := calls("Postgres.WaitResized", location, name)
+	promoted := calls("Postgres.WaitPromoted", location, name)
+	deleted := calls("Postgres.WaitDeleted", location, name)
 
 	runWaitCases(t, postgresPath+"/"+name, []waitCase{
 		{

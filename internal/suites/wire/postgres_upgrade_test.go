@@ -16,18 +16,14 @@ func postgresUpgradeCases() []wireCase {
 	return []wireCase{
 		{
 			name: "upgrade", method: "POST", target: target, reply: reply,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.Upgrade(ctx, "eu-central-h1", "orders-db")
-			},
+			call: calls("Postgres.Upgrade", "eu-central-h1", "orders-db"),
 			want: &cloudapi.PostgresUpgrade{CurrentVersion: "17", TargetVersion: "18", UpgradeStatus: cloudapi.PostgresUpgradeStatusRunning},
 		},
 		{
 			name: "upgrade status", method: "GET", target: target,
 			reply: `{"current_version":"17","target_version":"18","upgrade_status":"failed","upgrade_stage":"upgrade_failed"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Postgres.UpgradeStatus(ctx, "eu-central-h1", "orders-db")
-			},
-			want: &cloudapi.PostgresUpgrade{CurrentVersion: "17", TargetVersion: "18", UpgradeStatus: cloudapi.PostgresUpgradeStatusFailed, UpgradeStage: "upgrade_failed"},
+			call:  calls("Postgres.UpgradeStatus", "eu-central-h1", "orders-db"),
+			want:  &cloudapi.PostgresUpgrade{CurrentVersion: "17", TargetVersion: "18", UpgradeStatus: cloudapi.PostgresUpgradeStatusFailed, UpgradeStage: "upgrade_failed"},
 		},
 	}
 }

@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,56 +22,44 @@ func TestPrivateLocationsWire(t *testing.T) {
 	runWireCases(t, "PrivateLocations", []wireCase{
 		{
 			method: "GET", target: base, reply: `{"items":[` + full + `],"count":1}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.PrivateLocations.List(ctx, nil) },
+			call: calls("PrivateLocations.List", nil),
 			want: &cloudapi.Page[cloudapi.PrivateLocation]{Items: []*cloudapi.PrivateLocation{record}, Count: new(1), NextStartAfter: id},
 		},
 		{
 			name: "list by name, which is the region", method: "GET", target: base + "?order_column=name&page_size=1",
 			reply: `{"items":[` + full + `],"count":2}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.PrivateLocations.List(ctx, &cloudapi.ListOptions{OrderColumn: cloudapi.OrderByName, PageSize: 1})
-			},
-			want: &cloudapi.Page[cloudapi.PrivateLocation]{Items: []*cloudapi.PrivateLocation{record}, Count: new(2), NextStartAfter: "us-east-1"},
+			call:  calls("PrivateLocations.List", &cloudapi.ListOptions{OrderColumn: cloudapi.OrderByName, PageSize: 1}),
+			want:  &cloudapi.Page[cloudapi.PrivateLocation]{Items: []*cloudapi.PrivateLocation{record}, Count: new(2), NextStartAfter: "us-east-1"},
 		},
 		{
 			name: "all", method: "GET", target: base + "?page_size=1000", reply: `{"items":[` + full + `],"count":1}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.PrivateLocations.All(ctx, nil))
-			},
+			call: calls("PrivateLocations.All", nil),
 			want: []*cloudapi.PrivateLocation{record},
 		},
 		{
 			name: "create", method: "POST", target: base, reply: full,
 			body: `{"access_key":"AKIAEXAMPLE","name":"acme-aws-east","provider_location_name":"us-east-1","secret_key":"inven+ed/\"secret"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
-					Name:                 "acme-aws-east",
-					ProviderLocationName: cloudapi.ProviderLocationUSEast1,
-					AccessKey:            cloudapi.NewSecret("AKIAEXAMPLE"),
-					SecretKey:            cloudapi.NewSecret(`inven+ed/"secret`),
-				})
-			},
+			call: calls("PrivateLocations.Create", &cloudapi.PrivateLocationCreateRequest{
+				Name:                 "acme-aws-east",
+				ProviderLocationName: cloudapi.ProviderLocationUSEast1,
+				AccessKey:            cloudapi.NewSecret("AKIAEXAMPLE"),
+				SecretKey:            cloudapi.NewSecret(`inven+ed/"secret`),
+			}),
 			want: record,
 		},
 		{
 			method: "GET", target: base + "/acme-aws-east", reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.PrivateLocations.Get(ctx, "acme-aws-east")
-			},
+			call: calls("PrivateLocations.Get", "acme-aws-east"),
 			want: record,
 		},
 		{
 			name: "rename", byName: true, method: "POST", target: base + "/acme-aws", body: `{"name":"acme-aws-east"}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.PrivateLocations.Rename(ctx, "acme-aws", "acme-aws-east")
-			},
+			call: calls("PrivateLocations.Rename", "acme-aws", "acme-aws-east"),
 			want: record,
 		},
 		{
 			method: "DELETE", target: base + "/acme-aws-east",
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.PrivateLocations.Delete(ctx, "acme-aws-east"))
-			},
+			call: calls("PrivateLocations.Delete", "acme-aws-east"),
 		},
 	})
 }
@@ -107,9 +94,7 @@ func TestPrivateLocationSecretsStaySecret(t *testing.T) {
 func TestPrivateLocationWaits(t *testing.T) {
 	t.Parallel()
 	const record = `{"id":"10rypbds80cj7mrjh6yre7xqe8","name":"us-west-2","ui_name":"mine"}`
-	deleted := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return nothing(c.PrivateLocations.WaitDeleted(ctx, "mine"))
-	}
+	deleted := calls("PrivateLocations.WaitDeleted", "mine")
 	runWaitCases(t, projectPath+"/private-location/mine", []waitCase{
 		{name: "deleted", wait: deleted, polls: []string{record, record, stub.Envelope(404)}},
 		{name: "deleted at once", wait: deleted, polls: []string{stub.Envelope(404)}},

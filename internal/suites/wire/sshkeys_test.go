@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 
@@ -22,56 +21,44 @@ func TestSSHPublicKeysWire(t *testing.T) {
 	runWireCases(t, "SSHPublicKeys", []wireCase{
 		{
 			method: "GET", target: base, reply: `{"items":[` + short + `]}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.SSHPublicKeys.List(ctx, nil) },
+			call: calls("SSHPublicKeys.List", nil),
 			want: &cloudapi.Page[cloudapi.SSHPublicKey]{Items: []*cloudapi.SSHPublicKey{item}},
 		},
 		{
 			name: "all", method: "GET", target: base, reply: `{"items":[` + short + `]}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.SSHPublicKeys.All(ctx, nil))
-			},
+			call: calls("SSHPublicKeys.All", nil),
 			want: []*cloudapi.SSHPublicKey{item},
 		},
 		{
 			name: "create", method: "POST", target: base, reply: full,
 			body: `{"name":"laptop","public_key":"ssh-ed25519 AAAA dev@laptop"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: "ssh-ed25519 AAAA dev@laptop"})
-			},
+			call: calls("SSHPublicKeys.Create", &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: "ssh-ed25519 AAAA dev@laptop"}),
 			want: record,
 		},
 		{
 			method: "GET", target: base + "/" + id, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.SSHPublicKeys.Get(ctx, id) },
+			call: calls("SSHPublicKeys.Get", id),
 			want: record,
 		},
 		{
 			name: "update both by the ID", method: "POST", target: base + "/" + id, reply: full,
 			body: `{"name":"laptop","public_key":"ssh-ed25519 AAAA dev@laptop"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.SSHPublicKeys.Update(ctx, id, &cloudapi.SSHPublicKeyUpdateRequest{Name: "laptop", PublicKey: "ssh-ed25519 AAAA dev@laptop"})
-			},
+			call: calls("SSHPublicKeys.Update", id, &cloudapi.SSHPublicKeyUpdateRequest{Name: "laptop", PublicKey: "ssh-ed25519 AAAA dev@laptop"}),
 			want: record,
 		},
 		{
 			name: "update the name by the name", byName: true, method: "POST", target: base + "/desktop", body: `{"name":"laptop"}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.SSHPublicKeys.Update(ctx, "desktop", &cloudapi.SSHPublicKeyUpdateRequest{Name: "laptop"})
-			},
+			call: calls("SSHPublicKeys.Update", "desktop", &cloudapi.SSHPublicKeyUpdateRequest{Name: "laptop"}),
 			want: record,
 		},
 		{
 			name: "update the key by the name", method: "POST", target: base + "/laptop", body: `{"public_key":"ssh-ed25519 AAAA dev@laptop"}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.SSHPublicKeys.Update(ctx, "laptop", &cloudapi.SSHPublicKeyUpdateRequest{PublicKey: "ssh-ed25519 AAAA dev@laptop"})
-			},
+			call: calls("SSHPublicKeys.Update", "laptop", &cloudapi.SSHPublicKeyUpdateRequest{PublicKey: "ssh-ed25519 AAAA dev@laptop"}),
 			want: record,
 		},
 		{
 			method: "DELETE", target: base + "/laptop",
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.SSHPublicKeys.Delete(ctx, "laptop"))
-			},
+			call: calls("SSHPublicKeys.Delete", "laptop"),
 		},
 	})
 }

@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -33,76 +32,56 @@ func TestPrivateSubnetsWire(t *testing.T) {
 	runWireCases(t, "PrivateSubnets", []wireCase{
 		{
 			method: "GET", target: projectPath + "/private-subnet", reply: `{"items":[` + full + `],"count":1}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.PrivateSubnets.List(ctx, nil) },
+			call: calls("PrivateSubnets.List", nil),
 			want: page,
 		},
 		{
 			name: "list a location", method: "GET", target: base + "?order_column=id&page_size=5&start_after=" + other, reply: `{"items":[` + full + `],"count":1}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.PrivateSubnets.List(ctx, &cloudapi.ListOptions{Location: location, StartAfter: other, PageSize: 5, OrderColumn: cloudapi.OrderByID})
-			},
+			call: calls("PrivateSubnets.List", &cloudapi.ListOptions{Location: location, StartAfter: other, PageSize: 5, OrderColumn: cloudapi.OrderByID}),
 			want: page,
 		},
 		{
 			name: "all", method: "GET", target: projectPath + "/private-subnet?page_size=1000", reply: `{"items":[` + full + `],"count":1}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.PrivateSubnets.All(ctx, nil))
-			},
+			call: calls("PrivateSubnets.All", nil),
 			want: []*cloudapi.PrivateSubnet{record},
 		},
 		{
 			method: "GET", target: base + "/backend", reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.PrivateSubnets.Get(ctx, location, "backend")
-			},
+			call: calls("PrivateSubnets.Get", location, "backend"),
 			want: record,
 		},
 		{
 			name: "create", method: "POST", target: base + "/backend", body: `{}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.PrivateSubnets.Create(ctx, location, "backend", nil)
-			},
+			call: calls("PrivateSubnets.Create", location, "backend", nil),
 			want: record,
 		},
 		{
 			name: "create with a firewall", method: "POST", target: base + "/backend", body: `{"firewall_id":"fw8ww2xa7brt1qrn9hgzbc7efq"}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.PrivateSubnets.Create(ctx, location, "backend", &cloudapi.PrivateSubnetCreateRequest{FirewallID: "fw8ww2xa7brt1qrn9hgzbc7efq"})
-			},
+			call: calls("PrivateSubnets.Create", location, "backend", &cloudapi.PrivateSubnetCreateRequest{FirewallID: "fw8ww2xa7brt1qrn9hgzbc7efq"}),
 			want: record,
 		},
 		{
 			method: "DELETE", target: base + "/" + id,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.PrivateSubnets.Delete(ctx, location, id))
-			},
+			call: calls("PrivateSubnets.Delete", location, id),
 		},
 		{
 			method: "POST", target: base + "/backend/connect", body: `{"connected-subnet-id":"` + other + `"}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.PrivateSubnets.Connect(ctx, location, "backend", other)
-			},
+			call: calls("PrivateSubnets.Connect", location, "backend", other),
 			want: record,
 		},
 		{
 			method: "POST", target: base + "/backend/disconnect/" + other, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.PrivateSubnets.Disconnect(ctx, location, "backend", other)
-			},
+			call: calls("PrivateSubnets.Disconnect", location, "backend", other),
 			want: record,
 		},
 		{
 			name: "rename by the ID", method: "POST", target: base + "/" + id + "/rename", body: `{"name":"backend"}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.PrivateSubnets.Rename(ctx, location, id, "backend")
-			},
+			call: calls("PrivateSubnets.Rename", location, id, "backend"),
 			want: record,
 		},
 		{
 			name: "rename by the name", byName: true, method: "POST", target: base + "/old/rename", body: `{"name":"backend"}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.PrivateSubnets.Rename(ctx, location, "old", "backend")
-			},
+			call: calls("PrivateSubnets.Rename", location, "old", "backend"),
 			want: record,
 		},
 	})

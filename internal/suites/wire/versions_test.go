@@ -76,10 +76,8 @@ func TestBothVersions(t *testing.T) {
 	for _, c := range []bothCase{
 		{
 			name: "an update of a load balancer",
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.LoadBalancers.Update(ctx, location, "plain", &cloudapi.LoadBalancerUpdateRequest{
-					Algorithm: "hash_based", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/up", VMs: []string{}})
-			},
+			call: calls("LoadBalancers.Update", location, "plain", &cloudapi.LoadBalancerUpdateRequest{
+				Algorithm: "hash_based", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/up", VMs: []string{}}),
 			answers: map[string][]answer{
 				ofContract: {{method: "PATCH", body: update + `}`, status: 200, reply: `{"id":"1bgfs3asmxyj2p8r1ccds22pzd"}`}},
 				ofService: {
@@ -91,10 +89,8 @@ func TestBothVersions(t *testing.T) {
 		},
 		{
 			name: "an update of a load balancer that is refused",
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.LoadBalancers.Update(ctx, location, "plain", &cloudapi.LoadBalancerUpdateRequest{
-					Algorithm: "hash_based", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/up", VMs: []string{}})
-			},
+			call: calls("LoadBalancers.Update", location, "plain", &cloudapi.LoadBalancerUpdateRequest{
+				Algorithm: "hash_based", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/up", VMs: []string{}}),
 			err: cloudapi.ErrInvalidRequest,
 			answers: map[string][]answer{
 				ofContract: {{method: "PATCH", body: update + `}`, status: 400, reply: conflict("InvalidRequest", "no")}},
@@ -107,9 +103,7 @@ func TestBothVersions(t *testing.T) {
 		},
 		{
 			name: "a rule",
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.CreateRule(ctx, location, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "back", PortRange: "5432"})
-			},
+			call: calls("Firewalls.CreateRule", location, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "back", PortRange: "5432"}),
 			answers: map[string][]answer{
 				ofContract: {{method: "POST", body: `{"cidr":"back","port_range":"5432"}`, status: 200, reply: `{"id":"frc8fw9aam6e2gmfbp7w9qhmx4"}`}},
 				ofService:  {rules.to(`{"cidr":"back","port_range":"5432"}`)},
@@ -117,9 +111,7 @@ func TestBothVersions(t *testing.T) {
 		},
 		{
 			name: "a kubeconfig",
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Kubernetes.Kubeconfig(ctx, location, "prod")
-			},
+			call: calls("Kubernetes.Kubeconfig", location, "prod"),
 			answers: map[string][]answer{
 				ofContract: {{method: "GET", status: 200, contentType: "text/plain", reply: testKubeconfig}},
 				ofService:  {recorded(t, "kubernetes-nodepools", "kubeconfig")},
@@ -205,9 +197,7 @@ func TestBothVersions(t *testing.T) {
 		{
 			name: "a name that is taken",
 			err:  cloudapi.ErrAlreadyExists,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.Firewalls.CreateRule(ctx, location, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.1.0.0/16"})
-			},
+			call: calls("Firewalls.CreateRule", location, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.1.0.0/16"}),
 			answers: map[string][]answer{
 				ofContract: {{method: "POST", body: `{"cidr":"10.1.0.0/16"}`, status: 400, reply: conflict("InvalidRequest", "cidr and port_range and firewall_id is already taken")}},
 				ofService:  {recorded(t, "firewall-updates", "rule-same").to(`{"cidr":"10.1.0.0/16"}`)},
@@ -216,7 +206,7 @@ func TestBothVersions(t *testing.T) {
 		{
 			name: "an error that nobody expected",
 			err:  cloudapi.ErrServer,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.VMs.List(ctx, nil) },
+			call: calls("VMs.List", nil),
 			answers: map[string][]answer{
 				ofContract: {{method: "GET", status: 500, reply: `{"error":{"code":500,"type":"UnexceptedError","message":"Sorry","details":null}}`}},
 				ofService:  {recorded(t, "github", "not-configured")},
@@ -269,60 +259,26 @@ func TestWhatOnlyOneVersionRefuses(t *testing.T) {
 		call        func(context.Context, *cloudapi.Client) (any, error)
 		err         error
 	}{
-		{"kubernetes-nodepools", "kubeconfig-too-early", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Kubernetes.Kubeconfig(ctx, location, "prod")
-		}, cloudapi.ErrInvalidRequest},
-		{"kubernetes-nodepools", "resize-while-busy", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Kubernetes.ResizeNodePool(ctx, location, "prod", "prod-np", 3)
-		}, cloudapi.ErrInvalidRequest},
-		{"kubernetes-nodepools", "pool-name-taken", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Kubernetes.CreateNodePool(ctx, location, "prod", &cloudapi.KubernetesNodePoolCreateRequest{Name: "prod-np"})
-		}, cloudapi.ErrAlreadyExists},
-		{"kubernetes-nodepools", "pool-quota", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Kubernetes.CreateNodePool(ctx, location, "prod", &cloudapi.KubernetesNodePoolCreateRequest{Name: "workers"})
-		}, cloudapi.ErrQuotaExceeded},
-		{"machine-images", "create-again", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.MachineImages.Create(ctx, location, "golden", &cloudapi.MachineImageCreateRequest{VM: stub.VMID})
-		}, cloudapi.ErrAlreadyExists},
-		{"machine-images", "version-exists", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.MachineImages.CreateVersion(ctx, location, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VM: stub.VMID})
-		}, cloudapi.ErrAlreadyExists},
+		{"kubernetes-nodepools", "kubeconfig-too-early", calls("Kubernetes.Kubeconfig", location, "prod"), cloudapi.ErrInvalidRequest},
+		{"kubernetes-nodepools", "resize-while-busy", calls("Kubernetes.ResizeNodePool", location, "prod", "prod-np", 3), cloudapi.ErrInvalidRequest},
+		{"kubernetes-nodepools", "pool-name-taken", calls("Kubernetes.CreateNodePool", location, "prod", &cloudapi.KubernetesNodePoolCreateRequest{Name: "prod-np"}), cloudapi.ErrAlreadyExists},
+		{"kubernetes-nodepools", "pool-quota", calls("Kubernetes.CreateNodePool", location, "prod", &cloudapi.KubernetesNodePoolCreateRequest{Name: "workers"}), cloudapi.ErrQuotaExceeded},
+		{"machine-images", "create-again", calls("MachineImages.Create", location, "golden", &cloudapi.MachineImageCreateRequest{VM: stub.VMID}), cloudapi.ErrAlreadyExists},
+		{"machine-images", "version-exists", calls("MachineImages.CreateVersion", location, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VM: stub.VMID}), cloudapi.ErrAlreadyExists},
 		{"machine-images", "delete-version-again", func(ctx context.Context, c *cloudapi.Client) (any, error) {
 			return nil, c.MachineImages.DeleteVersion(ctx, location, "golden", "v1")
 		}, cloudapi.ErrNotFound},
-		{"vm-start-stop", "restart-when-stopped", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.VMs.Restart(ctx, location, "web-1")
-		}, cloudapi.ErrInvalidRequest},
-		{"vm-start-stop", "create-unknown-init-script-args", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", InitScript: "x"})
-		}, cloudapi.ErrInvalidRequest},
-		{"postgres-servers-and-upgrade", "replica-patch", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Postgres.Update(ctx, location, "core-r", &cloudapi.PostgresUpdateRequest{StorageSize: 128})
-		}, cloudapi.ErrInvalidRequest},
-		{"postgres-servers-and-upgrade", "upgrade-again", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Postgres.Upgrade(ctx, location, "core")
-		}, cloudapi.ErrInvalidRequest},
-		{"postgres-servers-and-upgrade", "not-upgrading", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Postgres.UpgradeStatus(ctx, location, "core")
-		}, cloudapi.ErrInvalidRequest},
-		{"postgres-certificates-and-destinations", "rule-without-firewall", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Postgres.CreateFirewallRule(ctx, location, "acc", &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "192.0.2.0/24"})
-		}, cloudapi.ErrInvalidRequest},
-		{"postgres-create-and-change", "window-days-without-feature", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Postgres.SetMaintenanceWindow(ctx, location, "main-db", new(3), "mon")
-		}, cloudapi.ErrInvalidRequest},
-		{"postgres-logs", "no-log-store", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Postgres.Logs(ctx, location, "logged", nil)
-		}, cloudapi.ErrInvalidRequest},
-		{"postgres-logs", "store-fails", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.Postgres.Logs(ctx, location, "logged", nil)
-		}, cloudapi.ErrServer},
-		{"rules-for-all", "connect-elsewhere", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.PrivateSubnets.Connect(ctx, location, "a", "pscdeenawfyp5qskdhx7qkd8x4")
-		}, cloudapi.ErrInvalidRequest},
-		{"rules-for-all", "disconnect-elsewhere", func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.PrivateSubnets.Disconnect(ctx, location, "a", "pscdeenawfyp5qskdhx7qkd8x4")
-		}, cloudapi.ErrInvalidRequest},
+		{"vm-start-stop", "restart-when-stopped", calls("VMs.Restart", location, "web-1"), cloudapi.ErrInvalidRequest},
+		{"vm-start-stop", "create-unknown-init-script-args", calls("VMs.Create", location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", InitScript: "x"}), cloudapi.ErrInvalidRequest},
+		{"postgres-servers-and-upgrade", "replica-patch", calls("Postgres.Update", location, "core-r", &cloudapi.PostgresUpdateRequest{StorageSize: 128}), cloudapi.ErrInvalidRequest},
+		{"postgres-servers-and-upgrade", "upgrade-again", calls("Postgres.Upgrade", location, "core"), cloudapi.ErrInvalidRequest},
+		{"postgres-servers-and-upgrade", "not-upgrading", calls("Postgres.UpgradeStatus", location, "core"), cloudapi.ErrInvalidRequest},
+		{"postgres-certificates-and-destinations", "rule-without-firewall", calls("Postgres.CreateFirewallRule", location, "acc", &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "192.0.2.0/24"}), cloudapi.ErrInvalidRequest},
+		{"postgres-create-and-change", "window-days-without-feature", calls("Postgres.SetMaintenanceWindow", location, "main-db", new(3), "mon"), cloudapi.ErrInvalidRequest},
+		{"postgres-logs", "no-log-store", calls("Postgres.Logs", location, "logged", nil), cloudapi.ErrInvalidRequest},
+		{"postgres-logs", "store-fails", calls("Postgres.Logs", location, "logged", nil), cloudapi.ErrServer},
+		{"rules-for-all", "connect-elsewhere", calls("PrivateSubnets.Connect", location, "a", "pscdeenawfyp5qskdhx7qkd8x4"), cloudapi.ErrInvalidRequest},
+		{"rules-for-all", "disconnect-elsewhere", calls("PrivateSubnets.Disconnect", location, "a", "pscdeenawfyp5qskdhx7qkd8x4"), cloudapi.ErrInvalidRequest},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -43,48 +43,36 @@ func TestVMsWire(t *testing.T) {
 	windowed := *item
 	windowed.MaintenanceWindowStartAt = new(0)
 	window := func(hour *int) func(context.Context, *cloudapi.Client) (any, error) {
-		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.VMs.SetMaintenanceWindow(ctx, location, "web-1", hour)
-		}
+		return calls("VMs.SetMaintenanceWindow", location, "web-1", hour)
 	}
 	serialLog := func(opts *cloudapi.VMSerialLogOptions) func(context.Context, *cloudapi.Client) (any, error) {
-		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			return c.VMs.SerialLog(ctx, location, "web-1", opts)
-		}
+		return calls("VMs.SerialLog", location, "web-1", opts)
 	}
 	page := &cloudapi.Page[cloudapi.VM]{Items: []*cloudapi.VM{item}, Count: new(1), NextStartAfter: stub.VMID}
 	runWireCases(t, "VMs", []wireCase{
 		{
 			method: "GET", target: projectPath + "/vm", reply: `{"items":[` + short + `],"count":1}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.VMs.List(ctx, &cloudapi.ListOptions{})
-			},
+			call: calls("VMs.List", &cloudapi.ListOptions{}),
 			want: page,
 		},
 		{
 			name: "list a location by name", method: "GET", target: base + "?order_column=name&page_size=1&start_after=web", reply: `{"items":[` + short + `],"count":1}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.VMs.List(ctx, &cloudapi.ListOptions{Location: location, StartAfter: "web", PageSize: 1, OrderColumn: cloudapi.OrderByName})
-			},
+			call: calls("VMs.List", &cloudapi.ListOptions{Location: location, StartAfter: "web", PageSize: 1, OrderColumn: cloudapi.OrderByName}),
 			want: &cloudapi.Page[cloudapi.VM]{Items: []*cloudapi.VM{item}, Count: new(1), NextStartAfter: "web-1"},
 		},
 		{
 			name: "all in a location", method: "GET", target: base + "?page_size=1000", reply: `{"items":[` + short + `],"count":1}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return collect(c.VMs.All(ctx, &cloudapi.ListOptions{Location: location}))
-			},
+			call: calls("VMs.All", &cloudapi.ListOptions{Location: location}),
 			want: []*cloudapi.VM{item},
 		},
 		{
 			method: "GET", target: base + "/web-1", reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.VMs.Get(ctx, location, "web-1") },
+			call: calls("VMs.Get", location, "web-1"),
 			want: record,
 		},
 		{
 			name: "create", method: "POST", target: base + "/web-1", body: `{"public_key":"laptop"}`, reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
-			},
+			call: calls("VMs.Create", location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"}),
 			want: record,
 		},
 		{
@@ -92,66 +80,52 @@ func TestVMsWire(t *testing.T) {
 			body: `{"public_key":"laptop","boot_image":"debian-12","size":"standard-4","storage_size":160,` +
 				`"private_subnet_id":"ps6336kqkb6j4qf8813xfx1bw0","enable_ip4":false,"unix_user":"deploy","gpu":"1:20b5",` +
 				`"init_script":"bootstrap","init_script_args":"--role web"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{
-					PublicKey: "laptop", BootImage: "debian-12", Size: "standard-4", StorageSize: 160,
-					PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0", EnableIP4: new(false), UnixUser: "deploy", GPU: "1:20b5",
-					InitScript: "bootstrap", InitScriptArgs: "--role web",
-				})
-			},
+			call: calls("VMs.Create", location, "web-1", &cloudapi.VMCreateRequest{
+				PublicKey: "laptop", BootImage: "debian-12", Size: "standard-4", StorageSize: 160,
+				PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0", EnableIP4: new(false), UnixUser: "deploy", GPU: "1:20b5",
+				InitScript: "bootstrap", InitScriptArgs: "--role web",
+			}),
 			want: record,
 		},
 		{
 			name: "create with the name of a script", method: "POST", target: base + "/web-1", reply: full,
 			body: `{"public_key":"laptop","init_script":"bootstrap","init_script_args":""}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", InitScript: "bootstrap"})
-			},
+			call: calls("VMs.Create", location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", InitScript: "bootstrap"}),
 			want: record,
 		},
 		{
 			name: "create with a script", method: "POST", target: base + "/web-1", reply: full,
 			body: `{"public_key":"laptop","size":"standard-4","init_script":"#!/bin/sh\nreboot\n"}`,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", Size: "standard-4", InitScriptText: cloudapi.NewScript("#!/bin/sh\nreboot\n")})
-			},
+			call: calls("VMs.Create", location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", Size: "standard-4", InitScriptText: cloudapi.NewScript("#!/bin/sh\nreboot\n")}),
 			want: record,
 		},
 		{
 			method: "POST", target: base + "/web-1/start", reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.VMs.Start(ctx, location, "web-1") },
+			call: calls("VMs.Start", location, "web-1"),
 			want: record,
 		},
 		{
 			method: "POST", target: base + "/web-1/stop", reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) { return c.VMs.Stop(ctx, location, "web-1") },
+			call: calls("VMs.Stop", location, "web-1"),
 			want: record,
 		},
 		{
 			method: "DELETE", target: base + "/web-1",
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return nothing(c.VMs.Delete(ctx, location, "web-1"))
-			},
+			call: calls("VMs.Delete", location, "web-1"),
 		},
 		{
 			name: "rename by the ID", method: "POST", target: base + "/" + stub.VMID + "/rename", body: `{"name":"web-1"}`, reply: short,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.VMs.Rename(ctx, location, stub.VMID, "web-1")
-			},
+			call: calls("VMs.Rename", location, stub.VMID, "web-1"),
 			want: item,
 		},
 		{
 			name: "rename by the name", byName: true, method: "POST", target: base + "/web-0/rename", body: `{"name":"web-1"}`, reply: short,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.VMs.Rename(ctx, location, "web-0", "web-1")
-			},
+			call: calls("VMs.Rename", location, "web-0", "web-1"),
 			want: item,
 		},
 		{
 			method: "POST", target: base + "/web-1/restart", reply: full,
-			call: func(ctx context.Context, c *cloudapi.Client) (any, error) {
-				return c.VMs.Restart(ctx, location, "web-1")
-			},
+			call: calls("VMs.Restart", location, "web-1"),
 			want: record,
 		},
 		{
@@ -210,15 +184,9 @@ func TestVMWaits(t *testing.T) {
 		return `{"id":"` + stub.VMID + `","name":"web-1","state":"` + state + `"}`
 	}
 	log := func(status, output string) string { return `{"status":"` + status + `","output":` + output + `}` }
-	serialLog := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return c.VMs.WaitSerialLog(ctx, "eu-central-h1", "web-1")
-	}
-	stopped := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return c.VMs.WaitStopped(ctx, "eu-central-h1", "web-1")
-	}
-	running := func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		return c.VMs.WaitRunning(ctx, "eu-central-h1", "web-1")
-	}
+	serialLog := calls("VMs.WaitSerialLog", "eu-central-h1", "web-1")
+	stopped := calls("VMs.WaitStopped", "eu-central-h1", "web-1")
+	running := calls("VMs.WaitRunning", "eu-central-h1", "web-1")
 	runWaitCases(t, locationPath+"/vm/web-1", []waitCase{
 		{name: "stopped", wait: stopped, polls: []string{vm("running"), vm("stopping"), vm("stopped")},
 			want: &cloudapi.VM{ID: stub.VMID, Name: "web-1", State: cloudapi.VMStateStopped}},

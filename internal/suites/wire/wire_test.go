@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"iter"
 	"net/http"
 	"reflect"
 	"strings"
@@ -176,8 +175,40 @@ func (c *wireCase) check(t *testing.T, req *http.Request) {
 	}
 }
 
-// collect returns the results of a method that returns a sequence.
-func collect[T any](seq iter.Seq2[*T, error]) (any, error) { return cloudapi.Collect(seq) }
-
-// nothing returns the results of a method that only returns an error.
-func nothing(err error) (any, error) { return nil, err }
+// calls returns a call of a method, such as "VMs.Get", with these arguments after
+// the context. It returns the items of a sequence as a slice.
+func calls(name string, args ...any) func(context.Context, *cloudapi.Client) (any, error) {
+	return func(ctx context.Context, c *cloudapi.Client) (any, error) {
+		service, method, _ := strings.Cut(name, ".")
+		fn := reflect.ValueOf(c).Elem().FieldByName(service).MethodByName(method)
+		in := []reflect.Value{reflect.ValueOf(ctx)}
+		for i, arg := range args {
+			typ := fn.Type().In(min(i+1, fn.Type().NumIn()-1))
+			if fn.Type().IsVariadic() && i+1 >= fn.Type().NumIn()-1 {
+				typ = typ.Elem()
+			}
+			value := reflect.New(typ).Elem()
+			if arg != nil {
+				value.Set(reflect.ValueOf(arg).Convert(value.Type()))
+			}
+			in = append(in, value)
+		}
+		out := fn.Call(in)
+		last := out[len(out)-1]
+		if last.Type().CanSeq2() {
+			items := reflect.MakeSlice(reflect.SliceOf(last.Type().In(0).In(0)), 0, 0)
+			for item, err := range last.Seq2() {
+				if !err.IsNil() {
+					return nil, err.Interface().(error)
+				}
+				items = reflect.Append(items, item)
+			}
+			return items.Interface(), nil
+		}
+		err, _ := last.Interface().(error)
+		if len(out) == 1 {
+			return nil, err
+		}
+		return out[0].Interface(), err
+	}
+}
