@@ -17,7 +17,9 @@ import (
 // test for [ErrNotFound], it returns false if the location doesn't exist, for
 // operations that the service lacks (‡), and for searches among what the token
 // can see: [ProjectsService.ObjectInfo], and [Client.Resolve] and [Lookup] of an
-// ID without a location. A project that the token can't see looks gone.
+// ID without a location. A project that the token can't see looks gone. So does
+// everything to an operation with a † on a server without such operations: test
+// for [ErrMaybeUnsupported] first if your program runs on one.
 func IsGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return isMissing(err) && !isOfSearch(err) && !(ok && e.class.has(contractOnly))
