@@ -24,7 +24,7 @@ func mapHas(entry, name string) bool {
 }
 
 // TestMap compares the map in CONTRIBUTING with the tree: it has each Go file of
-// the root, but for tests, and each folder with Go files, once.
+// the root, except tests, and each folder with Go files, and nothing else.
 func TestMap(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../.github/CONTRIBUTING.md")
@@ -56,14 +56,8 @@ func TestMap(t *testing.T) {
 	}
 	slices.Sort(found)
 	for _, name := range slices.Compact(found) {
-		var entries []string
-		for _, entry := range mapped {
-			if mapHas(entry, name) {
-				entries = append(entries, entry)
-			}
-		}
-		if len(entries) != 1 {
-			t.Errorf("the map has %s in %d entries, %q, want one", name, len(entries), entries)
+		if !slices.ContainsFunc(mapped, func(entry string) bool { return mapHas(entry, name) }) {
+			t.Errorf("the map doesn't have %s", name)
 		}
 	}
 	for _, entry := range mapped {
