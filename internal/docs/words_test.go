@@ -106,7 +106,7 @@ func TestCommandsThatNameNothing(t *testing.T) {
 }
 
 var (
-	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	link    = regexp.MustCompile(`(?:\]\(|src="|href=")([^)"\s]+)[)"]`)
 	heading = regexp.MustCompile(`^#+ (.*)`)
 )
 
