@@ -79,7 +79,8 @@ const (
 	// Service is the service of today, without what only the contract has.
 	Service API = API(version.Service)
 	// Contract is version 0.1.0 of the contract: the service of October 2025
-	// with registered init scripts, which no real server has.
+	// with registered init scripts, which no real server has. Some error
+	// messages and orders, which the contract doesn't say, are today's.
 	Contract API = API(version.Contract)
 )
 

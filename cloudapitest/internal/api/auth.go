@@ -5,16 +5,11 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 var (
-	// The first check of the real server ignores case; the second, which extracts
-	// the token, doesn't. So "bearer pat-…" is an invalid token, not a missing
-	// one.
-	tokenGate      = regexp.MustCompile(`^(?i:Bearer:?\s+pat-)`)
-	tokenHeader    = regexp.MustCompile(`^Bearer:?\s+(pat-\S+)\s*$`)
-	anyTokenHeader = regexp.MustCompile(`^(?i:Bearer):?\s+(pat-\S+)\s*$`)
+	tokenGate   = regexp.MustCompile(`^(?i:Bearer:?\s+pat-)`)
+	tokenHeader = regexp.MustCompile(`^(?i:Bearer):?\s+(pat-\S+)\s*$`)
 )
 
 // authenticate returns the token of a request with the header.
@@ -22,11 +17,7 @@ func (m *Moment) authenticate(header string) (*Token, error) {
 	if !tokenGate.MatchString(header) {
 		return nil, reply.MissingCredentials()
 	}
-	form := tokenHeader
-	if m.Config.Version == version.Service {
-		form = anyTokenHeader
-	}
-	if found := form.FindStringSubmatch(header); found != nil {
+	if found := tokenHeader.FindStringSubmatch(header); found != nil {
 		if t, ok := m.State.tokens[canonicalToken(found[1])]; ok {
 			return t, nil
 		}

@@ -24,7 +24,7 @@ func (m *Moment) execute(r Request) (result any, remarks Remarks, err error) {
 		func(*Call) error { return op.checkParams(r.Params, m.Config.Pattern) },
 		func(*Call) (err error) {
 			var unknown []string
-			c.Query, unknown, err = op.readQuery(r.URL.RawQuery, m.Config.Version)
+			c.Query, unknown, err = op.readQuery(r.URL.RawQuery)
 			remarks.Unknown = append(remarks.Unknown, unknown...)
 			return err
 		},

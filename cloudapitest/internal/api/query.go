@@ -8,17 +8,12 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // readQuery parses the query and checks the parameters that the operation has.
 // It also returns the names of those that the API doesn't know.
-func (o *Operation) readQuery(raw string, v version.Version) (query url.Values, unknown []string, err error) {
-	query, err = ParseQuery(raw)
-	switch {
-	case err != nil && v == version.Contract:
-		return nil, nil, reply.Unexpected()
-	case err != nil:
+func (o *Operation) readQuery(raw string) (query url.Values, unknown []string, err error) {
+	if query, err = ParseQuery(raw); err != nil {
 		return nil, nil, reply.BadRequest("%v", err)
 	}
 	known := o.paging.parameters()

@@ -55,7 +55,7 @@ func describedOnly(*api.Call) (any, error) { return nil, reply.NotFound() }
 type firewall struct {
 	api.Object
 	description string
-	rules       []*firewallRule // in the order of firewallTerms.compare
+	rules       []*firewallRule // in the order of compareRules
 }
 
 type firewallRecord struct {

@@ -40,21 +40,15 @@ var everyPort = portRange{0, maxPort}
 type firewallTerms struct {
 	protocols []string // the protocols of a firewall that lets everything in
 	unique    string   // the real server's words for the unique values of a rule
-	compare   func(a, b *firewallRule) int
 	ports     func(portRange) string
 	subnets   bool // whether a rule can name a subnet, which stands for its two networks
 }
 
 func firewallTermsOf(at *api.Moment) firewallTerms {
 	if at.Config.Version == version.Contract {
-		return firewallTerms{[]string{tcp}, "cidr and port_range and firewall_id", compareRulesAsText, portRange.String, false}
+		return firewallTerms{[]string{tcp}, "cidr and port_range and firewall_id", portRange.String, false}
 	}
-	return firewallTerms{[]string{tcp, udp}, uniqueRule, compareRules, portRange.short, true}
-}
-
-// compareRulesAsText orders by IP version and then by the text of the network.
-func compareRulesAsText(a, b *firewallRule) int {
-	return cmp.Or(cmp.Compare(a.cidr.Addr().BitLen(), b.cidr.Addr().BitLen()), cmp.Compare(a.cidr.String(), b.cidr.String()))
+	return firewallTerms{[]string{tcp, udp}, uniqueRule, portRange.short, true}
 }
 
 func compareRules(a, b *firewallRule) int {
@@ -188,10 +182,10 @@ func (f *firewall) allowAll(at *api.Moment) {
 func (f *firewall) add(at *api.Moment, r *firewallRule) {
 	r.id = api.NewID(cloudapi.KindFirewallRule).String()
 	f.rules = append(f.rules, r)
-	f.sort(at)
+	f.sort()
 }
 
-func (f *firewall) sort(at *api.Moment) { slices.SortStableFunc(f.rules, firewallTermsOf(at).compare) }
+func (f *firewall) sort() { slices.SortStableFunc(f.rules, compareRules) }
 
 func getFirewallRule(c *api.Call) (any, error) {
 	f, i, err := findFirewallRule(c)
@@ -221,7 +215,7 @@ func modifyFirewallRule(c *api.Call) (any, error) {
 		return nil, err
 	}
 	*f.rules[i] = changed
-	f.sort(c.Moment)
+	f.sort()
 	c.Log("update", changed.id)
 	return changed.record(c.Moment), nil
 }

@@ -29,7 +29,7 @@ func TestFirewallRulesAreSorted(t *testing.T) {
 	for _, r := range f.FirewallRules {
 		got = append(got, r.CIDR)
 	}
-	if want := []string{"10.0.0.0/8", "9.0.0.0/8", "2001:db8::/32", "::/0", "fd00::/8"}; !reflect.DeepEqual(got, want) {
+	if want := []string{"9.0.0.0/8", "10.0.0.0/8", "::/0", "2001:db8::/32", "fd00::/8"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("the rules are for %q, want %q", got, want)
 	}
 }

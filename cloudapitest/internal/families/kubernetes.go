@@ -205,7 +205,7 @@ func clusterNameInBody(c *api.Call) (string, error) {
 // checkClusterName checks the form of a cluster's or node pool's name.
 func checkClusterName(at *api.Moment, name string) error {
 	if !clusterName.MatchString(name) {
-		return reply.InvalidField("name", "Kubernetes cluster name must only contain %s and have max length 40.", kubernetesTermsOf(at).nameForm)
+		return reply.InvalidField("name", "Kubernetes cluster name must only contain lowercase letters, numbers, and hyphens and have max length 40.")
 	}
 	return nil
 }

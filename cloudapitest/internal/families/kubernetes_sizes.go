@@ -32,25 +32,14 @@ func nodeSize(c *api.Call, field string) (vmSize, error) {
 	i := slices.IndexFunc(nodeSizes, func(s vmSize) bool { return s.name == name })
 	if i < 0 {
 		return vmSize{}, reply.InvalidField("size", `"%s" is not a valid virtual machine size. Available sizes: %s`,
-			name, ruby.Strings(kubernetesTermsOf(c.Moment).serverSizes))
+			name, ruby.Strings(serverSizes()))
 	}
 	return nodeSizes[i], nil
 }
 
 // The error for an unknown size lists all sizes that the real server knows,
 // some for two architectures, and most of them not for clusters.
-
-func contractServerSizes() []string {
-	return slices.Concat(
-		sizes("standard standard", "-", "2 4 8 16 30 60"),
-		[]string{"standard-gpu-6"},
-		sizes("premium", "-", "2 4 8 16 30"),
-		sizes("burstable burstable", "-", "1 2"),
-		sizes("c6gd m6id m6gd m7a m8gd i8g", ".", "large xlarge 2xlarge 4xlarge 8xlarge 16xlarge"),
-	)
-}
-
-func serviceServerSizes() []string {
+func serverSizes() []string {
 	const (
 		some     = "large xlarge 2xlarge 4xlarge 8xlarge 16xlarge"
 		most     = "large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge"

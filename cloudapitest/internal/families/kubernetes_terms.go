@@ -12,9 +12,7 @@ import (
 // clusters, except for operations and fields, which know the version that
 // alone has them.
 type kubernetesTerms struct {
-	versions    []string // Kubernetes versions, the latest first
-	serverSizes []string // the sizes in the error for an unknown size
-	nameForm    string   // the real server's words for the form of a name
+	versions []string // Kubernetes versions, the latest first
 
 	unknownVersion func(asked string) error
 	checkLocation  func(*api.Call) error
@@ -27,8 +25,6 @@ func kubernetesTermsOf(at *api.Moment) kubernetesTerms {
 	if at.Config.Version == version.Contract {
 		return kubernetesTerms{
 			versions:       []string{"v1.34", "v1.33"},
-			serverSizes:    contractServerSizes(),
-			nameForm:       "lowercase letters, numbers, spaces, and hyphens",
 			unknownVersion: func(string) error { return reply.Unexpected() },
 			checkLocation:  func(*api.Call) error { return nil },
 			kubeconfigType: "text/plain",
@@ -37,9 +33,7 @@ func kubernetesTermsOf(at *api.Moment) kubernetesTerms {
 	}
 	versions := []string{"v1.37", "v1.36"}
 	return kubernetesTerms{
-		versions:    versions,
-		serverSizes: serviceServerSizes(),
-		nameForm:    "lowercase letters, numbers, and hyphens",
+		versions: versions,
 		unknownVersion: func(asked string) error {
 			return reply.InvalidField("version", `Kubernetes version "%s" is not supported. Available versions: %s`,
 				asked, strings.Join(versions, ", "))

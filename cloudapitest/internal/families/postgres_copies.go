@@ -7,7 +7,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // replicate returns the error for missing backups in the service even
@@ -62,8 +61,7 @@ func (p *postgres) newName(c *api.Call) (string, error) {
 }
 
 // derive creates a read replica or a restored copy. Neither copies standbys or
-// firewall rules. In the service both copy settings, and a restored
-// copy also copies tags.
+// firewall rules. Both copy settings, and a restored copy also copies tags.
 func (p *postgres) derive(c *api.Call, name string, restored time.Time) (any, error) {
 	if err := api.CheckName[*postgres](c, cloudapi.KindPostgres, name, nil); err != nil {
 		return nil, err
@@ -74,11 +72,9 @@ func (p *postgres) derive(c *api.Call, name string, restored time.Time) (any, er
 	if !restored.IsZero() {
 		verb = "restore"
 	}
-	if c.Config.Version == version.Service {
-		copied.config = p.config
-		if !restored.IsZero() {
-			copied.tags = p.tags
-		}
+	copied.config = p.config
+	if !restored.IsZero() {
+		copied.tags = p.tags
 	}
 	if err := copied.setConfig(c); err != nil {
 		return nil, err

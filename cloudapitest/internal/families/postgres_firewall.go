@@ -8,7 +8,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 func postgresFirewallOperations() []api.Operation {
@@ -85,16 +84,8 @@ func (f *firewall) allowPostgres(at *api.Moment, cidr ruby.Network, description 
 		}
 	}
 	f.rules = append(f.rules, rules...)
-	f.sortPostgres(at)
+	f.sort()
 	return rules, nil
-}
-
-// sortPostgres sorts the rules of a database. In the contract they
-// stay in the order of their creation.
-func (f *firewall) sortPostgres(at *api.Moment) {
-	if at.Config.Version == version.Service {
-		f.sort(at)
-	}
 }
 
 // findPostgresRule returns the firewall of the database in the path, and the rule
@@ -169,7 +160,7 @@ func updatePostgresRule(c *api.Call) (any, error) {
 		changed.description = strings.TrimSpace(c.Body.Text("description"))
 	}
 	*r = changed
-	f.sortPostgres(c.Moment)
+	f.sort()
 	c.Log("update", r.id)
 	return recordPostgresRule(r), nil
 }

@@ -1,24 +1,13 @@
 package families
 
 import (
-	"slices"
-
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 func postgresMetricsOperations() []api.Operation {
-	show := func(metrics []metric) api.Operation {
-		return api.GET("Postgres.Metrics", postgresDatabase+"/metrics", showMetrics(findPostgres, metrics)).Takes(schema.Texts("start", "end", "key")...)
-	}
-	service := slices.Clone(postgresMetrics)
-	for i, m := range service {
-		if m.key == "memory_usage" {
-			service[i].series = append(slices.Clip(m.series), namedSeries("Committed Memory", 50))
-		}
-	}
-	return []api.Operation{show(postgresMetrics).Only(version.Contract), show(service).Only(version.Service)}
+	return []api.Operation{api.GET("Postgres.Metrics", postgresDatabase+"/metrics", showMetrics(findPostgres, postgresMetrics)).
+		Takes(schema.Texts("start", "end", "key")...)}
 }
 
 var postgresMetrics = []metric{
@@ -27,7 +16,7 @@ var postgresMetrics = []metric{
 	{"load_average", "Load Average", "System load average over different time periods", nil,
 		[]series{namedSeries("1 minute", 0.5), namedSeries("5 minutes", 0.4), namedSeries("15 minutes", 0.3)}},
 	{"memory_usage", "Memory Usage", "Total memory usage vs cache & buffers", "%",
-		[]series{namedSeries("Used Memory", 40), namedSeries("Cache & Buffers", 30)}},
+		[]series{namedSeries("Used Memory", 40), namedSeries("Cache & Buffers", 30), namedSeries("Committed Memory", 50)}},
 	{"disk_usage", "Disk Usage", "Disk space utilization", "%", []series{namedSeries("Used Space", 10)}},
 	{"disk_io", "Disk I/O", "I/O operations per second", "IOPS", []series{namedSeries("Reads", 50), namedSeries("Writes", 100)}},
 	{"network_traffic", "Network Traffic", "Incoming and outgoing network traffic", "bytes/s",

@@ -4,13 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 type postgresRecord struct {
@@ -152,15 +150,11 @@ func (p *postgres) pathOfParent(at *api.Moment) *string {
 }
 
 func (p *postgres) details(at *api.Moment) postgresDetails {
-	rules := p.rules(at)
-	if at.Config.Version == version.Contract {
-		slices.SortStableFunc(rules, compareRulesAsText)
-	}
 	d := postgresDetails{
 		postgresRecord:     p.record(at),
 		ConnectionString:   p.connectionString(at, ""),
 		Primary:            p.isPrimary(at.Now),
-		FirewallRules:      api.Records(rules, recordPostgresRule),
+		FirewallRules:      api.Records(p.rules(at), recordPostgresRule),
 		MetricDestinations: p.destinations,
 		ReadReplicas:       api.Records(p.replicas(at), api.At(at, (*postgres).record)),
 	}

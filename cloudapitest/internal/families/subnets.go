@@ -1,7 +1,6 @@
 package families
 
 import (
-	"cmp"
 	"crypto/rand"
 	"encoding/binary"
 	"net/netip"
@@ -13,7 +12,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 func privateSubnetOperations() []api.Operation {
@@ -66,16 +64,11 @@ type nicRecord struct {
 	VMName      string     `json:"vm_name"`
 }
 
-// record shows a deletion only in the service, as on the real server.
 func (s *privateSubnet) record(at *api.Moment) privateSubnetRecord {
-	state := cmp.Or(s.Forced, "available")
-	if at.Config.Version == version.Service {
-		state = s.Shown("available")
-	}
 	return privateSubnetRecord{
 		ID:        s.ID,
 		Name:      s.Name,
-		State:     state,
+		State:     s.Shown("available"),
 		Location:  s.Location.Name,
 		Net4:      s.net4,
 		Net6:      s.net6,
@@ -234,10 +227,8 @@ func (s *privateSubnet) connect(c *api.Call) (any, error) {
 	switch {
 	case !ok:
 		return nil, reply.InvalidRequest("Subnet to be connected not found")
-	case other == s && c.Config.Version == version.Service:
-		return nil, reply.InvalidRequest("Cannot connect private subnet to itself")
 	case other == s:
-		return nil, reply.InvalidRequest(pair + " is invalid")
+		return nil, reply.InvalidRequest("Cannot connect private subnet to itself")
 	case s.connected[other]:
 		return nil, reply.InvalidRecord(reply.Taken(pair))
 	}
@@ -257,10 +248,10 @@ func (s *privateSubnet) disconnectFrom(c *api.Call) (any, error) {
 }
 
 // connectable returns the subnet with the ID, if the token may do the same with
-// it as with s. In the service it must be in the same location.
+// it as with s. It must be in the same location.
 func (s *privateSubnet) connectable(c *api.Call, id, action string) (*privateSubnet, bool) {
 	other, ok := api.FindByIDFor[*privateSubnet](c, cloudapi.KindPrivateSubnet, id, action)
-	return other, ok && (other.Location == s.Location || c.Config.Version == version.Contract)
+	return other, ok && other.Location == s.Location
 }
 
 // disconnect disconnects both subnets.
