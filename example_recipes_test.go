@@ -2,121 +2,14 @@ package cloudapi_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
-
-// A loop over all items, page by page, that fetches the next page while it
-// works on this one.
-func Example_lists() {
-	srv := newServer()
-	defer srv.Close()
-	client := srv.Client(cloudapi.WithPrefetch(1))
-	ctx := context.Background()
-	for i := range 25 {
-		if _, err := client.Firewalls.Create(ctx, "eu-central-h1", fmt.Sprintf("edge-%d", i), nil); err != nil {
-			fmt.Println(err)
-			return
-		}
-	}
-
-	count := 0
-	for firewall, err := range client.Firewalls.All(ctx, &cloudapi.ListOptions{PageSize: 10}) {
-		if err != nil {
-			fmt.Println(err) // an error is always the last element of the loop
-			return
-		}
-		if firewall.Location == "eu-central-h1" {
-			count++
-		}
-	}
-	fmt.Println(count)
-	// Output: 25
-}
-
-// The subnets and private addresses of VMs, of which lists have only the short
-// form.
-func Example_privateAddresses() {
-	srv := newServer()
-	defer srv.Close()
-	client := srv.Client()
-	ctx := context.Background()
-	created, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	type network struct{ Subnet, IPv4 string }
-	networks := map[string]network{} // by location and name of the VM
-	for subnet, err := range client.PrivateSubnets.All(ctx, nil) {
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		for _, nic := range subnet.NICs {
-			networks[subnet.Location+"/"+nic.VMName] = network{subnet.Name, nic.PrivateIPv4}
-		}
-	}
-	for vm, err := range client.VMs.All(ctx, nil) {
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		found := networks[vm.Location+"/"+vm.Name]
-		fmt.Println(vm.Name, found.Subnet, found.IPv4 == created.PrivateIPv4, vm.Subnet == "")
-	}
-	// Output: web-1 default-eu-central-h1 true true
-}
-
-// The hosts of databases. Records from lists have none, and records of the October
-// 2025 API have them only in the connection string.
-func Example_databaseHosts() {
-	for _, api := range []cloudapitest.API{cloudapitest.Contract, cloudapitest.Service} {
-		srv := cloudapitest.NewServer(cloudapitest.WithAPI(api), cloudapitest.WithDelays(cloudapitest.Delays{}))
-		defer srv.Close()
-		client, ctx := srv.Client(), context.Background()
-		_, err := client.Postgres.Create(ctx, "eu-central-h1", "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		for listed, err := range client.Postgres.All(ctx, nil) {
-			if err != nil {
-				fmt.Println(err)
-				return
-			}
-			db, err := client.Postgres.Get(ctx, listed.Location, listed.ID)
-			if err != nil {
-				fmt.Println(err)
-				return
-			}
-			host := db.Hostname
-			if host == "" {
-				u, err := url.Parse(db.ConnectionString.Reveal())
-				if err != nil {
-					fmt.Println("the connection string isn't a URL") // err would contain the password
-					return
-				}
-				host = u.Hostname()
-			}
-			fmt.Println(listed.Hostname == "", db.Hostname == "", strings.ReplaceAll(host, db.ID, "<id>"))
-		}
-	}
-
-	// Output:
-	// true true orders.<id>.postgres.localhost
-	// true false orders.<id>.pg.localhost
-}
 
 // Idempotent requests are retried after transient failures.
 func Example_retries() {
@@ -143,33 +36,6 @@ func Example_retries() {
 	// 502 after 3 attempts: bad gateway
 }
 
-// Zero is absent. A field is a pointer if zero has a meaning, and an Opt if
-// null has a meaning; see the example of Opt.
-func Example_optionalFields() {
-	srv := newServer()
-	defer srv.Close()
-	client := srv.Client()
-	ctx := context.Background()
-
-	_, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{
-		PublicKey: publicKey,
-		EnableIP4: new(false),
-		// Size is left to the server.
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	var sent map[string]any
-	if err := json.Unmarshal(srv.Requests()[0].Body, &sent); err != nil {
-		fmt.Println(err)
-		return
-	}
-	delete(sent, "public_key")
-	fmt.Println(sent)
-	// Output: map[enable_ip4:false]
-}
-
 // A wait reports its progress. If it fails, its error contains the last state.
 func Example_waits() {
 	srv := newServer()
@@ -194,64 +60,6 @@ func Example_waits() {
 	// Output:
 	// VMs.WaitRunning waiting for capacity 1
 	// ended in waiting for capacity true
-}
-
-// replaceRules allows only the given ranges to connect to a database.
-func replaceRules(ctx context.Context, client *cloudapi.Client, location, database string, ranges []netip.Prefix) error {
-	old := map[string]string{} // IDs by range
-	for rule, err := range client.Postgres.AllFirewallRules(ctx, location, database, nil) {
-		if err != nil {
-			return err
-		}
-		old[rule.CIDR] = rule.ID
-	}
-	for _, r := range ranges {
-		cidr := r.Masked().String() // the server's form
-		if _, found := old[cidr]; found {
-			delete(old, cidr)
-			continue
-		}
-		request := &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: cidr}
-		_, err := client.Postgres.CreateFirewallRule(ctx, location, database, request)
-		if err != nil && !errors.Is(err, cloudapi.ErrAlreadyExists) {
-			return err
-		}
-	}
-	for _, id := range old {
-		if err := client.Postgres.DeleteFirewallRule(ctx, location, database, id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// The API has no operation that replaces a database's firewall rules. This adds
-// the new ones first, so that nobody loses access in between.
-func Example_replaceFirewallRules() {
-	srv := newServer()
-	defer srv.Close()
-	client := srv.Client()
-	ctx := context.Background()
-	db, err := client.Postgres.Create(ctx, "eu-central-h1", "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	office := netip.MustParsePrefix("203.0.113.7/24")
-	for range 2 { // the second time there is nothing to do
-		if err := replaceRules(ctx, client, db.Location, db.ID, []netip.Prefix{office}); err != nil {
-			fmt.Println(err)
-			return
-		}
-	}
-	// There is a rule for each of the database's two ports.
-	for rule, err := range client.Postgres.AllFirewallRules(ctx, db.Location, db.ID, nil) {
-		fmt.Println(rule.CIDR, err)
-	}
-	// Output:
-	// 203.0.113.0/24 <nil>
-	// 203.0.113.0/24 <nil>
 }
 
 // An operation that has no method in the SDK. The server for tests does not

@@ -4,45 +4,12 @@ import (
 	"context"
 	"encoding/pem"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
-
-func ExampleProjectsService() {
-	srv := newServer()
-	defer srv.Close()
-	client := srv.Client()
-	ctx := context.Background()
-
-	// The token's project. The console shows its ID.
-	project, err := client.Projects.Get(ctx, client.Project())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(project.Name)
-
-	// The object of an ID.
-	firewall, err := client.Firewalls.Create(ctx, "eu-central-h1", "edge", nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	info, err := client.Projects.ObjectInfo(ctx, client.Project(), firewall.ID)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(info.Type, info.Location, info.Name)
-	// Output:
-	// main
-	// firewall eu-central-h1 edge
-}
 
 func ExampleFirewallsService() {
 	srv := newServer()
@@ -84,31 +51,6 @@ func ExampleFirewallsService() {
 	// true
 }
 
-func ExampleInferenceAPIKeysService() {
-	srv := newServer()
-	defer srv.Close()
-	client := srv.Client()
-	ctx := context.Background()
-
-	key, err := client.InferenceAPIKeys.Create(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(key.Key, len(key.Key.Reveal()) > 0) // only Reveal shows it
-
-	// A deleted key is no longer valid.
-	if err := client.InferenceAPIKeys.Delete(ctx, key.ID); err != nil {
-		fmt.Println(err)
-		return
-	}
-	keys, err := cloudapi.Collect(client.InferenceAPIKeys.All(ctx, nil))
-	fmt.Println(len(keys), err)
-	// Output:
-	// [redacted] true
-	// 0 <nil>
-}
-
 func ExampleKubernetesService() {
 	srv := newServer()
 	defer srv.Close()
@@ -142,42 +84,6 @@ func ExampleKubernetesService() {
 	}
 	fmt.Println(cluster.DisplayState, nodes.Name, len(nodes.VMs))
 	// Output: running apps-np 3
-}
-
-// A file is a secret, and its name is safe to use in your own folder.
-func ExampleKubernetesService_Kubeconfig() {
-	srv := newServer()
-	defer srv.Close()
-	client := srv.Client()
-	ctx := context.Background()
-	cluster, err := client.Kubernetes.Create(ctx, "eu-central-h1", "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if _, err := client.Kubernetes.WaitRunning(ctx, cluster.Location, cluster.ID); err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	file, err := client.Kubernetes.Kubeconfig(ctx, cluster.Location, cluster.ID)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	folder, err := os.MkdirTemp("", "kubeconfig")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer os.RemoveAll(folder)
-	path := filepath.Join(folder, file.Name)
-	if err := os.WriteFile(path, file.Content, 0o600); err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(filepath.Base(path), strings.Contains(string(file.Content), "kind: Config"))
-	// Output: apps-kubeconfig.yaml true
 }
 
 func ExampleLoadBalancersService() {
@@ -256,33 +162,6 @@ func ExamplePostgresService() {
 	// CERTIFICATE
 }
 
-func ExamplePostgresService_Metrics() {
-	srv := newServer()
-	defer srv.Close()
-	client := srv.Client()
-	ctx := context.Background()
-	db, err := client.Postgres.Create(ctx, "eu-central-h1", "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	now := time.Now()
-	metrics, err := client.Postgres.Metrics(ctx, db.Location, db.ID, &cloudapi.PostgresMetricsOptions{
-		Start: now.Add(-2 * time.Hour),
-		End:   now,
-		Key:   cloudapi.PostgresMetricCPUUsage,
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, metric := range metrics.Metrics {
-		fmt.Println(metric.Name, metric.Unit, len(metric.Series) > 0, len(metric.Series[0].Values) > 100)
-	}
-	// Output: CPU Usage % true true
-}
-
 func ExamplePrivateLocationsService() {
 	srv := newServer()
 	defer srv.Close()
@@ -343,27 +222,6 @@ func ExamplePrivateSubnetsService() {
 	// Output: frontend-default 4 rules
 }
 
-func ExampleSSHPublicKeysService() {
-	srv := newServer()
-	defer srv.Close()
-	client := srv.Client()
-	ctx := context.Background()
-
-	_, err := client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: publicKey})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	// VMs can be created with the name in place of the key.
-	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(vm.Name, vm.UnixUser)
-	// Output: web-1 ubi
-}
-
 func ExampleVMInitScriptsService() {
 	srv := newServer()
 	defer srv.Close()
@@ -396,7 +254,11 @@ func ExampleVMsService() {
 	defer srv.Close()
 	client := srv.Client()
 	ctx := context.Background()
-	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey})
+	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{
+		PublicKey: publicKey,
+		Size:      "standard-4",
+		EnableIP4: new(true),
+	})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -75,31 +75,6 @@ func ExampleClient_With() {
 	// Output: 0 <nil>
 }
 
-func ExampleVMsService_Create() {
-	srv := newServer()
-	defer srv.Close()
-	client := srv.Client()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	defer cancel()
-
-	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{
-		PublicKey: publicKey,
-		Size:      "standard-4",
-		EnableIP4: new(true),
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(vm.Name, vm.State, vm.Size, vm.IP4 != "")
-	// Output: web-1 running standard-4 true
-}
-
 // errors.Is distinguishes the kinds of errors. The *Error contains the details
 // of the server.
 func ExampleError() {
@@ -126,26 +101,6 @@ func ExampleError() {
 	// created: true
 	// name taken: true
 	// 400 InvalidRequest 1
-}
-
-// A create is not retried after a lost response: it may have been carried out.
-func ExampleErrOutcomeUnknown() {
-	srv := newServer()
-	defer srv.Close()
-	client := srv.Client()
-	ctx := context.Background()
-	srv.Fail(cloudapitest.Match{Method: "POST"}, cloudapitest.DropAfter())
-
-	subnet, err := client.PrivateSubnets.Create(ctx, "eu-central-h1", "backend", nil)
-	if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
-		subnet, err = client.PrivateSubnets.Get(ctx, "eu-central-h1", "backend")
-	}
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(subnet.Name, "was created")
-	// Output: backend was created
 }
 
 func ExampleConfirm() {
