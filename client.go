@@ -80,11 +80,12 @@ func newClient(from config, opts []Option) (*Client, error) {
 	var made struct { // one allocation for all
 		Client
 		budget call.Budget
+		loop   call.Loop
 	}
 	c := &made.Client
 	c.config = from
 	cfg := &c.config
-	cfg.beneath = c.beneath
+	cfg.client = c
 	for _, opt := range opts {
 		if opt == nil {
 			continue
@@ -112,6 +113,8 @@ func newClient(from config, opts []Option) (*Client, error) {
 	}
 	cfg.retry = cfg.retry.over(from.retry)
 	c.network = exchange.Guard(cfg.transport, cfg.roundTripper)
+	made.loop.Init(cfg.retry.MaxAttempts, cfg.retry.MinDelay, cfg.retry.MaxDelay)
+	cfg.calls.Loop = &made.loop
 	c.prepareCalls()
 	c.bindServices()
 	return c, nil

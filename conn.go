@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
@@ -48,7 +47,6 @@ func (c *conn) prepareCalls() {
 	cfg := &c.config
 	calls := &cfg.calls
 	calls.Transport, calls.Header, calls.Secrets = c.transport(0), cfg.headerFunc(), cfg.secretsFunc()
-	calls.Loop = call.NewLoop(cfg.retry.MaxAttempts, cfg.retry.MinDelay, cfg.retry.MaxDelay)
 	calls.MaxRetryAfter, calls.Retries = cfg.retry.MaxRetryAfter, cfg.retry.Budget
 	calls.Token = nil
 	if source := cfg.tokenSource; source != nil && !cfg.hasHeader("Authorization") {
@@ -91,9 +89,10 @@ func (cfg *config) headerFunc() func(content bool) http.Header {
 	if cfg.application != "" {
 		agent += " " + cfg.application
 	}
-	header := http.Header{"Accept": {"application/json"}, "User-Agent": {agent}}
+	values := []string{"application/json", agent, "Bearer " + cfg.token.Reveal()}
+	header := http.Header{"Accept": values[:1:1], "User-Agent": values[1:2:2]}
 	if !cfg.token.IsZero() {
-		header["Authorization"] = []string{"Bearer " + cfg.token.Reveal()}
+		header["Authorization"] = values[2:]
 	}
 	for _, h := range cfg.headers {
 		header[h.name] = []string{h.value.Reveal()}

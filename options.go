@@ -31,8 +31,8 @@ type config struct {
 	httpClient   *http.Client       // of WithHTTPClient
 	transport    exchange.Transport // the SDK's; zero: not created yet, or httpClient has another
 	changes      []func(*http.Transport)
-	middleware   []http.RoundTripper                                    // the outermost first, each on top of a layer
-	beneath      func(ctx context.Context, depth int) http.RoundTripper // the transport at a depth, for the layers
+	middleware   []http.RoundTripper // the outermost first, each on top of a layer
+	client       *Client             // to which the options are applied
 	observers    []Observer
 	headers      []header
 	application  string
@@ -231,8 +231,8 @@ func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Opt
 			if wrap == nil {
 				return optionError("middleware", "", "must not be nil")
 			}
-			beneath, depth := c.beneath, len(c.middleware)+1
-			wrapped := wrap(layer(func(ctx context.Context) http.RoundTripper { return beneath(ctx, depth) }))
+			client, depth := c.client, len(c.middleware)+1
+			wrapped := wrap(layer(func(ctx context.Context) http.RoundTripper { return client.beneath(ctx, depth) }))
 			if wrapped == nil {
 				return optionError("middleware", "", "must not return nil")
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/go-retryablehttp"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
@@ -35,9 +36,9 @@ type Config struct {
 	// Secrets returns the credentials that a response may repeat.
 	Secrets func(*http.Request) []string
 
-	Loop          *retryablehttp.Client // of [NewLoop]
-	Timeout       time.Duration         // of an attempt; 0 for none
-	MaxRetryAfter time.Duration         // the longest pause that a server can ask for
+	Loop          *Loop
+	Timeout       time.Duration // of an attempt; 0 for none
+	MaxRetryAfter time.Duration // the longest pause that a server can ask for
 	Budget        *Budget
 	Retries       int   // the size of the budget
 	MaxResponse   int64 // bytes
@@ -94,6 +95,7 @@ type call struct {
 	response http.Response
 
 	tokens     []string      // returned by the token source
+	known      mask.Secrets  // what secrets has returned, until there is another token
 	attempts   int           // number of requests passed to the transport
 	mayHaveRun bool          // whether the server may have executed one of them
 	unsent     bool          // whether the last attempt ended before the transport
@@ -107,21 +109,22 @@ type call struct {
 	failure *Failure // nil if the response was accepted
 }
 
-// NewLoop returns the loop of attempts of a client's calls. It calls
+// Loop is the loop of attempts of a client's calls. It calls
 // [transport.RoundTrip] for each attempt and [checkRetry] after it, and waits
 // as long as [backoff] says. They get the call from the context. An attempt
 // includes reading and decoding the response, so a truncated response is a
 // failed attempt, like a broken connection.
-func NewLoop(maxAttempts int, minDelay, maxDelay time.Duration) *retryablehttp.Client {
-	return &retryablehttp.Client{
-		HTTPClient:   &http.Client{Transport: transport{}},
-		RetryMax:     maxAttempts - 1,
-		RetryWaitMin: minDelay,
-		RetryWaitMax: maxDelay,
-		CheckRetry:   checkRetry,
-		Backoff:      backoff,
-		ErrorHandler: retryablehttp.PassthroughErrorHandler,
-	}
+type Loop struct {
+	retryablehttp.Client
+	http http.Client
+}
+
+// Init prepares the loop.
+func (l *Loop) Init(maxAttempts int, minDelay, maxDelay time.Duration) {
+	l.http.Transport = transport{}
+	l.HTTPClient = &l.http
+	l.RetryMax, l.RetryWaitMin, l.RetryWaitMax = maxAttempts-1, minDelay, maxDelay
+	l.CheckRetry, l.Backoff, l.ErrorHandler = checkRetry, backoff, retryablehttp.PassthroughErrorHandler
 }
 
 // Do makes attempts until one succeeds or no other is due. It returns how the

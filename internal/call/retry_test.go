@@ -9,7 +9,7 @@ import (
 
 func TestBackoffStaysBelowItsCeilings(t *testing.T) {
 	t.Parallel()
-	policy := Config{Loop: NewLoop(4, 100*time.Millisecond, time.Second)}
+	policy := Config{Loop: newLoop(4, 100*time.Millisecond, time.Second)}
 	for attempts, ceiling := range []time.Duration{0, 100, 200, 400, 800, 1000, 1000} {
 		if attempts == 0 {
 			continue
@@ -23,7 +23,7 @@ func TestBackoffStaysBelowItsCeilings(t *testing.T) {
 			t.Errorf("after %d attempts the longest of 2000 delays is %v, want just below %v", attempts, longest, ceiling)
 		}
 	}
-	unbounded := Config{Loop: NewLoop(4, math.MaxInt64, math.MaxInt64)}
+	unbounded := Config{Loop: newLoop(4, math.MaxInt64, math.MaxInt64)}
 	for _, attempts := range []int{1, 2, 1000} {
 		if d := unbounded.Delay(attempts, 0); d < 0 {
 			t.Errorf("without a bound the delay after %d attempts is %v", attempts, d)
@@ -48,7 +48,7 @@ func FuzzRetryAfter(f *testing.F) {
 		if after < 0 {
 			t.Fatalf("%q is %v", value, after)
 		}
-		policy := Config{Loop: NewLoop(4, time.Second, 10*time.Second), MaxRetryAfter: time.Duration(most & math.MaxInt64)}
+		policy := Config{Loop: newLoop(4, time.Second, 10*time.Second), MaxRetryAfter: time.Duration(most & math.MaxInt64)}
 		pause := policy.Delay(max(attempts, 1), after)
 		if pause < 0 || pause > max(policy.MaxRetryAfter, policy.Loop.RetryWaitMax) {
 			t.Fatalf("%q makes the pause %v", value, pause)
@@ -57,4 +57,10 @@ func FuzzRetryAfter(f *testing.F) {
 			t.Fatalf("%q is %v and the pause %v", value, after, pause)
 		}
 	})
+}
+
+func newLoop(maxAttempts int, minDelay, maxDelay time.Duration) *Loop {
+	l := new(Loop)
+	l.Init(maxAttempts, minDelay, maxDelay)
+	return l
 }

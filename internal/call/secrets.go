@@ -10,9 +10,12 @@ import (
 // secrets returns what a response may repeat and no text may show: the
 // credentials, and the secrets in the request.
 func (c *call) secrets() mask.Secrets {
-	values := c.cfg.Secrets(c.request.Request)
-	values = append(values[:len(values):len(values)], c.req.Secrets...)
-	return mask.New(append(values, c.tokens...))
+	if c.known == nil {
+		values := c.cfg.Secrets(c.request.Request)
+		values = append(values[:len(values):len(values)], c.req.Secrets...)
+		c.known = mask.New(append(values, c.tokens...))
+	}
+	return c.known
 }
 
 // withoutSecrets returns the error, or a masked one if any text in its chain

@@ -13,7 +13,10 @@ import (
 
 // Attempt is one attempt to send a request that the server must not execute
 // twice. It's nil for other requests.
-type Attempt struct{ wanted, got atomic.Bool } // a connection
+type Attempt struct {
+	wanted, got atomic.Bool // a connection
+	trace       httptrace.ClientTrace
+}
 
 // Begin returns the context of an attempt, which ends after the timeout unless
 // that is zero, and with the returned function. If the server must not execute
@@ -22,10 +25,9 @@ func Begin(parent context.Context, timeout time.Duration, once bool) (context.Co
 	var a *Attempt
 	if once {
 		a = new(Attempt)
-		parent = httptrace.WithClientTrace(context.WithValue(parent, attemptKey{}, a), &httptrace.ClientTrace{
-			GetConn: func(string) { a.wanted.Store(true) },
-			GotConn: func(httptrace.GotConnInfo) { a.got.Store(true) },
-		})
+		a.trace.GetConn = func(string) { a.wanted.Store(true) }
+		a.trace.GotConn = func(httptrace.GotConnInfo) { a.got.Store(true) }
+		parent = httptrace.WithClientTrace(context.WithValue(parent, attemptKey{}, a), &a.trace)
 	}
 	var ctx context.Context
 	var end context.CancelFunc

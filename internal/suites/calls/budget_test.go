@@ -264,3 +264,21 @@ func TestRetryBudgetOfTheHost(t *testing.T) {
 		}
 	})
 }
+
+// TestUsedUpBudget: once the budget is used up, a call fails without the pause
+// before the retry that it can't send.
+func TestUsedUpBudget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := sdktest.Client(t, stub.RoundTripper(func(*http.Request) (*http.Response, error) {
+			return stub.Respond(http.StatusInternalServerError, stub.Envelope(http.StatusInternalServerError)), nil
+		}), cloudapi.WithRetry(cloudapi.RetryPolicy{Budget: 1, MinDelay: time.Hour, MaxDelay: time.Hour}))
+		for range 2 {
+			start := time.Now()
+			_, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+			if e, ok := errors.AsType[*cloudapi.Error](err); !ok || !errors.Is(err, cloudapi.ErrRetryBudget) || e.Attempts == 1 && time.Since(start) > 0 {
+				t.Errorf("after %v: %v", time.Since(start), err)
+			}
+		}
+	})
+}

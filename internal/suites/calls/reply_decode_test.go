@@ -296,3 +296,30 @@ func TestDecodingEndsWithTheAttempt(t *testing.T) {
 		}
 	})
 }
+
+// TestUnmarkedEnd: a response that only the end of the connection ends may be
+// cut off, unless a length, chunks or gzip would show that.
+func TestUnmarkedEnd(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(*http.Response)
+		marked bool
+	}{
+		"nothing":            {func(*http.Response) {}, false},
+		"a length":           {func(r *http.Response) { r.ContentLength = 4 }, true},
+		"chunks":             {func(r *http.Response) { r.TransferEncoding = []string{"chunked"} }, true},
+		"gzip":               {func(r *http.Response) { r.Uncompressed = true }, true},
+		"an open connection": {func(r *http.Response) { r.Close = false }, true},
+	} {
+		client := sdktest.Client(t, stub.RoundTripper(func(*http.Request) (*http.Response, error) {
+			resp := stub.Respond(200, "text")
+			resp.Close, resp.ContentLength = true, -1
+			tt.change(resp)
+			return resp, nil
+		}), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
+		var out []byte
+		if err := client.Do(t.Context(), "GET", []string{"x"}, nil, nil, &out); (err == nil) != tt.marked || tt.marked != (string(out) == "text") {
+			t.Errorf("%s: %q, %v", name, out, err)
+		}
+	}
+}
