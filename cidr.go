@@ -21,9 +21,6 @@ func ParseCIDR(s string) (netip.Prefix, error) {
 	return prefix, nil
 }
 
-// FormatCIDR returns a range in the server's form: no host bits or IPv6 dots.
-func FormatCIDR(prefix netip.Prefix) string { return cidr.Format(prefix) }
-
 // PortRange is an inclusive range of ports.
 type PortRange struct{ First, Last uint16 }
 
@@ -48,7 +45,7 @@ func (r PortRange) String() string {
 // normalCIDR returns the same spelling for all spellings of a range.
 func normalCIDR(s string) string {
 	if prefix, err := ParseCIDR(s); err == nil {
-		return FormatCIDR(prefix)
+		return cidr.Format(prefix)
 	}
 	return s
 }

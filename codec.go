@@ -270,7 +270,7 @@ func (s *subject) other(r Resource) string {
 func firstOther[T any](about *subject, records []*T) (i int, field string) {
 	for i, record := range records {
 		if r, ok := any(record).(identified); ok {
-			if field := about.other(r.identity()); field != "" {
+			if field := about.other(r.Resource()); field != "" {
 				return i, field
 			}
 		}

@@ -76,7 +76,7 @@
 //
 //	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 //	defer cancel()
-//	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
+//	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID, nil)
 //
 // All fetches a page when the loop reaches it. It yields exactly once each item
 // that stays in the list, even while others come and go, or ends with an error.

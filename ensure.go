@@ -61,7 +61,7 @@ type ensureSpec[T any] struct {
 	location  string // "" for families without locations
 	name      string
 	invalid   *ArgumentError // what is wrong with the arguments, or nil
-	pauses    *waitConfig
+	pauses    *WaitOptions
 
 	find   func(context.Context) (*T, error)
 	create func(context.Context) (*T, error)
@@ -230,7 +230,7 @@ func (e *ensureSpec[T]) waitForDeletion(ctx context.Context, progress func(Progr
 		done:      func(record *T) (bool, error) { return stateOf(record) != stateDeleting, nil },
 		gone:      true,
 	}
-	_, err := w.run(ctx, []WaitOption{WaitProgress(progress)})
+	_, err := w.run(ctx, &WaitOptions{Progress: progress})
 	return err
 }
 
@@ -268,7 +268,7 @@ func (e *ensureSpec[T]) reconcile(ctx context.Context, found *T, o EnsureOptions
 	case len(differences) > 0:
 		return nil, "", &DriftError{
 			Operation: e.operation,
-			Resource:  any(found).(identified).identity(),
+			Resource:  any(found).(identified).Resource(),
 			Fields:    differences,
 			Record:    found,
 		}

@@ -186,8 +186,8 @@ func TestErrorPrefix(t *testing.T) {
 		return err
 	}
 	_, optionErr := NewClient()
-	_, waitErr := forbidden.VMs.WaitRunning(ctx, "l", "v")
-	_, emptyWaitErr := Wait(ctx, func(context.Context) (*VM, error) { return nil, nil }, func(*VM) (bool, error) { return true, nil })
+	_, waitErr := forbidden.VMs.WaitRunning(ctx, "l", "v", nil)
+	_, emptyWaitErr := Wait(ctx, func(context.Context) (*VM, error) { return nil, nil }, func(*VM) (bool, error) { return true, nil }, nil)
 	_, confirmErr := Confirm(ctx, &Error{outcome: call.Outcome{Unknown: true}}, func(ctx context.Context) (*VM, error) { return forbidden.VMs.Get(ctx, "l", "v") }, nil)
 	_, listErr := Collect(stalled.VMs.All(ctx, nil))
 	_, idErr := ParseID("x")

@@ -93,7 +93,7 @@ func ExampleEnsureOptions() {
 			return
 		}
 	}
-	db, err := client.Postgres.WaitResized(ctx, "eu-central-h1", "db-1")
+	db, err := client.Postgres.WaitResized(ctx, "eu-central-h1", "db-1", nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -50,10 +50,10 @@ func Example_waits() {
 	}
 	srv.SetState(vm.ID, cloudapi.VMStateWaitingForCapacity)
 
-	_, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID, cloudapi.WaitProgress(func(p cloudapi.Progress) {
+	_, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID, &cloudapi.WaitOptions{Progress: func(p cloudapi.Progress) {
 		fmt.Println(p.Operation, p.State, p.Polls)
 		cancel() // the user gives up
-	}))
+	}})
 	if e, ok := errors.AsType[*cloudapi.WaitError](err); ok {
 		fmt.Println("ended in", e.State, errors.Is(err, context.Canceled))
 	}
@@ -109,7 +109,7 @@ func deployAll(ctx context.Context, client *cloudapi.Client, names ...string) er
 		if err != nil {
 			return err
 		}
-		if _, err := client.VMs.WaitRunning(ctx, vm.Location, vm.ID); err != nil {
+		if _, err := client.VMs.WaitRunning(ctx, vm.Location, vm.ID, nil); err != nil {
 			return err
 		}
 	}

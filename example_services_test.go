@@ -67,7 +67,7 @@ func ExampleKubernetesService() {
 		fmt.Println(err)
 		return
 	}
-	cluster, err = client.Kubernetes.WaitRunning(ctx, cluster.Location, cluster.ID)
+	cluster, err = client.Kubernetes.WaitRunning(ctx, cluster.Location, cluster.ID, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -77,7 +77,7 @@ func ExampleKubernetesService() {
 		fmt.Println(err)
 		return
 	}
-	nodes, err := client.Kubernetes.WaitNodePool(ctx, cluster.Location, cluster.ID, pool.ID)
+	nodes, err := client.Kubernetes.WaitNodePool(ctx, cluster.Location, cluster.ID, pool.ID, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -142,7 +142,7 @@ func ExamplePostgresService() {
 		fmt.Println(err)
 		return
 	}
-	db, err = client.Postgres.WaitRunning(ctx, db.Location, db.ID)
+	db, err = client.Postgres.WaitRunning(ctx, db.Location, db.ID, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -273,7 +273,7 @@ func ExampleVMsService() {
 		fmt.Println(err)
 		return
 	}
-	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
+	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -284,7 +284,7 @@ func ExampleVMsService() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(client.VMs.WaitDeleted(ctx, vm.Location, vm.ID))
+	fmt.Println(client.VMs.WaitDeleted(ctx, vm.Location, vm.ID, nil))
 	// Output:
 	// web-2 running default-eu-central-h1
 	// <nil>
@@ -301,12 +301,12 @@ func ExampleVMsService_WaitSerialLog() {
 		fmt.Println(err)
 		return
 	}
-	if _, err := client.VMs.WaitRunning(ctx, vm.Location, vm.ID); err != nil {
+	if _, err := client.VMs.WaitRunning(ctx, vm.Location, vm.ID, nil); err != nil {
 		fmt.Println(err)
 		return
 	}
 	srv.SetSerialLog(vm.ID, "\x1b[32mOK\x1b[0m\r\nlogin: ")
-	log, err := client.VMs.WaitSerialLog(ctx, vm.Location, vm.ID)
+	log, err := client.VMs.WaitSerialLog(ctx, vm.Location, vm.ID, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -384,7 +384,7 @@ func ExampleKubernetesService_Upgrade() {
 		fmt.Println(err)
 		return
 	}
-	if _, err := client.Kubernetes.WaitRunning(ctx, cluster.Location, cluster.ID); err != nil {
+	if _, err := client.Kubernetes.WaitRunning(ctx, cluster.Location, cluster.ID, nil); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -393,7 +393,7 @@ func ExampleKubernetesService_Upgrade() {
 		fmt.Println(err)
 		return
 	}
-	cluster, err = client.Kubernetes.WaitRunning(ctx, cluster.Location, cluster.ID)
+	cluster, err = client.Kubernetes.WaitRunning(ctx, cluster.Location, cluster.ID, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -405,7 +405,7 @@ func ExampleKubernetesService_Upgrade() {
 			fmt.Println(err)
 			return
 		}
-		after, err := client.Kubernetes.WaitNodePoolUpgraded(ctx, cluster.Location, cluster.ID, before)
+		after, err := client.Kubernetes.WaitNodePoolUpgraded(ctx, cluster.Location, cluster.ID, before, nil)
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -460,7 +460,7 @@ func ExampleMachineImagesService() {
 		fmt.Println(err)
 		return
 	}
-	if _, err := client.VMs.WaitStopped(ctx, location, vm.ID); err != nil {
+	if _, err := client.VMs.WaitStopped(ctx, location, vm.ID, nil); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -469,7 +469,7 @@ func ExampleMachineImagesService() {
 		fmt.Println(err)
 		return
 	}
-	if _, err := client.MachineImages.WaitVersion(ctx, location, image.ID, "v1"); err != nil {
+	if _, err := client.MachineImages.WaitVersion(ctx, location, image.ID, "v1", nil); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -180,7 +180,7 @@ func ExampleWait() {
 		return client.Postgres.Get(ctx, db.Location, db.ID)
 	}, func(db *cloudapi.Postgres) (bool, error) {
 		return db.CACertificates != "", nil
-	})
+	}, nil)
 	fmt.Println(db.Name, err)
 	// Output: orders <nil>
 }

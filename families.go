@@ -79,7 +79,7 @@ var parts = []part{
 // member returns a pointer to the item with the ID, or nil.
 func member[T any](items []T, id string) any {
 	for i := range items {
-		if item := any(&items[i]); item.(identified).identity().ID == id {
+		if item := any(&items[i]); item.(identified).Resource().ID == id {
 			return item
 		}
 	}
@@ -88,7 +88,7 @@ func member[T any](items []T, id string) any {
 
 // itemOf returns the item of a list with the ID, or nil.
 func itemOf[T identified](items []T, id string) any {
-	if i := slices.IndexFunc(items, func(item T) bool { return item.identity().ID == id }); i >= 0 {
+	if i := slices.IndexFunc(items, func(item T) bool { return item.Resource().ID == id }); i >= 0 {
 		return items[i]
 	}
 	return nil

@@ -17,7 +17,7 @@ type family[T any, P listItem[T]] struct {
 	lists  *listRoutes
 	get    *Operation
 	del    *Operation
-	pauses *waitConfig // of waits, unless nobody waits
+	pauses *WaitOptions // of waits, unless nobody waits
 
 	lingers  bool // whether a deleted resource exists until its deletion is over
 	homonyms bool // whether a location can have two resources of one name
@@ -39,7 +39,7 @@ type anyFamily interface {
 	read(ctx context.Context, c *conn, location, reference string) (any, error)
 	exists(ctx context.Context, c *conn, r Resource) (bool, error)
 	remove(ctx context.Context, c *conn, location, reference string) error
-	waitGone(ctx context.Context, c *conn, location, reference string, opts []WaitOption) error
+	waitGone(ctx context.Context, c *conn, location, reference string, opts *WaitOptions) error
 }
 
 func (f *family[T, P]) kind() Kind         { return kindOf[T]() }
@@ -94,7 +94,7 @@ func (f *family[T, P]) remove(ctx context.Context, c *conn, location, reference 
 
 // waitGone waits until a deleted resource is gone. It returns immediately
 // unless the resource lingers.
-func (f *family[T, P]) waitGone(ctx context.Context, c *conn, location, reference string, opts []WaitOption) error {
+func (f *family[T, P]) waitGone(ctx context.Context, c *conn, location, reference string, opts *WaitOptions) error {
 	if !f.lingers {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (f *family[T, P]) join(ctx context.Context, c *conn, location string) *shar
 // waitDeleted waits until the resource with a reference is gone. It returns an
 // error for a reference that no such resource can have. If the reference is a
 // name, the resource is also gone when another one has the name.
-func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref string, opts []WaitOption) error {
+func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref string, opts *WaitOptions) error {
 	operation, kind := strings.TrimSuffix(f.del.Name, "Delete")+"WaitDeleted", f.kind()
 	if reason := f.get.lastParam().checkDeletion(ref); reason != "" {
 		return argumentError(operation, "reference", ref, reason)
@@ -203,7 +203,7 @@ func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref s
 // waitState waits until a resource satisfies done, which can also see from the
 // short form of a record that it doesn't. An error of done means that the
 // resource never will, and ends the wait.
-func (f *family[T, P]) waitState(ctx context.Context, c *conn, operation, location, ref string, done func(*T) (bool, error), opts []WaitOption) (*T, error) {
+func (f *family[T, P]) waitState(ctx context.Context, c *conn, operation, location, ref string, done func(*T) (bool, error), opts *WaitOptions) (*T, error) {
 	w := f.waiter(c, operation, location, ref)
 	w.done = done
 	w.isNotYet = func(record *T) bool {

@@ -31,7 +31,9 @@ type Firewall struct {
 
 func (f *Firewall) lacks() string               { return lacksID(f.ID) }
 func (f *Firewall) cursor(column string) string { return idOrName(column, f.ID, f.Name) }
-func (f *Firewall) identity() Resource {
+
+// Resource identifies the firewall.
+func (f *Firewall) Resource() Resource {
 	return Resource{Kind: KindFirewall, ID: f.ID, Location: f.Location, Name: f.Name}
 }
 
@@ -55,8 +57,10 @@ const (
 	FirewallProtocolUDP = "udp"
 )
 
-func (r *FirewallRule) lacks() string      { return lacksID(r.ID) }
-func (r *FirewallRule) identity() Resource { return Resource{Kind: KindFirewallRule, ID: r.ID} }
+func (r *FirewallRule) lacks() string { return lacksID(r.ID) }
+
+// Resource identifies the rule.
+func (r *FirewallRule) Resource() Resource { return Resource{Kind: KindFirewallRule, ID: r.ID} }
 
 // FirewallCreateInProjectRequest is the body of CreateInProject.
 type FirewallCreateInProjectRequest struct {

@@ -23,7 +23,9 @@ type GitHubInstallation struct {
 
 func (i *GitHubInstallation) lacks() string               { return lacksID(i.ID) }
 func (i *GitHubInstallation) cursor(column string) string { return idOrName(column, i.ID, i.Name) }
-func (i *GitHubInstallation) identity() Resource {
+
+// Resource identifies the installation.
+func (i *GitHubInstallation) Resource() Resource {
 	return Resource{Kind: KindGitHubInstallation, ID: i.ID, Name: i.Name}
 }
 
@@ -35,7 +37,9 @@ type GitHubRepository struct {
 }
 
 func (r *GitHubRepository) lacks() string { return lacksID(r.ID) }
-func (r *GitHubRepository) identity() Resource {
+
+// Resource identifies the repository.
+func (r *GitHubRepository) Resource() Resource {
 	return Resource{Kind: KindGitHubRepository, ID: r.ID, Name: r.Name}
 }
 
@@ -59,7 +63,9 @@ type GitHubCacheEntry struct {
 
 func (e *GitHubCacheEntry) lacks() string        { return lacksID(e.ID) }
 func (e *GitHubCacheEntry) cursor(string) string { return e.ID }
-func (e *GitHubCacheEntry) identity() Resource   { return Resource{Kind: KindGitHubCacheEntry, ID: e.ID} }
+
+// Resource identifies the cache entry.
+func (e *GitHubCacheEntry) Resource() Resource { return Resource{Kind: KindGitHubCacheEntry, ID: e.ID} }
 
 const (
 	gitHubRoute             = projectRoute + "/github"

@@ -2,7 +2,6 @@ package cloudapi
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -44,9 +43,6 @@ const (
 
 	KindOther Kind = "et" // objects without their own kind; for KindPostgresMetricDestination, IsID accepts it
 )
-
-// Prefix returns the first 2 characters of IDs of the kind.
-func (k Kind) Prefix() string { return string(k) }
 
 // kindNames has the names of the known kinds, in words.
 var kindNames = map[Kind]string{
@@ -126,9 +122,9 @@ func (set kinds) String() string {
 	var prefixes []string
 	for ; set != ""; set = set[ubid.PrefixLength:] {
 		kind := Kind(set[:ubid.PrefixLength])
-		prefixes = append(prefixes, kind.Prefix())
+		prefixes = append(prefixes, string(kind))
 		if also := kind.also(); also != "" {
-			prefixes = append(prefixes, also.Prefix())
+			prefixes = append(prefixes, string(also))
 		}
 	}
 	return strings.Join(prefixes, ", ")
@@ -163,20 +159,6 @@ func ParseID(s string) (ID, error) {
 		return "", argumentError("", "id", s, err.Error())
 	}
 	return ID(value.String()), nil
-}
-
-// IDFromUUID returns the ID that is equivalent to a UUID (8-4-4-4-12 digits).
-// It returns an [*ArgumentError] for another form or kind; "" means any kind.
-func IDFromUUID(uuid string, kind Kind) (ID, error) {
-	value, ok := ubid.ParseUUID(uuid)
-	if !ok {
-		return "", argumentError("", "uuid", uuid, "is not a UUID")
-	}
-	id := ID(value.String())
-	if kind != "" && !kind.includes(id.Kind()) {
-		return "", argumentError("", "uuid", uuid, fmt.Sprintf("is the ID %s, which is not of kind %q", id, string(kind)))
-	}
-	return id, nil
 }
 
 // Kind returns the prefix, which may be of an unknown kind.

@@ -17,7 +17,9 @@ type InferenceAPIKey struct {
 
 func (k *InferenceAPIKey) lacks() string        { return lacksID(k.ID) }
 func (k *InferenceAPIKey) cursor(string) string { return k.ID }
-func (k *InferenceAPIKey) identity() Resource   { return Resource{Kind: KindInferenceAPIKey, ID: k.ID} }
+
+// Resource identifies the key.
+func (k *InferenceAPIKey) Resource() Resource { return Resource{Kind: KindInferenceAPIKey, ID: k.ID} }
 
 const inferenceAPIKeyRoute = projectRoute + "/inference-api-key/{inference_api_key_id}"
 

@@ -26,7 +26,9 @@ type VMInitScript struct {
 
 func (s *VMInitScript) lacks() string               { return lacksID(s.ID) }
 func (s *VMInitScript) cursor(column string) string { return idOrName(column, s.ID, s.Name) }
-func (s *VMInitScript) identity() Resource {
+
+// Resource identifies the script.
+func (s *VMInitScript) Resource() Resource {
 	return Resource{Kind: KindVMInitScript, ID: s.ID, Name: s.Name}
 }
 

@@ -31,7 +31,9 @@ type KubernetesCluster struct {
 
 func (k *KubernetesCluster) lacks() string               { return lacksID(k.ID) }
 func (k *KubernetesCluster) cursor(column string) string { return idOrName(column, k.ID, k.Name) }
-func (k *KubernetesCluster) identity() Resource {
+
+// Resource identifies the cluster.
+func (k *KubernetesCluster) Resource() Resource {
 	return Resource{Kind: KindKubernetesCluster, ID: k.ID, Location: k.Location, Name: k.Name}
 }
 func (k *KubernetesCluster) stateText() string { return k.DisplayState }
@@ -175,11 +177,11 @@ func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster strin
 }
 
 // WaitRunning waits until a cluster is running, which takes minutes.
-func (s *KubernetesService) WaitRunning(ctx context.Context, location, cluster string, opts ...WaitOption) (*KubernetesCluster, error) {
+func (s *KubernetesService) WaitRunning(ctx context.Context, location, cluster string, opts *WaitOptions) (*KubernetesCluster, error) {
 	return clusterFamily.waitState(ctx, s.conn, "Kubernetes.WaitRunning", location, cluster, reaches[*KubernetesCluster](KubernetesClusterStateRunning), opts)
 }
 
 // WaitDeleted waits until a cluster is gone and its name is free.
-func (s *KubernetesService) WaitDeleted(ctx context.Context, location, cluster string, opts ...WaitOption) error {
+func (s *KubernetesService) WaitDeleted(ctx context.Context, location, cluster string, opts *WaitOptions) error {
 	return clusterFamily.waitDeleted(ctx, s.conn, location, cluster, opts)
 }

@@ -23,7 +23,9 @@ type KubernetesNodePool struct {
 }
 
 func (p *KubernetesNodePool) lacks() string { return lacksID(p.ID) }
-func (p *KubernetesNodePool) identity() Resource {
+
+// Resource identifies the node pool.
+func (p *KubernetesNodePool) Resource() Resource {
 	return Resource{Kind: KindKubernetesNodePool, ID: p.ID, Name: p.Name}
 }
 
@@ -118,7 +120,7 @@ func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, n
 // running, and returns it. It fails if the cluster doesn't have the node pool.
 // No record shows when the VMs have joined the cluster; until then, another
 // change returns [ErrInvalidRequest] (422).
-func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster, nodePool string, opts ...WaitOption) (*KubernetesNodePool, error) {
+func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster, nodePool string, opts *WaitOptions) (*KubernetesNodePool, error) {
 	return s.waitNodePool(ctx, "Kubernetes.WaitNodePool", location, cluster, nodePool, (*KubernetesNodePool).settled, opts)
 }
 
@@ -126,7 +128,7 @@ func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster,
 // pool and the new ones are running, and returns the node pool. upgraded has
 // the VMs to replace: it's the result of [KubernetesService.UpgradeNodePool],
 // or an earlier record. It fails like [KubernetesService.WaitNodePool].
-func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, upgraded *KubernetesNodePool, opts ...WaitOption) (*KubernetesNodePool, error) {
+func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, upgraded *KubernetesNodePool, opts *WaitOptions) (*KubernetesNodePool, error) {
 	const operation = "Kubernetes.WaitNodePoolUpgraded"
 	if upgraded == nil {
 		return nil, &ArgumentError{Operation: operation, Name: "upgraded", Reason: "must be the result of UpgradeNodePool"}
@@ -138,7 +140,7 @@ func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, 
 }
 
 func (s *KubernetesService) waitNodePool(ctx context.Context, operation, location, cluster, nodePool string,
-	done func(*KubernetesNodePool) bool, opts []WaitOption) (*KubernetesNodePool, error) {
+	done func(*KubernetesNodePool) bool, opts *WaitOptions) (*KubernetesNodePool, error) {
 	state := ""
 	w := waiter[KubernetesNodePool]{
 		operation: operation,
@@ -164,7 +166,7 @@ func (s *KubernetesService) waitNodePool(ctx context.Context, operation, locatio
 
 // WaitNodePoolDeleted waits until a node pool or its cluster is gone. It
 // returns an [*ArgumentError] for a mistyped ID.
-func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, cluster, nodePool string, opts ...WaitOption) error {
+func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, cluster, nodePool string, opts *WaitOptions) error {
 	if err := opKubernetesDeleteNodePool.checkArgs(s.conn.config.project, location, cluster, nodePool); err != nil {
 		return err
 	}
@@ -173,13 +175,13 @@ func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, c
 
 // WaitNodeRetired waits until no node pool has a node, given by the name or ID
 // of its VM. A mistyped name looks like success.
-func (s *KubernetesService) WaitNodeRetired(ctx context.Context, location, cluster, node string, opts ...WaitOption) error {
+func (s *KubernetesService) WaitNodeRetired(ctx context.Context, location, cluster, node string, opts *WaitOptions) error {
 	return s.waitGone(ctx, "Kubernetes.WaitNodeRetired", location, cluster, node, (*KubernetesNodePool).has, opts)
 }
 
 // waitGone waits until no node pool matches the name.
 func (s *KubernetesService) waitGone(ctx context.Context, operation, location, cluster, name string,
-	found func(*KubernetesNodePool, string) bool, opts []WaitOption) error {
+	found func(*KubernetesNodePool, string) bool, opts *WaitOptions) error {
 	w := waiter[KubernetesCluster]{
 		operation: operation,
 		resource:  place(location, cluster) + "/" + name,

@@ -40,7 +40,9 @@ type LoadBalancer struct {
 
 func (l *LoadBalancer) lacks() string               { return lacksID(l.ID) }
 func (l *LoadBalancer) cursor(column string) string { return idOrName(column, l.ID, l.Name) }
-func (l *LoadBalancer) identity() Resource {
+
+// Resource identifies the load balancer.
+func (l *LoadBalancer) Resource() Resource {
 	return Resource{Kind: KindLoadBalancer, ID: l.ID, Location: l.Location, Name: l.Name}
 }
 
@@ -364,7 +366,7 @@ func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, locatio
 
 // WaitVMDetached waits until a load balancer no longer has a VM that was
 // detached or deleted, and returns the load balancer.
-func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loadBalancer, vmID string, opts ...WaitOption) (*LoadBalancer, error) {
+func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loadBalancer, vmID string, opts *WaitOptions) (*LoadBalancer, error) {
 	const operation = "LoadBalancers.WaitVMDetached"
 	if err := checkIDOf(KindVM, operation, "vm_id", vmID); err != nil {
 		return nil, err
@@ -376,7 +378,7 @@ func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loa
 }
 
 // WaitDeleted waits until a load balancer is gone.
-func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBalancer string, opts ...WaitOption) error {
+func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBalancer string, opts *WaitOptions) error {
 	return loadBalancerFamily.waitDeleted(ctx, s.conn, location, loadBalancer, opts)
 }
 

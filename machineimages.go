@@ -27,7 +27,9 @@ type MachineImage struct {
 
 func (m *MachineImage) lacks() string               { return lacksID(m.ID) }
 func (m *MachineImage) cursor(column string) string { return idOrName(column, m.ID, m.Name) }
-func (m *MachineImage) identity() Resource {
+
+// Resource identifies the image.
+func (m *MachineImage) Resource() Resource {
 	return Resource{Kind: KindMachineImage, ID: m.ID, Location: m.Location, Name: m.Name}
 }
 

@@ -21,7 +21,9 @@ type MachineImageVersion struct {
 
 func (v *MachineImageVersion) lacks() string        { return lacksID(v.ID) }
 func (v *MachineImageVersion) cursor(string) string { return v.ID }
-func (v *MachineImageVersion) identity() Resource {
+
+// Resource identifies the version.
+func (v *MachineImageVersion) Resource() Resource {
 	return Resource{Kind: KindMachineImageVersion, ID: v.ID, Name: v.Version}
 }
 func (v *MachineImageVersion) stateText() string { return v.State }
@@ -83,7 +85,7 @@ func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, imag
 
 // WaitVersion waits until a version is ready, and returns it. That takes up to
 // 4 minutes for each 10 GiB. It also fails if the version has failed.
-func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image, version string, opts ...WaitOption) (*MachineImageVersion, error) {
+func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image, version string, opts *WaitOptions) (*MachineImageVersion, error) {
 	w := waiter[MachineImageVersion]{
 		operation: "MachineImages.WaitVersion",
 		resource:  place(location, image) + "@" + version,
@@ -114,7 +116,7 @@ func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image,
 
 // WaitVersionDeleted waits until a version or its image is gone. It returns an
 // [*ArgumentError] for a label that DeleteVersion refuses, such as an ID.
-func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location, image, version string, opts ...WaitOption) error {
+func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location, image, version string, opts *WaitOptions) error {
 	if err := opMachineImagesDeleteVersion.checkArgs(s.conn.config.project, location, image, version); err != nil {
 		return err
 	}

@@ -82,14 +82,6 @@ func metrics(ctx context.Context, c *conn, op *Operation, opts *ResourceMetricsO
 	return perform[ResourceMetrics](ctx, in)
 }
 
-// The metrics of a database are [ResourceMetrics].
-type (
-	PostgresMetrics        = ResourceMetrics
-	PostgresMetric         = ResourceMetric
-	PostgresMetricSeries   = ResourceMetricSeries
-	PostgresMetricsOptions = ResourceMetricsOptions
-)
-
 // Known values of [ResourceMetric.Key] for a database.
 const (
 	PostgresMetricCPUUsage            = "cpu_usage"
@@ -112,7 +104,7 @@ var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/m
 // chooses the interval between values, so that a series has at most about 480.
 // A metric that it can't read has no series; if Key selects it, Metrics returns
 // [ErrServer]. A server without metrics leads to [ErrNotFound].
-func (s *PostgresService) Metrics(ctx context.Context, location, postgres string, opts *PostgresMetricsOptions) (*PostgresMetrics, error) {
+func (s *PostgresService) Metrics(ctx context.Context, location, postgres string, opts *ResourceMetricsOptions) (*ResourceMetrics, error) {
 	return metrics(ctx, s.conn, &opPostgresMetrics, opts, location, postgres)
 }
 

@@ -19,7 +19,7 @@ func TestSamplesAsJSON(t *testing.T) {
 	if got := string(stub.JSON(samples)); got != text {
 		t.Errorf("written as %s, want %s", got, text)
 	}
-	if got := string(stub.JSON(PostgresMetricSeries{})); got != `{"labels":null,"values":[]}` {
+	if got := string(stub.JSON(ResourceMetricSeries{})); got != `{"labels":null,"values":[]}` {
 		t.Errorf("no samples are written as %s", got)
 	}
 	if err := json.Unmarshal([]byte(`null`), &samples); err != nil || len(samples) != 6 {
@@ -49,9 +49,9 @@ func TestSamplesMemory(t *testing.T) {
 	b.WriteString(`]}]}`)
 	text := []byte(b.String())
 
-	var metrics PostgresMetrics
+	var metrics ResourceMetrics
 	decode := func() {
-		metrics = PostgresMetrics{}
+		metrics = ResourceMetrics{}
 		if err := json.Unmarshal(text, &metrics); err != nil {
 			t.Fatal(err)
 		}

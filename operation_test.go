@@ -95,7 +95,7 @@ func TestReferencesOfDeletions(t *testing.T) {
 		}
 	}
 	for _, name := range []string{location, vm} {
-		err := new(PrivateLocationsService).WaitDeleted(t.Context(), name)
+		err := new(PrivateLocationsService).WaitDeleted(t.Context(), name, nil)
 		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Operation != "PrivateLocations.WaitDeleted" || e.Reason != "must be a name, not an ID" {
 			t.Errorf("the wait for %s: %v", name, err)
 		}

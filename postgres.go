@@ -87,7 +87,8 @@ type Postgres struct {
 func (p *Postgres) lacks() string               { return lacksID(p.ID) }
 func (p *Postgres) cursor(column string) string { return idOrName(column, p.ID, p.Name) }
 
-func (p *Postgres) identity() Resource {
+// Resource identifies the database.
+func (p *Postgres) Resource() Resource {
 	return Resource{Kind: KindPostgres, ID: p.ID, Location: p.Location, Name: p.Name}
 }
 
@@ -330,7 +331,7 @@ func postgresRunning(p *Postgres) (bool, error) {
 }
 
 // WaitRunning waits until a database is running, and returns it.
-func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
+func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {
 	return postgresFamily.waitState(ctx, s.conn, "Postgres.WaitRunning", location, postgres, postgresRunning, opts)
 }
 
@@ -342,7 +343,7 @@ func (p *Postgres) lacksTarget() string {
 // WaitResized waits until a database is running with the requested sizes, and
 // returns it. The VM size may differ if [Postgres.FallbackActive] is set. The
 // wait can last until the next maintenance window.
-func (s *PostgresService) WaitResized(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
+func (s *PostgresService) WaitResized(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {
 	resized := func(p *Postgres) (bool, error) {
 		running, err := postgresRunning(p)
 		sized := p.VMSize == p.TargetVMSize || p.FallbackActive
@@ -354,6 +355,6 @@ func (s *PostgresService) WaitResized(ctx context.Context, location, postgres st
 }
 
 // WaitDeleted waits until a database is gone and its name is free.
-func (s *PostgresService) WaitDeleted(ctx context.Context, location, postgres string, opts ...WaitOption) error {
+func (s *PostgresService) WaitDeleted(ctx context.Context, location, postgres string, opts *WaitOptions) error {
 	return postgresFamily.waitDeleted(ctx, s.conn, location, postgres, opts)
 }

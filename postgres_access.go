@@ -233,7 +233,8 @@ type PostgresMetricDestination struct {
 	AuthMethods []string `json:"auth_methods,omitzero"` // "basic_auth", "authorization" or "headers"
 }
 
-func (d *PostgresMetricDestination) identity() Resource {
+// Resource identifies the destination.
+func (d *PostgresMetricDestination) Resource() Resource {
 	return Resource{Kind: KindPostgresMetricDestination, ID: d.ID}
 }
 
@@ -277,7 +278,8 @@ type PostgresLogDestination struct {
 
 func (d *PostgresLogDestination) lacks() string { return lacksID(d.ID) }
 
-func (d *PostgresLogDestination) identity() Resource {
+// Resource identifies the destination.
+func (d *PostgresLogDestination) Resource() Resource {
 	return Resource{Kind: KindPostgresLogDestination, ID: d.ID, Name: d.Name}
 }
 

@@ -16,7 +16,8 @@ type PostgresFirewallRule struct {
 func (r *PostgresFirewallRule) lacks() string        { return lacksID(r.ID) }
 func (r *PostgresFirewallRule) cursor(string) string { return r.ID }
 
-func (r *PostgresFirewallRule) identity() Resource {
+// Resource identifies the rule.
+func (r *PostgresFirewallRule) Resource() Resource {
 	return Resource{Kind: KindPostgresFirewallRule, ID: r.ID}
 }
 

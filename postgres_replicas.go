@@ -90,7 +90,7 @@ type promotedPostgres struct {
 // WaitPromoted waits until a promoted database is running and no longer a
 // replica, and returns it. It accepts writes within the next 30 seconds;
 // [Postgres.Primary] is then true.
-func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
+func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {
 	promoted := func(p *Postgres) (bool, error) {
 		running, err := postgresRunning(p)
 		return running && !p.ReadReplica, err

@@ -22,7 +22,8 @@ type PostgresServer struct {
 func (s *PostgresServer) lacks() string        { return lacksID(s.ID) }
 func (s *PostgresServer) cursor(string) string { return s.ID }
 
-func (s *PostgresServer) identity() Resource { return Resource{Kind: KindPostgresServer, ID: s.ID} }
+// Resource identifies the server.
+func (s *PostgresServer) Resource() Resource { return Resource{Kind: KindPostgresServer, ID: s.ID} }
 
 func (s *PostgresServer) stateText() string { return s.State }
 
@@ -91,7 +92,7 @@ func (s *PostgresService) Recycle(ctx context.Context, location, postgres string
 // all running and the standbys up to date, and returns it.
 //
 // † Only the service has this.
-func (s *PostgresService) WaitServers(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
+func (s *PostgresService) WaitServers(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {
 	return s.waitServers(ctx, "Postgres.WaitServers", location, postgres, "", opts)
 }
 
@@ -99,7 +100,7 @@ func (s *PostgresService) WaitServers(ctx context.Context, location, postgres st
 // with the given ID is gone: the primary before [PostgresService.Recycle].
 //
 // † Only the service has this.
-func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, serverID string, opts ...WaitOption) (*Postgres, error) {
+func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, serverID string, opts *WaitOptions) (*Postgres, error) {
 	const operation = "Postgres.WaitRecycled"
 	if err := checkIDOf(KindPostgresServer, operation, "server_id", serverID); err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, 
 	return s.waitServers(ctx, operation, location, postgres, serverID, opts)
 }
 
-func (s *PostgresService) waitServers(ctx context.Context, operation, location, postgres, without string, opts []WaitOption) (*Postgres, error) {
+func (s *PostgresService) waitServers(ctx context.Context, operation, location, postgres, without string, opts *WaitOptions) (*Postgres, error) {
 	var servers []*PostgresServer
 	get := func(ctx context.Context) (*Postgres, error) {
 		p, err := s.Get(ctx, location, postgres)

@@ -58,7 +58,7 @@ func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres 
 // database is being deleted, and with [ErrNotFound] if the database is gone.
 //
 // † Only the service has this.
-func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres string, opts ...WaitOption) (*Postgres, error) {
+func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {
 	var status *PostgresUpgrade // nil if there's no upgrade
 	get := func(ctx context.Context) (*Postgres, error) {
 		p, err := s.Get(ctx, location, postgres)

@@ -103,7 +103,7 @@ func TestForeign404(t *testing.T) {
 					},
 					"Resolve":     func() error { _, err := client.Resolve(t.Context(), "eu-central-h1/web-1"); return err },
 					"Resolve ID":  func() error { _, err := client.Resolve(t.Context(), stub.VMID); return err },
-					"WaitDeleted": func() error { return client.VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1") },
+					"WaitDeleted": func() error { return client.VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1", nil) },
 					"Ensure": func() error {
 						_, _, err := client.VMs.Ensure(t.Context(), "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"}, nil)
 						return err

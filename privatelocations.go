@@ -23,7 +23,9 @@ type PrivateLocation struct {
 
 func (l *PrivateLocation) lacks() string               { return lacksID(l.ID) }
 func (l *PrivateLocation) cursor(column string) string { return idOrName(column, l.ID, l.Name) }
-func (l *PrivateLocation) identity() Resource {
+
+// Resource identifies the location.
+func (l *PrivateLocation) Resource() Resource {
 	return Resource{Kind: KindPrivateLocation, ID: l.ID, Name: l.UIName}
 }
 
@@ -138,6 +140,6 @@ func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error
 
 // WaitDeleted waits until a private location is gone and its name is free. If
 // the private location has backups, that takes days.
-func (s *PrivateLocationsService) WaitDeleted(ctx context.Context, name string, opts ...WaitOption) error {
+func (s *PrivateLocationsService) WaitDeleted(ctx context.Context, name string, opts *WaitOptions) error {
 	return privateLocationFamily.waitDeleted(ctx, s.conn, "", name, opts)
 }

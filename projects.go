@@ -23,7 +23,9 @@ type Project struct {
 
 func (p *Project) lacks() string        { return lacksID(p.ID) }
 func (p *Project) cursor(string) string { return p.ID }
-func (p *Project) identity() Resource   { return Resource{Kind: KindProject, ID: p.ID, Name: p.Name} }
+
+// Resource identifies the project.
+func (p *Project) Resource() Resource { return Resource{Kind: KindProject, ID: p.ID, Name: p.Name} }
 
 // ProjectCreateRequest is the body of [ProjectsService.Create].
 type ProjectCreateRequest struct {

@@ -51,19 +51,14 @@ func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	return record, nil
 }
 
-// Record is any type of resource that [Client.Resolve] finds by ID.
-type Record interface {
-	Firewall | FirewallRule | InferenceAPIKey | KubernetesCluster | KubernetesNodePool | LoadBalancer |
-		MachineImage | MachineImageVersion | NIC | Postgres | PostgresFirewallRule | PostgresLogDestination |
-		PostgresMetricDestination | PostgresServer | PrivateLocation | PrivateSubnet | Project |
-		SSHPublicKey | VM | VMInitScript
-}
-
 // Lookup returns the full record of a reference, as in [Client.Resolve]:
 //
 //	vm, err := cloudapi.Lookup[cloudapi.VM](ctx, client, "eu-central-h1/web-1")
 //	db, err := cloudapi.Lookup[cloudapi.Postgres](ctx, client, "pgn30gjk1d1e2jj34v9x0dq4rp")
-func Lookup[T Record](ctx context.Context, c *Client, reference string) (*T, error) {
+func Lookup[T any, P interface {
+	*T
+	identified
+}](ctx context.Context, c *Client, reference string) (*T, error) {
 	kind := kindOf[T]()
 	resource, record, err := c.find(ctx, "Lookup", reference, []Kind{kind})
 	if err == nil && record == nil {
@@ -135,7 +130,7 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 		return resource, nil, err
 	case !f.takesIDs():
 		record, err = c.search(ctx, operation, f, ref, func(item any) (any, error) {
-			if item.(identified).identity().ID != ref.ID {
+			if item.(identified).Resource().ID != ref.ID {
 				return nil, nil
 			}
 			return item, nil
@@ -146,7 +141,7 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 	if err != nil {
 		return nil, nil, err
 	}
-	resource := record.(identified).identity()
+	resource := record.(identified).Resource()
 	return &resource, record, nil
 }
 
@@ -176,7 +171,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 		switch {
 		case err == nil:
 			record = records[i]
-			found = append(found, record.(identified).identity())
+			found = append(found, record.(identified).Resource())
 		case errors.Is(err, ErrForbidden), errors.Is(err, ErrInvalidRequest):
 			// The token may see only some kinds, and a name may be valid only for some.
 			none = err
@@ -208,7 +203,7 @@ func (c *Client) findNamed(ctx context.Context, operation string, ref Reference,
 	if err != nil || !f.hasHomonyms() {
 		return record, err
 	}
-	first := record.(identified).identity()
+	first := record.(identified).Resource()
 	for item, err := range f.all(ctx, &c.conn, &ListOptions{Location: ref.Location}) {
 		if isPartial(err) {
 			break
@@ -216,7 +211,7 @@ func (c *Client) findNamed(ctx context.Context, operation string, ref Reference,
 		if err != nil {
 			return nil, err
 		}
-		if other := item.(identified).identity(); other.Name == first.Name && other.ID != first.ID {
+		if other := item.(identified).Resource(); other.Name == first.Name && other.ID != first.ID {
 			return nil, ambiguous(operation, ref, first, other)
 		}
 	}
@@ -231,7 +226,7 @@ func ambiguous(operation string, ref Reference, one, other Resource) error {
 func (c *Client) findPart(ctx context.Context, operation string, f anyFamily, part *part, ref Reference) (*Resource, any, error) {
 	var parent Resource
 	record, err := c.search(ctx, operation, f, ref, func(item any) (any, error) {
-		parent = item.(identified).identity()
+		parent = item.(identified).Resource()
 		if !part.listed {
 			var err error
 			item, err = part.whole(ctx, &c.conn, f, parent)
@@ -246,7 +241,7 @@ func (c *Client) findPart(ctx context.Context, operation string, f anyFamily, pa
 	if err != nil {
 		return nil, nil, err
 	}
-	resource := record.(identified).identity()
+	resource := record.(identified).Resource()
 	resource.Parent = &parent
 	return &resource, record, nil
 }

@@ -87,7 +87,7 @@ func ParseReference(s string) (Reference, error) {
 func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Name)) }
 
 // identified is a record that knows its kind, ID, location and name.
-type identified interface{ identity() Resource }
+type identified interface{ Resource() Resource }
 
 // kindOf returns the kind of resource that a record type represents.
-func kindOf[T any]() Kind { return any(new(T)).(identified).identity().Kind }
+func kindOf[T any]() Kind { return any(new(T)).(identified).Resource().Kind }

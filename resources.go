@@ -53,7 +53,7 @@ func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind
 					yield(Resource{}, err)
 					return
 				}
-				if !yield(record.(identified).identity(), nil) {
+				if !yield(record.(identified).Resource(), nil) {
 					return
 				}
 			}
@@ -102,7 +102,7 @@ func (c *Client) Delete(ctx context.Context, resource Resource) error {
 
 // WaitDeleted waits until a deleted resource is gone, which for some kinds,
 // such as firewalls and SSH public keys, is immediate.
-func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts ...WaitOption) error {
+func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitOptions) error {
 	f, err := wholeFamily("WaitDeleted", resource)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 	for i, r := range known {
 		exists, err := families[i].exists(ctx, &c.conn, r)
 		if errors.Is(err, ErrForbidden) {
-			if err := pace.Sleep(ctx, waitQuick.first); err != nil {
+			if err := pace.Sleep(ctx, waitQuick.Interval); err != nil {
 				return nil, err
 			}
 			exists, err = families[i].exists(ctx, &c.conn, r)

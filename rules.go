@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/cidr"
 )
 
 // SetRulesOptions are settings of the SetRules methods.
@@ -56,7 +58,7 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 				return nil, err
 			}
 			protocol := cmp.Or(strings.ToLower(request.Protocol), FirewallProtocolTCP)
-			return &FirewallRule{CIDR: FormatCIDR(prefix), PortRange: ports.String(), Protocol: protocol, Description: request.Description}, nil
+			return &FirewallRule{CIDR: cidr.Format(prefix), PortRange: ports.String(), Protocol: protocol, Description: request.Description}, nil
 		},
 		key: func(rule *FirewallRule) string {
 			return cmp.Or(rule.Protocol, FirewallProtocolTCP) + " " + normalCIDR(rule.CIDR) + " " + normalPortRange(rule.PortRange)
@@ -95,7 +97,7 @@ func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgr
 			if err != nil {
 				return nil, err
 			}
-			return &PostgresFirewallRule{CIDR: FormatCIDR(prefix), Description: request.Description}, nil
+			return &PostgresFirewallRule{CIDR: cidr.Format(prefix), Description: request.Description}, nil
 		},
 		key: func(rule *PostgresFirewallRule) string { return normalCIDR(rule.CIDR) },
 		isHalf: func(rules []*PostgresFirewallRule) bool {

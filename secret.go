@@ -62,13 +62,10 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString returns the masked form in Go syntax.
-func (s Secret) GoString() string { return fmt.Sprintf("cloudapi.Secret(%q)", s.String()) }
-
 // Format prints the masked form for every verb.
 func (s Secret) Format(f fmt.State, verb rune) {
 	if verb == 'v' && f.Flag('#') {
-		fmt.Fprint(f, s.GoString())
+		fmt.Fprintf(f, "cloudapi.Secret(%q)", s.String())
 		return
 	}
 	fmt.Fprint(f, s.String())

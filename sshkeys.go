@@ -20,7 +20,9 @@ type SSHPublicKey struct {
 
 func (k *SSHPublicKey) lacks() string               { return lacksID(k.ID) }
 func (k *SSHPublicKey) cursor(column string) string { return idOrName(column, k.ID, k.Name) }
-func (k *SSHPublicKey) identity() Resource {
+
+// Resource identifies the key.
+func (k *SSHPublicKey) Resource() Resource {
 	return Resource{Kind: KindSSHPublicKey, ID: k.ID, Name: k.Name}
 }
 

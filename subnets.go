@@ -24,7 +24,9 @@ type PrivateSubnet struct {
 
 func (s *PrivateSubnet) lacks() string               { return lacksID(s.ID) }
 func (s *PrivateSubnet) cursor(column string) string { return idOrName(column, s.ID, s.Name) }
-func (s *PrivateSubnet) identity() Resource {
+
+// Resource identifies the subnet.
+func (s *PrivateSubnet) Resource() Resource {
 	return Resource{Kind: KindPrivateSubnet, ID: s.ID, Location: s.Location, Name: s.Name}
 }
 func (s *PrivateSubnet) stateText() string { return s.State }
@@ -46,7 +48,8 @@ type NIC struct {
 	VMName      string `json:"vm_name"` // the name of its VM; "" if it has none
 }
 
-func (n *NIC) identity() Resource { return Resource{Kind: KindNIC, ID: n.ID, Name: n.Name} }
+// Resource identifies the NIC.
+func (n *NIC) Resource() Resource { return Resource{Kind: KindNIC, ID: n.ID, Name: n.Name} }
 
 // PrivateSubnetCreateRequest is the body of [PrivateSubnetsService.Create].
 type PrivateSubnetCreateRequest struct {
@@ -230,6 +233,6 @@ func (s *PrivateSubnetsService) Rename(ctx context.Context, location, subnet, ne
 }
 
 // WaitDeleted waits until a private subnet is gone.
-func (s *PrivateSubnetsService) WaitDeleted(ctx context.Context, location, subnet string, opts ...WaitOption) error {
+func (s *PrivateSubnetsService) WaitDeleted(ctx context.Context, location, subnet string, opts *WaitOptions) error {
 	return subnetFamily.waitDeleted(ctx, s.conn, location, subnet, opts)
 }

@@ -43,7 +43,9 @@ type VM struct {
 
 func (v *VM) lacks() string               { return lacksID(v.ID) }
 func (v *VM) cursor(column string) string { return idOrName(column, v.ID, v.Name) }
-func (v *VM) identity() Resource {
+
+// Resource identifies the VM.
+func (v *VM) Resource() Resource {
 	return Resource{Kind: KindVM, ID: v.ID, Location: v.Location, Name: v.Name}
 }
 func (v *VM) stateText() string { return v.State }
@@ -353,7 +355,7 @@ func (s *VMsService) SerialLog(ctx context.Context, location, vm string, opts *V
 // with [ErrInvalidRequest] if the VM has no host.
 //
 // † Only the service has this.
-func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opts ...WaitOption) (*VMSerialLog, error) {
+func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opts *WaitOptions) (*VMSerialLog, error) {
 	w := waiter[VMSerialLog]{
 		operation: "VMs.WaitSerialLog",
 		resource:  place(location, vm),
@@ -371,18 +373,18 @@ func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opt
 
 // WaitStopped waits until a VM is stopped, and returns it. It keeps waiting
 // while the provider has stopped the VM: such a VM can't be started or copied.
-func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
+func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts *WaitOptions) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitStopped", location, vm, reaches[*VM](VMStateStopped), opts)
 }
 
 // WaitRunning waits until a VM is running, and returns it with its addresses. It
 // keeps waiting while the VM is stopped, and while no host has capacity; see
-// [WaitProgress].
-func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts ...WaitOption) (*VM, error) {
+// [WaitOptions].
+func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts *WaitOptions) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitRunning", location, vm, reaches[*VM](VMStateRunning), opts)
 }
 
 // WaitDeleted waits until a VM is gone and its name is free.
-func (s *VMsService) WaitDeleted(ctx context.Context, location, vm string, opts ...WaitOption) error {
+func (s *VMsService) WaitDeleted(ctx context.Context, location, vm string, opts *WaitOptions) error {
 	return vmFamily.waitDeleted(ctx, s.conn, location, vm, opts)
 }

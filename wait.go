@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,47 +29,41 @@ type Progress struct {
 	Err       error         // why this poll or step failed, or nil
 }
 
-// WaitOption is a setting of the Wait methods.
-type WaitOption func(*waitConfig)
+// WaitOptions are settings of a wait; nil means the defaults.
+type WaitOptions struct {
+	// Interval is the pause after the first poll. Each further one is longer by
+	// half, up to MaxInterval, and randomized by up to 20%. The defaults are 1 and 5
+	// seconds for VMs and networks, and 5 and 15 seconds for others.
+	Interval, MaxInterval time.Duration
 
-type waitConfig struct {
-	first, max time.Duration
-	tolerance  int
-	progress   func(Progress)
-}
+	// Tolerance is how many polls in a row may fail transiently, after retries,
+	// before the wait ends. The default is 5; a negative value means none.
+	Tolerance int
 
-// WaitInterval sets the pauses between polls: first, then longer by half each
-// time, up to max, each randomized by up to 20%. The defaults, for 0 or less,
-// are 1 and 5 seconds for VMs and networks, and 5 and 15 seconds for others.
-func WaitInterval(first, max time.Duration) WaitOption {
-	return func(c *waitConfig) {
-		if first > 0 {
-			c.first = first
-		}
-		if max > 0 {
-			c.max = max
-		}
-	}
-}
-
-// WaitTolerance sets how many polls in a row may fail transiently, after
-// retries, before the wait ends; default 5.
-func WaitTolerance(polls int) WaitOption {
-	return func(c *waitConfig) { c.tolerance = polls }
-}
-
-// WaitProgress sets a function that is called after each poll, on the goroutine
-// of the wait. The last poll of a successful wait has Done 1.
-func WaitProgress(report func(Progress)) WaitOption {
-	return func(c *waitConfig) { c.progress = report }
+	// Progress is called after each poll, on the goroutine of the wait. The last
+	// poll of a successful wait has Done 1.
+	Progress func(Progress)
 }
 
 // Families point to these. A copy would be made when the program starts, and
 // would link every family into every program.
 var (
-	waitQuick = waitConfig{first: time.Second, max: 5 * time.Second, tolerance: 5}
-	waitSlow  = waitConfig{first: 5 * time.Second, max: 15 * time.Second, tolerance: 5}
+	waitQuick = WaitOptions{Interval: time.Second, MaxInterval: 5 * time.Second, Tolerance: 5}
+	waitSlow  = WaitOptions{Interval: 5 * time.Second, MaxInterval: 15 * time.Second, Tolerance: 5}
 )
+
+// over returns the options, with defaults for those that aren't set.
+func (o *WaitOptions) over(defaults WaitOptions) WaitOptions {
+	if o == nil {
+		return defaults
+	}
+	return WaitOptions{
+		Interval:    cmp.Or(max(o.Interval, 0), defaults.Interval),
+		MaxInterval: cmp.Or(max(o.MaxInterval, 0), defaults.MaxInterval),
+		Tolerance:   cmp.Or(o.Tolerance, defaults.Tolerance),
+		Progress:    o.Progress,
+	}
+}
 
 // WaitError says that a wait failed: the context ended, a poll failed, or the
 // resource can't reach the state ([ErrWaitFailed]).
@@ -100,7 +95,7 @@ func (e *WaitError) Error() string {
 // record shows the name.
 func (e *WaitError) named() string {
 	if record, ok := e.Record.(identified); ok {
-		r := record.identity()
+		r := record.Resource()
 		if place, isByID := strings.CutSuffix(e.Resource, r.ID); isByID && r.ID != "" && r.Name != "" {
 			return fmt.Sprintf("%s%s (%s)", mask.OneLine(place), mask.Name(r.Name), mask.Name(r.ID))
 		}
@@ -124,13 +119,13 @@ const stateDeleting = "deleting"
 //		return client.VMs.Get(ctx, location, id)
 //	}, func(vm *cloudapi.VM) (bool, error) {
 //		return vm.IP4 != "", nil
-//	})
+//	}, nil)
 //
-// The first poll is immediate. Wait tolerates transient errors of fetch
-// ([WaitTolerance]). After any other error of fetch, or any error of done, it
-// returns a [*WaitError] with the last record. Only the context limits its
-// time.
-func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), done func(*T) (bool, error), opts ...WaitOption) (*T, error) {
+// The first poll is immediate. Transient errors of fetch are tolerated, as many
+// in a row as the options allow. After any other error of fetch, or any error of
+// done, Wait returns a [*WaitError] with the last record. Only the context limits
+// its time.
+func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), done func(*T) (bool, error), opts *WaitOptions) (*T, error) {
 	switch {
 	case fetch == nil:
 		return nil, &ArgumentError{Operation: "Wait", Name: "fetch", Reason: "must not be nil"}
@@ -151,7 +146,7 @@ func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), d
 type waiter[T any] struct {
 	operation string
 	resource  string
-	config    waitConfig
+	config    WaitOptions
 	fetch     func(context.Context) (*T, error)
 	done      func(*T) (bool, error)
 
@@ -175,15 +170,11 @@ type waiter[T any] struct {
 // wait gets the record itself, since a list can be stale.
 const maxListed = 16
 
-func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
+func (w *waiter[T]) run(ctx context.Context, opts *WaitOptions) (*T, error) {
 	if ctx == nil {
 		return nil, noContext(w.operation)
 	}
-	for _, opt := range opts {
-		if opt != nil {
-			opt(&w.config)
-		}
-	}
+	w.config = opts.over(w.config)
 	var list *sharedlist.List[T]
 	if w.isNotYet != nil {
 		list = w.join(ctx)
@@ -205,7 +196,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 			Err:       err,
 		}
 	}
-	pauses, pause := w.config.pauses(), w.config.first
+	pauses, pause := w.config.pauses(), w.config.Interval
 	polled, due := start.Add(-pause), start
 	var paced time.Time      // when the pause was chosen; lists may come before its end
 	failures, listed := 0, 0 // in a row
@@ -238,7 +229,7 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 				}
 			case w.gone && IsGone(err):
 				record, err, finished = nil, nil, true
-			case ctx.Err() == nil && w.tolerates(err) && failures < w.config.tolerance:
+			case ctx.Err() == nil && w.tolerates(err) && failures < w.config.Tolerance:
 				record = nil
 				failures++
 			default:
@@ -254,8 +245,8 @@ func (w *waiter[T]) run(ctx context.Context, opts []WaitOption) (*T, error) {
 		}
 		progress.State, progress.Record = stateOf(record), recordOf(record)
 		progress.Elapsed, progress.Err = time.Since(start), err
-		if w.config.progress != nil {
-			w.config.progress(progress)
+		if w.config.Progress != nil {
+			w.config.Progress(progress)
 		}
 		switch {
 		case end != nil:
@@ -284,7 +275,9 @@ func stateOf[T any](record *T) string {
 	return ""
 }
 
-func (c *waitConfig) pauses() *pace.Pauses { return &pace.Pauses{First: c.first, Longest: c.max} }
+func (o *WaitOptions) pauses() *pace.Pauses {
+	return &pace.Pauses{First: o.Interval, Longest: o.MaxInterval}
+}
 
 // recordOf keeps a nil pointer from becoming an interface that isn't nil.
 func recordOf[T any](record *T) any {
@@ -309,24 +302,14 @@ func reaches[P stateful](want string) func(P) (bool, error) {
 	}
 }
 
-// WaitAllOption is a setting of [WaitAll].
-type WaitAllOption func(*waitAllConfig)
+// WaitAllOptions are settings of [WaitAll]; nil means the defaults.
+type WaitAllOptions struct {
+	Concurrency int // the number of parallel waits; 0 means all
 
-type waitAllConfig struct {
-	atOnce   *int
-	failFast bool
-}
-
-// WaitConcurrency sets the number of parallel waits, at least 1; default all.
-func WaitConcurrency(waits int) WaitAllOption {
-	return func(c *waitAllConfig) { c.atOnce = &waits }
-}
-
-// WaitFailFast lets the first wait that fails cancel the others, with its error
-// as the cause. WaitAll returns when all have ended, with the records of those
-// that succeeded and only this error.
-func WaitFailFast() WaitAllOption {
-	return func(c *waitAllConfig) { c.failFast = true }
+	// FailFast lets the first wait that fails cancel the others, with its error as
+	// the cause. WaitAll returns when all have ended, with the records of those
+	// that succeeded and only this error.
+	FailFast bool
 }
 
 // WaitAll calls wait for each of the items concurrently, and returns when all
@@ -335,33 +318,25 @@ func WaitFailFast() WaitAllOption {
 //
 //	names := []string{"web-1", "web-2", "web-3"}
 //	vms, err := cloudapi.WaitAll(ctx, names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
-//		return client.VMs.WaitRunning(ctx, location, name)
-//	})
+//		return client.VMs.WaitRunning(ctx, location, name, nil)
+//	}, nil)
 //
 // Waits of one client for deletions, or for states that lists show, share the
 // lists of a family and location if that takes fewer requests than getting each
 // resource; the records in [Progress] can then have the short form. A list may
 // be stale, so after 16 of them a wait gets its resource. Waits must use the
 // context that WaitAll passes: set a deadline on WaitAll's own.
-func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts ...WaitAllOption) ([]*T, error) {
+func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts *WaitAllOptions) ([]*T, error) {
 	const operation = "WaitAll"
-	c := waitAllConfig{}
-	for _, opt := range opts {
-		if opt != nil {
-			opt(&c)
-		}
-	}
-	atOnce := len(items)
-	if c.atOnce != nil {
-		atOnce = *c.atOnce
-	}
+	o := orZero(opts)
+	atOnce := cmp.Or(o.Concurrency, len(items))
 	switch {
 	case ctx == nil:
 		return nil, noContext(operation)
 	case wait == nil:
 		return nil, &ArgumentError{Operation: operation, Name: "wait", Reason: "must not be nil"}
-	case c.atOnce != nil && atOnce < 1:
-		return nil, argumentError(operation, "WaitConcurrency", strconv.Itoa(atOnce), "must be at least 1")
+	case o.Concurrency < 0:
+		return nil, argumentError(operation, "Concurrency", strconv.Itoa(o.Concurrency), "must not be negative")
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	group := sharedlist.NewGroup(ctx, len(items), atOnce)
@@ -381,19 +356,34 @@ func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context
 				cancel(nil)
 			}
 		}()
-		records[i], errs[i] = wait(group, items[i])
+		record, err := wait(group, items[i])
 		ended = true
-		if errs[i] == nil {
+		if err == nil {
+			records[i] = record
 			return
 		}
-		records[i] = nil
-		if c.failFast && isOver.CompareAndSwap(false, true) {
+		errs[i] = fmt.Errorf("cloudapi: %s: %s: %w", operation, itemName(items, i), unprefixed{err})
+		if o.FailFast && isOver.CompareAndSwap(false, true) {
 			first = errs[i]
 			cancel(first)
 		}
 	})
-	if c.failFast {
+	if o.FailFast {
 		return records, first
 	}
 	return records, errors.Join(errs...)
+}
+
+// itemName names an item of a list in an error. It shows nothing of an item that
+// may hold secrets.
+func itemName[S any](items []S, i int) string {
+	switch item := any(items[i]).(type) {
+	case string:
+		return fmt.Sprintf("item %d, %q", i, item)
+	case Resource:
+		return fmt.Sprintf("item %d, %v", i, item)
+	case identified:
+		return fmt.Sprintf("item %d, %v", i, item.Resource())
+	}
+	return fmt.Sprintf("item %d", i)
 }

@@ -153,7 +153,7 @@ func (f *family[T, P]) checkKnown(operation, name, location string, record *T) e
 	if record == nil {
 		return argumentError(operation, name, "", "must not be nil")
 	}
-	r := any(record).(identified).identity()
+	r := any(record).(identified).Resource()
 	if err := checkIDOf(r.Kind, operation, name+".ID", r.ID); err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ type note struct {
 
 // noteOf returns the note of a record.
 func (w *watcher[T, P]) noteOf(record *T) *note {
-	r := any(record).(identified).identity()
+	r := any(record).(identified).Resource()
 	n := note{location: r.Location, deleting: stateOf(record) == stateDeleting}
 	if r.Kind == KindPrivateLocation { // which has no reference by ID
 		n.name = r.Name

@@ -333,9 +333,9 @@ func TestDelaysOfKindsAndObjects(t *testing.T) {
 			for_ func() error
 			want time.Duration
 		}{
-			{"database", func() error { _, err := c.Postgres.WaitRunning(ctx, here, "db"); return err }, 3 * time.Second},
-			{"VM", func() error { _, err := c.VMs.WaitRunning(ctx, here, "any"); return err }, time.Minute},
-			{"slow VM", func() error { _, err := c.VMs.WaitRunning(ctx, here, "slow"); return err }, time.Hour},
+			{"database", func() error { _, err := c.Postgres.WaitRunning(ctx, here, "db", nil); return err }, 3 * time.Second},
+			{"VM", func() error { _, err := c.VMs.WaitRunning(ctx, here, "any", nil); return err }, time.Minute},
+			{"slow VM", func() error { _, err := c.VMs.WaitRunning(ctx, here, "slow", nil); return err }, time.Hour},
 		} {
 			if err := wait.for_(); err != nil {
 				t.Fatal(err)
@@ -350,7 +350,7 @@ func TestDelaysOfKindsAndObjects(t *testing.T) {
 		}
 		srv.SetDelays(cloudapi.KindVM, vm.ID, Delays{Delete: time.Second})
 		start = time.Now()
-		if err := errors.Join(c.VMs.Delete(ctx, here, "slow"), c.VMs.WaitDeleted(ctx, here, "slow")); err != nil || time.Since(start) > time.Minute {
+		if err := errors.Join(c.VMs.Delete(ctx, here, "slow"), c.VMs.WaitDeleted(ctx, here, "slow", nil)); err != nil || time.Since(start) > time.Minute {
 			t.Errorf("deleted in %v: %v", time.Since(start), err)
 		}
 	})
@@ -498,7 +498,7 @@ func TestSerialLog(t *testing.T) {
 			if _, err := client.VMs.SerialLog(t.Context(), here, vm, &cloudapi.VMSerialLogOptions{Refresh: true}); err != nil {
 				t.Fatal(err)
 			}
-			log, err := client.VMs.WaitSerialLog(t.Context(), here, vm)
+			log, err := client.VMs.WaitSerialLog(t.Context(), here, vm, nil)
 			if err != nil {
 				return err.Error()
 			}

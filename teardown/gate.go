@@ -62,7 +62,7 @@ func isInside(ctx context.Context) bool { return ctx.Value(insideKey{}) != nil }
 // only one place.
 func each[S, T any](ctx context.Context, items []S, f func(context.Context, S) *T) []*T {
 	if !isInside(ctx) {
-		results, _ := cloudapi.WaitAll(ctx, items, func(ctx context.Context, item S) (*T, error) { return f(ctx, item), nil })
+		results, _ := cloudapi.WaitAll(ctx, items, func(ctx context.Context, item S) (*T, error) { return f(ctx, item), nil }, nil)
 		return results
 	}
 	results := make([]*T, len(items))

@@ -246,7 +246,7 @@ const keepsLocation = 2 * time.Minute
 // wait waits until the resource isn't where at says any more.
 func (d *deletion) wait(ctx context.Context, at cloudapi.Resource) error {
 	if at.Kind != cloudapi.KindPrivateLocation {
-		return d.client.WaitDeleted(ctx, at, d.waitOptions()...)
+		return d.client.WaitDeleted(ctx, at, d.waitOptions())
 	}
 	start := time.Now()
 	_, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Resource, error) {
@@ -257,18 +257,18 @@ func (d *deletion) wait(ctx context.Context, at cloudapi.Resource) error {
 			return false, errors.New("the server keeps it until the backups of its databases are gone, which takes days")
 		}
 		return *now != at, nil
-	}, d.waitOptions()...)
+	}, d.waitOptions())
 	return err
 }
 
 // waitOptions returns the options of a wait for the deletion of the resource.
-func (d *deletion) waitOptions() []cloudapi.WaitOption {
-	return []cloudapi.WaitOption{cloudapi.WaitProgress(func(p cloudapi.Progress) {
+func (d *deletion) waitOptions() *cloudapi.WaitOptions {
+	return &cloudapi.WaitOptions{Progress: func(p cloudapi.Progress) {
 		if p.Done < p.Total {
 			p.State = cmp.Or(p.State, stateDeleting)
 			d.report(d.resource, p)
 		}
-	})}
+	}}
 }
 
 // deleteVersions deletes the versions of a machine image, and waits until
@@ -290,7 +290,7 @@ func (d *deletion) deleteVersions(ctx context.Context) *Failure {
 		}
 	}
 	for _, v := range versions {
-		err = cmp.Or(err, d.client.MachineImages.WaitVersionDeleted(ctx, at.Location, at.ID, v.Version, d.waitOptions()...))
+		err = cmp.Or(err, d.client.MachineImages.WaitVersionDeleted(ctx, at.Location, at.ID, v.Version, d.waitOptions()))
 	}
 	switch {
 	case err == nil || cloudapi.IsGone(err):

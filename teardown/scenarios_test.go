@@ -75,7 +75,7 @@ var scenarios = map[string]scenario{
 	"replaced": {
 		between: func(t *testing.T, p *scene) {
 			ctx, c := t.Context(), p.Client
-			if err := errors.Join(c.VMs.Delete(ctx, sdktest.Somewhere, p.Stray.ID), c.VMs.WaitDeleted(ctx, sdktest.Somewhere, p.Stray.ID),
+			if err := errors.Join(c.VMs.Delete(ctx, sdktest.Somewhere, p.Stray.ID), c.VMs.WaitDeleted(ctx, sdktest.Somewhere, p.Stray.ID, nil),
 				c.SSHPublicKeys.Delete(ctx, p.Key.ID)); err != nil {
 				t.Fatal(err)
 			}
@@ -390,5 +390,5 @@ func databaseInOwnLocation(t *testing.T, p *scene) {
 		request.Size = "m6id.large"
 	}
 	stub.Must(p.Client.Postgres.Create(t.Context(), "own", "orders", &request))(t)
-	stub.Must(p.Client.Postgres.WaitRunning(t.Context(), "own", "orders"))(t)
+	stub.Must(p.Client.Postgres.WaitRunning(t.Context(), "own", "orders", nil))(t)
 }

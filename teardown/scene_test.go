@@ -108,7 +108,7 @@ func newScene(t *testing.T) *scene {
 func newCluster(t *testing.T) *scene {
 	p, ctx := newScene(t), t.Context()
 	stub.Must(p.Client.Kubernetes.Create(ctx, sdktest.Somewhere, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"}))(t)
-	p.Cluster = stub.Must(p.Client.Kubernetes.WaitRunning(ctx, sdktest.Somewhere, "apps"))(t)
+	p.Cluster = stub.Must(p.Client.Kubernetes.WaitRunning(ctx, sdktest.Somewhere, "apps", nil))(t)
 	p.owner = p.Cluster.ID
 	p.Server.SetClusterService(p.owner, 80, 30080)
 	p.Subnet = stub.Must(p.Client.PrivateSubnets.Get(ctx, sdktest.Somewhere, p.owner+"-subnet"))(t)
@@ -122,7 +122,7 @@ func newCluster(t *testing.T) *scene {
 func newDatabase(t *testing.T) *scene {
 	p := newScene(t)
 	stub.Must(p.Client.Postgres.Create(t.Context(), sdktest.Somewhere, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
-	p.owner = stub.Must(p.Client.Postgres.WaitRunning(t.Context(), sdktest.Somewhere, "orders"))(t).ID
+	p.owner = stub.Must(p.Client.Postgres.WaitRunning(t.Context(), sdktest.Somewhere, "orders", nil))(t).ID
 	p.Subnet = stub.Must(p.Client.PrivateSubnets.Get(t.Context(), sdktest.Somewhere, p.owner+"-subnet"))(t)
 	return p
 }

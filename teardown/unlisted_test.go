@@ -30,7 +30,7 @@ func TestClusterWithoutAService(t *testing.T) {
 					HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP, PrivateSubnetID: subnet.ID}))(t)
 				stub.Must(client.Kubernetes.Create(ctx, sdktest.Somewhere, "apps",
 					&cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"}))(t)
-				cluster := stub.Must(client.Kubernetes.WaitRunning(ctx, sdktest.Somewhere, "apps"))(t)
+				cluster := stub.Must(client.Kubernetes.WaitRunning(ctx, sdktest.Somewhere, "apps", nil))(t)
 
 				plan := stub.Must(teardown.NewPlan(ctx, client, &teardown.Options{
 					Keep:          func(r cloudapi.Resource) bool { return keep && r.Kind == cloudapi.KindKubernetesCluster },

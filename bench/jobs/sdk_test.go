@@ -45,8 +45,8 @@ func provision(ctx context.Context, w *world) error {
 		if _, err := client.VMs.Create(ctx, location, name, vmRequest); err != nil {
 			return nil, err
 		}
-		return client.VMs.WaitRunning(ctx, location, name)
-	})
+		return client.VMs.WaitRunning(ctx, location, name, nil)
+	}, nil)
 	return errors.Join(err, expect(provisioned, len(vms)))
 }
 

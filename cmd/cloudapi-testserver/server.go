@@ -117,13 +117,13 @@ func (s *server) find(kind cloudapi.Kind, ref string) (string, error) {
 	}
 	ids := s.IDs(kind, ref)
 	if len(ids) != 1 {
-		return "", fmt.Errorf("there are %d resources of kind %s named %q, in all locations", len(ids), kind.Prefix(), ref)
+		return "", fmt.Errorf("there are %d resources of kind %s named %q, in all locations", len(ids), string(kind), ref)
 	}
 	return ids[0], nil
 }
 
 func noKind(kind cloudapi.Kind) error {
-	return fmt.Errorf("there is no kind %q; it is the first two characters of an ID, such as vm", kind.Prefix())
+	return fmt.Errorf("there is no kind %q; it is the first two characters of an ID, such as vm", string(kind))
 }
 
 // try calls f, and returns as an error the panic with which a method of

@@ -190,7 +190,7 @@ func states[T any](r *round, kind string, items iter.Seq2[*T, error], labels fun
 
 // addNewest adds the newest value of a series of a database's metric. It adds
 // labels for the database to the series' own.
-func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.PostgresMetric, series cloudapi.PostgresMetricSeries) {
+func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.ResourceMetric, series cloudapi.ResourceMetricSeries) {
 	if len(series.Values) == 0 {
 		return
 	}
@@ -214,7 +214,7 @@ func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.PostgresMetric, seri
 
 // metricName returns cloudapi_postgres_<key>_<unit>, without endings that a
 // gauge must not have.
-func metricName(m cloudapi.PostgresMetric) string {
+func metricName(m cloudapi.ResourceMetric) string {
 	name := "cloudapi_postgres_" + strings.ToLower(identifier(m.Key))
 	if things, found := strings.CutSuffix(name, "_count"); found {
 		name = things + "s"

@@ -19,7 +19,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"backup_count", "wal_total", "write_sum", "poolSize", "lag:seconds"} {
-		name := metricName(cloudapi.PostgresMetric{Key: key})
+		name := metricName(cloudapi.ResourceMetric{Key: key})
 		fmt.Fprintf(&text, "# HELP %s A key\n# TYPE %s gauge\n%s 1\n", name, name, name)
 	}
 	problems, err := promlint.New(&text).Lint()

@@ -229,9 +229,9 @@ func TestNamesThatPrometheusRefuses(t *testing.T) {
 	t.Parallel()
 	r := &round{}
 	db := &cloudapi.Postgres{Location: "eu-central-h1", Name: "db"}
-	r.addNewest(db, cloudapi.PostgresMetric{Key: "new-metric.%"}, cloudapi.PostgresMetricSeries{
+	r.addNewest(db, cloudapi.ResourceMetric{Key: "new-metric.%"}, cloudapi.ResourceMetricSeries{
 		Labels: map[string]string{"data base": "\xff", "database": "orders"}, Values: cloudapi.Samples{{Value: 1}, {Value: 2}}})
-	r.addNewest(db, cloudapi.PostgresMetric{Key: "empty"}, cloudapi.PostgresMetricSeries{})
+	r.addNewest(db, cloudapi.ResourceMetric{Key: "empty"}, cloudapi.ResourceMetricSeries{})
 	if len(r.metrics) != 1 {
 		t.Fatalf("%d metrics, want 1", len(r.metrics))
 	}

@@ -34,10 +34,10 @@ func (p *progress) begin(waits int) (end func()) {
 }
 
 // of shows one wait.
-func (p *progress) of(name string) cloudapi.WaitOption {
+func (p *progress) of(name string) func(cloudapi.Progress) {
 	if p.terminal {
 		show := p.bars.Line(name)
-		return cloudapi.WaitProgress(func(step cloudapi.Progress) { show(step.State, step.Done == step.Total) })
+		return func(step cloudapi.Progress) { show(step.State, step.Done == step.Total) }
 	}
 	return demo.States(func(state string) {
 		p.mu.Lock()

@@ -218,7 +218,7 @@ func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 	if p.planOnly {
 		return nil
 	}
-	record, err = p.client.VMs.WaitRunning(ctx, record.Location, record.ID, p.progress.of("VM "+vm.Name), demo.Soon)
+	record, err = p.client.VMs.WaitRunning(ctx, record.Location, record.ID, demo.Soon(p.progress.of("VM "+vm.Name)))
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (p *provisioner) database(ctx context.Context, db database) error {
 		return err
 	}
 	// Waits until it has its sizes and is running.
-	record, err = p.client.Postgres.WaitResized(ctx, record.Location, record.ID, p.progress.of("database "+db.Name), demo.Soon)
+	record, err = p.client.Postgres.WaitResized(ctx, record.Location, record.ID, demo.Soon(p.progress.of("database "+db.Name)))
 	if err != nil {
 		return err
 	}

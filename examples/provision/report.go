@@ -139,7 +139,7 @@ func driftText(drift []cloudapi.Drift) string {
 // plannedID stands for the ID of a resource that a plan would create. No
 // resource has it: IDs are random.
 func plannedID(kind cloudapi.Kind) string {
-	return kind.Prefix() + strings.Repeat("0", 24)
+	return string(kind) + strings.Repeat("0", 24)
 }
 
 // ruleText describes differences of rules.

@@ -108,7 +108,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 		if err := client.PrivateSubnets.Delete(ctx, location, reference); err != nil {
 			return err
 		}
-		return client.PrivateSubnets.WaitDeleted(ctx, location, reference)
+		return client.PrivateSubnets.WaitDeleted(ctx, location, reference, nil)
 	})
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 			if err := client.VMs.Delete(ctx, location, reference); err != nil {
 				return err
 			}
-			return client.VMs.WaitDeleted(ctx, location, reference)
+			return client.VMs.WaitDeleted(ctx, location, reference, nil)
 		})
 		if err != nil {
 			return err
@@ -173,7 +173,7 @@ func (env *environment) waitRunning(ctx context.Context, vms []*cloudapi.VM) err
 	for i, vm := range vms {
 		waits.Go(func() {
 			running, err := env.client.VMs.WaitRunning(ctx, env.location, vm.ID,
-				demo.States(func(state string) { env.say("VM", vm.Name, "%s", state) }))
+				&cloudapi.WaitOptions{Progress: demo.States(func(state string) { env.say("VM", vm.Name, "%s", state) })})
 			if err != nil {
 				errs[i] = err
 				return

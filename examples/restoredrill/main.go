@@ -111,8 +111,8 @@ func (d *drill) run(ctx context.Context) (err error) {
 		return err
 	}
 	d.copyID = copied.ID
-	copied, err = d.client.Postgres.WaitRunning(ctx, copied.Location, copied.ID, demo.Soon,
-		demo.States(func(state string) { d.say("the copy is %s", state) }))
+	copied, err = d.client.Postgres.WaitRunning(ctx, copied.Location, copied.ID, demo.Soon(demo.States(
+		func(state string) { d.say("the copy is %s", state) })))
 	if err != nil {
 		return err
 	}

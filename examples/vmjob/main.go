@@ -118,7 +118,7 @@ func (j *job) run(ctx context.Context) (err error) {
 	if j.embedded != nil { // which runs no scripts
 		j.embedded.SetSerialLog(vm.ID, fmt.Sprintf("booting\n%s\nhello from the job\n%s 0\n", begins(j.name), ends(j.name)))
 	}
-	if _, err := j.client.VMs.WaitRunning(ctx, vm.Location, vm.ID, demo.Soon); err != nil {
+	if _, err := j.client.VMs.WaitRunning(ctx, vm.Location, vm.ID, demo.Soon(nil)); err != nil {
 		return err
 	}
 	j.say("the VM is running, and the job on it")
@@ -138,7 +138,7 @@ func (j *job) wait(ctx context.Context, vm *cloudapi.VM) (output, status string,
 		if _, err := j.client.VMs.SerialLog(ctx, vm.Location, vm.ID, &cloudapi.VMSerialLogOptions{Refresh: true}); err != nil {
 			return output, "", err
 		}
-		log, err := j.client.VMs.WaitSerialLog(ctx, vm.Location, vm.ID, demo.Soon)
+		log, err := j.client.VMs.WaitSerialLog(ctx, vm.Location, vm.ID, demo.Soon(nil))
 		switch {
 		case err == nil:
 			var done bool

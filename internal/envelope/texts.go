@@ -9,9 +9,9 @@ import (
 // These texts tell some of the API's errors from others.
 
 // takenTexts are the endings of messages that say that a name or another value,
-// a machine image, an image version, or a node pool already exists.
+// a machine image, an image version, a node pool or an attachment already exists.
 var takenTexts = []string{"is already taken", "already exists in this location", "already exists for this machine image",
-	"already exists in this cluster"}
+	"already exists in this cluster", "is already attached to a load balancer"}
 
 // SaysTaken reports whether an error with a status says that a name, or another
 // value that must be unique, is taken.
@@ -20,7 +20,7 @@ func (e *Error) SaysTaken(status int) bool {
 	case http.StatusBadRequest:
 		texts := []string{e.Message}
 		for _, f := range Fields(e.Details) {
-			if f.Name == "name" {
+			if f.Name == "name" || f.Name == "vm_id" {
 				texts = append(texts, f.Texts...)
 			}
 		}

@@ -75,16 +75,16 @@ func NewEverything(t *testing.T, opts ...cloudapitest.Option) *Everything {
 	stub.Must(c.Postgres.CreateMetricDestination(ctx, Somewhere, "db-1", &cloudapi.PostgresMetricDestinationCreateRequest{
 		URL: "https://metrics.example.com", Username: "u", Password: cloudapi.NewSecret("secret")}))(t)
 	p.Cluster = stub.Must(c.Kubernetes.Create(ctx, Somewhere, "k8s-1", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2"}))(t)
-	stub.Must(c.Postgres.WaitRunning(ctx, Somewhere, "db-1"))(t)
+	stub.Must(c.Postgres.WaitRunning(ctx, Somewhere, "db-1", nil))(t)
 	stub.Must(cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Postgres, error) {
 		return c.Postgres.Get(ctx, Somewhere, "db-1")
-	}, func(db *cloudapi.Postgres) (bool, error) { return !db.EarliestRestoreTime.IsZero(), nil }))(t)
+	}, func(db *cloudapi.Postgres) (bool, error) { return !db.EarliestRestoreTime.IsZero(), nil }, nil))(t)
 	p.Replica = stub.Must(c.Postgres.CreateReadReplica(ctx, Somewhere, "db-1", "db-2", nil))(t)
 
-	p.VM = stub.Must(c.VMs.WaitRunning(ctx, Somewhere, "web-1"))(t)
-	p.Stray = stub.Must(c.VMs.WaitRunning(ctx, Somewhere, "stray"))(t)
-	p.Cluster = stub.Must(c.Kubernetes.WaitRunning(ctx, Somewhere, "k8s-1"))(t)
-	p.Replica = stub.Must(c.Postgres.WaitRunning(ctx, Somewhere, "db-2"))(t)
+	p.VM = stub.Must(c.VMs.WaitRunning(ctx, Somewhere, "web-1", nil))(t)
+	p.Stray = stub.Must(c.VMs.WaitRunning(ctx, Somewhere, "stray", nil))(t)
+	p.Cluster = stub.Must(c.Kubernetes.WaitRunning(ctx, Somewhere, "k8s-1", nil))(t)
+	p.Replica = stub.Must(c.Postgres.WaitRunning(ctx, Somewhere, "db-2", nil))(t)
 	p.Postgres = stub.Must(c.Postgres.Get(ctx, Somewhere, "db-1"))(t)
 	p.Firewall = stub.Must(c.Firewalls.Get(ctx, Somewhere, "fw-1"))(t)
 	p.Subnet = stub.Must(c.PrivateSubnets.Get(ctx, Somewhere, "net-1"))(t)

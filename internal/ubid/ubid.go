@@ -76,18 +76,6 @@ func Parse(s string) (Value, error) {
 	return Value{hi: upper<<prefixWidth | prefix, lo: lower}, nil
 }
 
-// ParseUUID parses a UUID of the usual form, 8-4-4-4-12 hexadecimal digits.
-func ParseUUID(s string) (v Value, ok bool) {
-	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
-		return Value{}, false
-	}
-	b, err := hex.DecodeString(s[:8] + s[9:13] + s[14:18] + s[19:23] + s[24:])
-	if err != nil {
-		return Value{}, false
-	}
-	return fromBytes(b), true
-}
-
 // New returns a random identifier with a prefix, of version 8 and variant 10.
 // It returns false if the prefix isn't two characters of the alphabet.
 func New(prefix string) (v Value, ok bool) {

@@ -9,7 +9,7 @@ import (
 
 // NewID returns a random ID of the kind.
 func NewID(kind cloudapi.Kind) cloudapi.ID {
-	value, ok := ubid.New(kind.Prefix())
+	value, ok := ubid.New(string(kind))
 	if !ok {
 		panic(fmt.Sprintf("cloudapitest: NewID: %q cannot be the prefix of an ID", string(kind)))
 	}

@@ -14,7 +14,7 @@ var idLike = regexp.MustCompile(`^[a-z0-9]{26}$`)
 // looksLikeID reports whether s looks like an ID of the kind, and so can't be a
 // name.
 func looksLikeID(kind cloudapi.Kind, s string) bool {
-	return strings.HasPrefix(s, kind.Prefix()) && idLike.MatchString(s)
+	return strings.HasPrefix(s, string(kind)) && idLike.MatchString(s)
 }
 
 // CheckName checks that an object of a kind with locations may have the name.
@@ -38,7 +38,7 @@ func IDLikeNameProblems(kind cloudapi.Kind, name string) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"name cannot be exactly 26 numbers/lowercase characters starting with %s to avoid overlap with id format", kind.Prefix())}
+		"name cannot be exactly 26 numbers/lowercase characters starting with %s to avoid overlap with id format", string(kind))}
 }
 
 // TextProblems returns the problems with an SSH key or init script: with its

@@ -43,7 +43,7 @@ func recordLogEntry(e api.LogEntry) auditLogRecord {
 	return auditLogRecord{e.At.UTC().Format(time.RFC3339), action(e), e.Account.ID, e.Account.Name, append([]string{}, e.Objects...)}
 }
 
-func action(e api.LogEntry) string { return e.Kind.Prefix() + "/" + e.Verb }
+func action(e api.LogEntry) string { return string(e.Kind) + "/" + e.Verb }
 
 // listAuditLog returns the newest entries that match the query, and the key of
 // the next page if there are more. An invalid filter matches nothing; an
@@ -130,7 +130,7 @@ func hasAction(e api.LogEntry, asked string) bool {
 	case both && verb != "":
 		return action(e) == asked
 	}
-	return kind == e.Kind.Prefix() || kind == e.Verb
+	return kind == string(e.Kind) || kind == e.Verb
 }
 
 // isBy reports whether an entry's account has the ID, name or address.

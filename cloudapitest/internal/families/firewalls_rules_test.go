@@ -68,7 +68,7 @@ func TestDeletionsAreShown(t *testing.T) {
 			}
 			must(places.Get(ctx, name))
 		}
-		if err := places.WaitDeleted(ctx, "empty"); err != nil {
+		if err := places.WaitDeleted(ctx, "empty", nil); err != nil {
 			t.Error(err)
 		}
 		stub.Elapse(time.Hour)

@@ -18,7 +18,7 @@ func inClusterBubble(t *testing.T, test func(*testing.T, *cloudapitest.Server, *
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
 		request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: 1}
 		must(client.Kubernetes.Create(t.Context(), here, "apps", request))
-		must(client.Kubernetes.WaitRunning(t.Context(), here, "apps"))
+		must(client.Kubernetes.WaitRunning(t.Context(), here, "apps", nil))
 		test(t, srv, client.Kubernetes)
 	}, append(opts, cloudapitest.WithAPI(cloudapitest.Service))...)
 }
@@ -32,11 +32,11 @@ func TestNodePoolLifecycle(t *testing.T) {
 		if created.Version != "v1.36" || len(created.VMs) != 0 {
 			t.Errorf("created as %+v", created)
 		}
-		must(clusters.WaitNodePool(ctx, here, "apps", "new"))
+		must(clusters.WaitNodePool(ctx, here, "apps", "new", nil))
 		if k := must(clusters.Upgrade(ctx, here, "apps")); k.Version != "v1.37" || k.DisplayState != "running" {
 			t.Errorf("the cluster is %s of version %s", k.DisplayState, k.Version)
 		}
-		k := must(clusters.WaitRunning(ctx, here, "apps"))
+		k := must(clusters.WaitRunning(ctx, here, "apps", nil))
 		if vm := k.CPVMs[0]; len(k.CPVMs) != 1 || vm.BootImage != "kubernetes-v1_37" {
 			t.Errorf("the control plane is %+v", k.CPVMs)
 		}
@@ -44,13 +44,13 @@ func TestNodePoolLifecycle(t *testing.T) {
 		if before.Version != "v1.37" || before.VMs[0].BootImage != "kubernetes-v1_36" {
 			t.Errorf("before its upgrade: %+v", before)
 		}
-		upgraded := must(clusters.WaitNodePoolUpgraded(ctx, here, "apps", before))
+		upgraded := must(clusters.WaitNodePoolUpgraded(ctx, here, "apps", before, nil))
 		must(clusters.RenameNodePool(ctx, here, "apps", created.ID, "workers"))
 		node := upgraded.VMs[0].Name
 		if p := must(clusters.RetireNode(ctx, here, "apps", node)); p.NodeCount != 1 || len(p.VMs) != 2 {
 			t.Errorf("without %s: %+v", node, p)
 		}
-		if err := clusters.WaitNodeRetired(ctx, here, "apps", node); err != nil {
+		if err := clusters.WaitNodeRetired(ctx, here, "apps", node, nil); err != nil {
 			t.Fatal(err)
 		}
 		_, err := clusters.RetireNode(ctx, here, "apps", node)
@@ -60,7 +60,7 @@ func TestNodePoolLifecycle(t *testing.T) {
 		if err := clusters.DeleteNodePool(ctx, here, "apps", "apps-np"); err != nil {
 			t.Fatal(err)
 		}
-		if err := clusters.WaitNodePoolDeleted(ctx, here, "apps", "apps-np"); err != nil {
+		if err := clusters.WaitNodePoolDeleted(ctx, here, "apps", "apps-np", nil); err != nil {
 			t.Fatal(err)
 		}
 		if err := clusters.DeleteNodePool(ctx, here, "apps", "workers"); !errors.Is(err, cloudapi.ErrInvalidRequest) {
@@ -74,10 +74,10 @@ func TestNodesAreReplacedOneAfterTheOther(t *testing.T) {
 	inClusterBubble(t, func(t *testing.T, _ *cloudapitest.Server, clusters *cloudapi.KubernetesService) {
 		ctx := t.Context()
 		must(clusters.ResizeNodePool(ctx, here, "apps", "apps-np", 2))
-		must(clusters.WaitNodePool(ctx, here, "apps", "apps-np"))
+		must(clusters.WaitNodePool(ctx, here, "apps", "apps-np", nil))
 		stub.Elapse(time.Minute) // until the node pool is idle
 		must(clusters.Upgrade(ctx, here, "apps"))
-		must(clusters.WaitRunning(ctx, here, "apps"))
+		must(clusters.WaitRunning(ctx, here, "apps", nil))
 		must(clusters.UpgradeNodePool(ctx, here, "apps", "apps-np"))
 		for _, step := range []struct {
 			after        time.Duration
@@ -116,7 +116,7 @@ func TestClustersDoOneThingAtATime(t *testing.T) {
 		refused(t, err, "Cluster is not ready to resize a nodepool")
 		_, err = clusters.ResizeNodePool(ctx, here, "apps", "more", 2)
 		refused(t, err, "Nodepool is not ready to be resized")
-		must(clusters.WaitNodePool(ctx, here, "apps", "more"))
+		must(clusters.WaitNodePool(ctx, here, "apps", "more", nil))
 		_, err = clusters.CreateNodePool(ctx, here, "apps", pool)
 		if !errors.Is(err, cloudapi.ErrAlreadyExists) {
 			t.Errorf("%v, want %v", err, cloudapi.ErrAlreadyExists)
@@ -130,7 +130,7 @@ func TestClustersDoOneThingAtATime(t *testing.T) {
 		}
 		_, err = clusters.CreateNodePool(ctx, here, "apps", pool)
 		refused(t, err, "Cluster is not ready to add a nodepool")
-		if err := clusters.WaitDeleted(ctx, here, "apps"); err != nil {
+		if err := clusters.WaitDeleted(ctx, here, "apps", nil); err != nil {
 			t.Fatal(err)
 		}
 		if err := clusters.DeleteNodePool(ctx, here, "apps", "more"); !errors.Is(err, cloudapi.ErrNotFound) {

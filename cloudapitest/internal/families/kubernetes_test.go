@@ -79,7 +79,7 @@ func TestKubeconfig(t *testing.T) {
 		if status, body := stub.Do(t, srv, "GET", path, ""); status != 500 || !strings.Contains(body, "UnexceptedError") {
 			t.Errorf("before there are nodes: %d %s", status, body)
 		}
-		must(clusters.WaitRunning(ctx, here, "apps"))
+		must(clusters.WaitRunning(ctx, here, "apps", nil))
 
 		first := must(clusters.Kubeconfig(ctx, here, "apps"))
 		if first.Name != "apps-kubeconfig.yaml" || first.ContentType != "text/plain" {
@@ -99,7 +99,7 @@ func TestKubeconfig(t *testing.T) {
 			t.Errorf("later it is %s:\n%s\nbefore:\n%s", second.Name, second.Content, first.Content)
 		}
 		createCluster(t, client, "other", 1)
-		must(clusters.WaitRunning(ctx, here, "other"))
+		must(clusters.WaitRunning(ctx, here, "other", nil))
 		if other := must(clusters.Kubeconfig(ctx, here, "other")); string(other.Content) == string(first.Content) {
 			t.Error("two clusters have the same kubeconfig")
 		}
@@ -146,7 +146,7 @@ func TestNodePoolsAreResizedInTime(t *testing.T) {
 		}
 
 		resize(3)
-		pool := must(clusters.WaitNodePool(ctx, here, "apps", "apps-np"))
+		pool := must(clusters.WaitNodePool(ctx, here, "apps", "apps-np", nil))
 		if states(pool.VMs) != "running running running" {
 			t.Errorf("settled as %+v", pool)
 		}
@@ -159,9 +159,9 @@ func TestNodesAreNotTheProjectsVMs(t *testing.T) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
 		ctx := t.Context()
 		createCluster(t, client, "apps", 2)
-		k := must(client.Kubernetes.WaitRunning(ctx, here, "apps"))
+		k := must(client.Kubernetes.WaitRunning(ctx, here, "apps", nil))
 		v := must(client.VMs.Create(ctx, here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", EnableIP4: new(true)}))
-		must(client.VMs.WaitRunning(ctx, here, "web"))
+		must(client.VMs.WaitRunning(ctx, here, "web", nil))
 		if page := must(client.VMs.List(ctx, nil)); len(page.Items) != 1 || page.Items[0].ID != v.ID {
 			t.Errorf("the VMs are %v, want web only", page.Items)
 		}
@@ -242,7 +242,7 @@ func TestClustersCountUntilTheyAreGone(t *testing.T) {
 		if want := map[string][]string{"node_count": {fmt.Sprintf(quota, 4, 20, 0)}}; !reflect.DeepEqual(problem(err), want) {
 			t.Errorf("growing beside one that is being deleted: %v, want %v", err, want)
 		}
-		if err := clusters.WaitDeleted(ctx, here, "a"); err != nil {
+		if err := clusters.WaitDeleted(ctx, here, "a", nil); err != nil {
 			t.Fatal(err)
 		}
 		must(clusters.ResizeNodePool(ctx, here, "b", "b-np", 4))

@@ -66,7 +66,7 @@ func TestVMsAreDetachedInTime(t *testing.T) {
 			t.Errorf("the reply to detaching is %+v, want the VM in it", l)
 		}
 		began := time.Now()
-		if l, err := balancers.WaitVMDetached(ctx, here, "b", v.ID); err != nil || len(l.VMs) != 0 || time.Since(began) < time.Minute {
+		if l, err := balancers.WaitVMDetached(ctx, here, "b", v.ID, nil); err != nil || len(l.VMs) != 0 || time.Since(began) < time.Minute {
 			t.Errorf("%+v, %v after %v", l, err, time.Since(began))
 		}
 	}, cloudapitest.WithDelays(cloudapitest.Delays{Detach: time.Minute}))
@@ -199,7 +199,7 @@ func TestLoadBalancersFollowSubnetsAndVMs(t *testing.T) {
 		}
 		_, err := balancers.AttachVM(ctx, here, "a", slow.ID)
 		refused(t, err, "already attached")
-		if err := balancers.WaitDeleted(ctx, here, gone.ID); err != nil {
+		if err := balancers.WaitDeleted(ctx, here, gone.ID, nil); err != nil {
 			t.Fatal(err)
 		}
 		must(balancers.AttachVM(ctx, here, "a", slow.ID))

@@ -15,7 +15,7 @@ func TestImageOfAStoppedVM(t *testing.T) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
 		ctx := t.Context()
 		vm := must(client.VMs.Create(ctx, here, "source", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))
-		must(client.VMs.WaitRunning(ctx, here, vm.ID))
+		must(client.VMs.WaitRunning(ctx, here, vm.ID, nil))
 		must(client.VMs.Stop(ctx, here, vm.ID))
 		stub.Elapse(time.Minute)
 		if got := must(client.VMs.Get(ctx, here, vm.ID)); got.State != cloudapi.VMStateStopped {
@@ -25,7 +25,7 @@ func TestImageOfAStoppedVM(t *testing.T) {
 		if err := client.VMs.Delete(ctx, here, vm.ID); err == nil {
 			t.Error("the VM can be deleted while it is captured")
 		}
-		if v := must(client.MachineImages.WaitVersion(ctx, here, image.ID, "v1")); !v.Latest {
+		if v := must(client.MachineImages.WaitVersion(ctx, here, image.ID, "v1", nil)); !v.Latest {
 			t.Errorf("%+v is not the latest", v)
 		}
 		if got := must(client.VMs.Create(ctx, here, "copy", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", BootImage: "golden@latest"})); got.BootImage != "golden@latest" {

@@ -42,7 +42,7 @@ func TestClusterNetworkIsInTheProject(t *testing.T) {
 		if got, want := own(), " -subnet -firewall"; got != want {
 			t.Errorf("a new cluster has%s, want%s", got, want)
 		}
-		must(client.Kubernetes.WaitRunning(ctx, here, "apps"))
+		must(client.Kubernetes.WaitRunning(ctx, here, "apps", nil))
 		if got, want := own(), " -subnet -firewall -apiserver"; got != want {
 			t.Errorf("a running cluster has%s, want%s", got, want)
 		}
@@ -59,7 +59,7 @@ func TestClusterNetworkIsInTheProject(t *testing.T) {
 		if err := client.Kubernetes.Delete(ctx, here, "apps"); err != nil {
 			t.Fatal(err)
 		}
-		must(0, client.Kubernetes.WaitDeleted(ctx, here, k.ID))
+		must(0, client.Kubernetes.WaitDeleted(ctx, here, k.ID, nil))
 		if got := own(); !strings.Contains(got, "-subnet") {
 			t.Errorf("the network is gone with the cluster, and not some time later")
 		}
@@ -74,7 +74,7 @@ func TestClusterWithoutServiceBreaksLoadBalancerLists(t *testing.T) {
 	inBubble(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client) {
 		ctx := t.Context()
 		k := must(client.Kubernetes.Create(ctx, here, "apps", apps))
-		must(client.Kubernetes.WaitRunning(ctx, here, "apps"))
+		must(client.Kubernetes.WaitRunning(ctx, here, "apps", nil))
 		get := func(query string) int {
 			status, _ := stub.Do(t, srv, "GET", "/project/"+srv.ProjectID()+query, "")
 			return status
@@ -106,7 +106,7 @@ func TestNodePoolIsBusyAfterItsNodesRun(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client) {
 		ctx := t.Context()
 		must(client.Kubernetes.Create(ctx, here, "apps", apps))
-		must(client.Kubernetes.WaitRunning(ctx, here, "apps"))
+		must(client.Kubernetes.WaitRunning(ctx, here, "apps", nil))
 		resize := func(n int) error {
 			_, err := client.Kubernetes.ResizeNodePool(ctx, here, "apps", "apps-np", n)
 			return err
@@ -178,7 +178,7 @@ func TestStopDuringARestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client) {
 		ctx := t.Context()
 		must(client.VMs.Create(ctx, here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))
-		must(client.VMs.WaitRunning(ctx, here, "web"))
+		must(client.VMs.WaitRunning(ctx, here, "web", nil))
 		must(client.VMs.Restart(ctx, here, "web"))
 		must(client.VMs.Stop(ctx, here, "web"))
 		if got := must(client.VMs.Get(ctx, here, "web")).State; got != cloudapi.VMStateRestarting {

@@ -84,7 +84,7 @@ func TestPostgresUpgradesInTime(t *testing.T) {
 			t.Errorf("stages %q, want %q", stages, want)
 		}
 		for _, name := range []string{"db", "copy"} {
-			if p := must(pg.WaitUpgraded(ctx, here, name)); p.Version != "18" {
+			if p := must(pg.WaitUpgraded(ctx, here, name, nil)); p.Version != "18" {
 				t.Errorf("%s has version %s", name, p.Version)
 			}
 		}
@@ -97,14 +97,14 @@ func TestPostgresServersComeAndGo(t *testing.T) {
 	inServiceBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
-		must(pg.WaitServers(ctx, here, "db"))
+		must(pg.WaitServers(ctx, here, "db", nil))
 		primary := must(pg.ListServers(ctx, here, "db")).Items[0].ID
 		must(pg.Update(ctx, here, "db", &cloudapi.PostgresUpdateRequest{HAType: "async"}))
-		if got := must(pg.WaitServers(ctx, here, "db")); got.TargetServerCount != 2 {
+		if got := must(pg.WaitServers(ctx, here, "db", nil)); got.TargetServerCount != 2 {
 			t.Errorf("%d servers", got.TargetServerCount)
 		}
 		must(pg.Recycle(ctx, here, "db"))
-		must(pg.WaitRecycled(ctx, here, "db", primary))
+		must(pg.WaitRecycled(ctx, here, "db", primary, nil))
 		for _, s := range must(pg.ListServers(ctx, here, "db")).Items {
 			if s.ID == primary || s.State != "running" {
 				t.Errorf("server %+v is there", s)
@@ -364,7 +364,7 @@ func TestNetworkOfADatabase(t *testing.T) {
 			if err := pg.Delete(ctx, here, name); err != nil {
 				t.Fatal(err)
 			}
-			if err := pg.WaitDeleted(ctx, here, name); err != nil {
+			if err := pg.WaitDeleted(ctx, here, name, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

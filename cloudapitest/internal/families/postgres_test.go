@@ -42,7 +42,7 @@ func TestPostgresLifecycle(t *testing.T) {
 		_, err := pg.CACertificates(ctx, here, "db")
 		refused(t, err, "ResourceNotFound")
 
-		if _, err := pg.WaitRunning(ctx, here, "db"); err != nil || time.Since(start) < time.Minute {
+		if _, err := pg.WaitRunning(ctx, here, "db", nil); err != nil || time.Since(start) < time.Minute {
 			t.Fatalf("running after %v: %v", time.Since(start), err)
 		}
 		p := get()
@@ -70,7 +70,7 @@ func TestPostgresLifecycle(t *testing.T) {
 		}
 		_, err = pg.Create(ctx, here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
 		refused(t, err, "project_id and location_id and name is already taken")
-		if err := pg.WaitDeleted(ctx, here, "db"); err != nil {
+		if err := pg.WaitDeleted(ctx, here, "db", nil); err != nil {
 			t.Error(err)
 		}
 		createDatabase(t, pg, "db")
@@ -200,7 +200,7 @@ func TestPostgresDoesNotShrinkWhileItCannotBeAsked(t *testing.T) {
 		refused(t, err, "Database is not ready for update")
 		srv.SetState(p.ID, "")
 		must(pg.Update(ctx, here, "db", smaller))
-		p = must(pg.WaitResized(ctx, here, "db"))
+		p = must(pg.WaitResized(ctx, here, "db", nil))
 		if p.StorageSizeGiB != 64 {
 			t.Errorf("%d GiB, want 64", p.StorageSizeGiB)
 		}
@@ -290,7 +290,7 @@ func TestCopiesOutliveTheirParent(t *testing.T) {
 			t.Errorf("copy without parent: %+v", p)
 		}
 		must(pg.Promote(ctx, here, "copy"))
-		if _, err := pg.WaitPromoted(ctx, here, "copy"); err != nil {
+		if _, err := pg.WaitPromoted(ctx, here, "copy", nil); err != nil {
 			t.Error(err)
 		}
 	})
@@ -521,9 +521,9 @@ func TestMetricsOfARange(t *testing.T) {
 	inPostgresBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx, now := t.Context(), time.Now()
 		createDatabase(t, pg, "db")
-		get := func(before time.Duration, key string) []cloudapi.PostgresMetric {
+		get := func(before time.Duration, key string) []cloudapi.ResourceMetric {
 			t.Helper()
-			opts := &cloudapi.PostgresMetricsOptions{Start: now.Add(-before), End: now, Key: key}
+			opts := &cloudapi.ResourceMetricsOptions{Start: now.Add(-before), End: now, Key: key}
 			return must(pg.Metrics(ctx, here, "db", opts)).Metrics
 		}
 		for _, tt := range []struct {
@@ -547,7 +547,7 @@ func TestMetricsOfARange(t *testing.T) {
 			month + 5*time.Minute + time.Second: "Maximum time range is 31 days",
 			-time.Second:                        "End timestamp must be greater than start timestamp",
 		} {
-			_, err := pg.Metrics(ctx, here, "db", &cloudapi.PostgresMetricsOptions{Start: now.Add(-span), End: now})
+			_, err := pg.Metrics(ctx, here, "db", &cloudapi.ResourceMetricsOptions{Start: now.Add(-span), End: now})
 			refused(t, err, want)
 		}
 		if a, b := get(time.Hour, ""), get(time.Hour, ""); !reflect.DeepEqual(a, b) {

@@ -182,7 +182,7 @@ func TestPrivateLocationIsDeletedWhenEmpty(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(ctx, time.Hour)
 		defer cancel()
-		if err := client.PrivateLocations.WaitDeleted(ctx, "mine"); err != nil {
+		if err := client.PrivateLocations.WaitDeleted(ctx, "mine", nil); err != nil {
 			t.Error(err)
 		}
 	}, cloudapitest.WithAPI(cloudapitest.Service))

@@ -241,10 +241,10 @@ var password = regexp.MustCompile(`:[^:/@]+@`)
 func (r *replayer) resettle(host string) string {
 	host = strings.NewReplacer(".ubicloud.com", ".localhost", ".ubicloud.app", ".localhost").Replace(host)
 	for recorded, ours := range r.ids {
-		if strings.HasPrefix(recorded, cloudapi.KindPrivateSubnet.Prefix()) {
+		if strings.HasPrefix(recorded, string(cloudapi.KindPrivateSubnet)) {
 			host = strings.Replace(host, "."+recorded[21:]+".lb.", "."+ours[21:]+".lb.", 1)
 		}
-		if strings.HasPrefix(recorded, cloudapi.KindKubernetesCluster.Prefix()) {
+		if strings.HasPrefix(recorded, string(cloudapi.KindKubernetesCluster)) {
 			host = strings.Replace(host, "-"+recorded[21:]+".k8s.", "-"+ours[21:]+".k8s.", 1)
 		}
 	}

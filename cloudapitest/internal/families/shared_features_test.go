@@ -15,7 +15,7 @@ func TestFeaturesOfAProject(t *testing.T) {
 	inServiceBubble(t, func(t *testing.T, srv *cloudapitest.Server, pg *cloudapi.PostgresService) {
 		ctx := t.Context()
 		createDatabase(t, pg, "db")
-		must(pg.WaitRunning(ctx, here, "db"))
+		must(pg.WaitRunning(ctx, here, "db", nil))
 		lantern := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, Flavor: "lantern"}
 		_, err := pg.SetMaintenanceWindow(ctx, here, "db", new(3), "thu")
 		refused(t, err, "Maintenance window days are not enabled")

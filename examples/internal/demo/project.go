@@ -205,4 +205,4 @@ func fillCluster(ctx context.Context, c *cloudapi.Client) error {
 }
 
 // often is the interval for polling the embedded server.
-var often = cloudapi.WaitInterval(50*time.Millisecond, time.Second)
+var often = &cloudapi.WaitOptions{Interval: 10 * time.Millisecond, MaxInterval: 10 * time.Millisecond}

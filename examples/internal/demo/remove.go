@@ -6,18 +6,17 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// patience tolerates failures until the context of a cleanup ends.
-var patience = cloudapi.WaitTolerance(100)
-
 // Remove deletes a resource that a program has created for itself, if it exists,
 // and waits until it's gone. It tries again during an outage, since the resource
 // costs money. If mayAppear, "not found" proves nothing, because the server may
 // still execute the create.
 func Remove(ctx context.Context, client *cloudapi.Client, reference string, kind cloudapi.Kind, mayAppear bool) error {
+	patient := Soon(nil)
+	patient.Tolerance = 100 // until the context ends
 	always := func(*cloudapi.Resource) (bool, error) { return true, nil }
 	found, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Resource, error) {
 		return client.Resolve(ctx, reference, kind)
-	}, always, Soon, patience)
+	}, always, patient)
 	switch {
 	case cloudapi.IsGone(err) && !mayAppear:
 		return nil
@@ -26,8 +25,8 @@ func Remove(ctx context.Context, client *cloudapi.Client, reference string, kind
 	}
 	if _, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Resource, error) {
 		return found, client.Delete(ctx, *found)
-	}, always, Soon, patience); err != nil {
+	}, always, patient); err != nil {
 		return err
 	}
-	return client.WaitDeleted(ctx, *found, Soon, patience)
+	return client.WaitDeleted(ctx, *found, patient)
 }

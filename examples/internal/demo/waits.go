@@ -6,16 +6,18 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// Soon polls after a second, and then at growing intervals.
-var Soon = cloudapi.WaitInterval(time.Second, 15*time.Second)
+// Soon returns options for polls after a second, and then at growing intervals.
+func Soon(progress func(cloudapi.Progress)) *cloudapi.WaitOptions {
+	return &cloudapi.WaitOptions{Interval: time.Second, MaxInterval: 15 * time.Second, Progress: progress}
+}
 
-// States calls show for each new state of the resource that a wait is for.
-func States(show func(state string)) cloudapi.WaitOption {
+// States returns a function that calls show for each new state of the resource that a wait is for.
+func States(show func(state string)) func(cloudapi.Progress) {
 	last := ""
-	return cloudapi.WaitProgress(func(p cloudapi.Progress) {
+	return func(p cloudapi.Progress) {
 		if p.State != last {
 			last = p.State
 			show(last)
 		}
-	})
+	}
 }

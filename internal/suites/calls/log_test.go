@@ -117,7 +117,7 @@ func TestWaitDeletedLogsNoWarning(t *testing.T) {
 	t.Parallel()
 	got := logged(t, slog.LevelInfo, func(logger *slog.Logger) {
 		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) { return stub.Respond(404, stub.Envelope(404)), nil }}
-		if err := sdktest.Recorded(t, &network, cloudapi.WithLogger(logger)).VMs.WaitDeleted(t.Context(), "l", "v"); err != nil {
+		if err := sdktest.Recorded(t, &network, cloudapi.WithLogger(logger)).VMs.WaitDeleted(t.Context(), "l", "v", nil); err != nil {
 			t.Error(err)
 		}
 	})

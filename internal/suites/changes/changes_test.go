@@ -40,15 +40,15 @@ func newWorld(t *testing.T, srv *cloudapitest.Server) *world {
 	w.balancer = stub.Must(c.LoadBalancers.Create(ctx, location, "lb", &cloudapi.LoadBalancerCreateRequest{
 		PrivateSubnetID: subnet.ID, Algorithm: "round_robin", Stack: "dual", SrcPort: 80, DstPort: 8080, HealthCheckEndpoint: "/", HealthCheckProtocol: "http"}))(t).ID
 	stub.Must(c.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID, EnableIP4: new(true)}))(t)
-	w.vm = stub.Must(c.VMs.WaitRunning(ctx, location, "web-1"))(t)
+	w.vm = stub.Must(c.VMs.WaitRunning(ctx, location, "web-1", nil))(t)
 	stub.Must(c.Postgres.Create(ctx, location, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, Version: "17"}))(t)
-	w.db = stub.Must(c.Postgres.WaitRunning(ctx, location, "db"))(t)
+	w.db = stub.Must(c.Postgres.WaitRunning(ctx, location, "db", nil))(t)
 	stub.Elapse(time.Hour) // until there is a backup; the bubble's time is virtual
 	stub.Must(c.Postgres.CreateReadReplica(ctx, location, "db", "copy", nil))(t)
-	w.replica = stub.Must(c.Postgres.WaitRunning(ctx, location, "copy"))(t)
+	w.replica = stub.Must(c.Postgres.WaitRunning(ctx, location, "copy", nil))(t)
 	w.servers = stub.Must(cloudapi.Collect(c.Postgres.AllServers(ctx, location, "db")))(t)
 	stub.Must(c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: 2}))(t)
-	w.cluster = stub.Must(c.Kubernetes.WaitRunning(ctx, location, "apps"))(t)
+	w.cluster = stub.Must(c.Kubernetes.WaitRunning(ctx, location, "apps", nil))(t)
 	w.pool = w.cluster.NodePools[0]
 	stub.Elapse(time.Hour) // until the cluster has stopped changing
 	return w
@@ -56,7 +56,7 @@ func newWorld(t *testing.T, srv *cloudapitest.Server) *world {
 
 func (w *world) stopped(t *testing.T) {
 	stub.Must(w.client.VMs.Stop(t.Context(), location, "web-1"))(t)
-	stub.Must(w.client.VMs.WaitStopped(t.Context(), location, "web-1"))(t)
+	stub.Must(w.client.VMs.WaitStopped(t.Context(), location, "web-1", nil))(t)
 }
 
 // upgraded upgrades the control plane, so that node pools can be upgraded as

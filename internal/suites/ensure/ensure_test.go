@@ -347,7 +347,7 @@ func TestEnsureDryRunRecord(t *testing.T) {
 			t.Errorf("the private location would be %+v, %v", private, err)
 		}
 		stub.Must(client.Postgres.Create(t.Context(), sdktest.Somewhere, "db-1", request))(t)
-		stub.Must(client.Postgres.WaitRunning(t.Context(), sdktest.Somewhere, "db-1"))(t)
+		stub.Must(client.Postgres.WaitRunning(t.Context(), sdktest.Somewhere, "db-1", nil))(t)
 		request.StorageSize = 128
 		db, outcome, err := client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", request, dry)
 		if err != nil || outcome != cloudapi.EnsureUpdated || db.StorageSizeGiB != 64 {
@@ -794,7 +794,7 @@ func TestEnsureAfterAPredecessor(t *testing.T) {
 		vms, err := cloudapi.WaitAll(ctx, make([]int, 10), func(ctx context.Context, _ int) (*cloudapi.VM, error) {
 			vm, _, err := client.VMs.Ensure(ctx, sdktest.Somewhere, "web-1", request, nil)
 			return vm, err
-		})
+		}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -987,9 +987,9 @@ func TestEnsureOfABusyCluster(t *testing.T) {
 		}
 		srv.SetDelays(cloudapi.KindKubernetesCluster, "", cloudapitest.Delays{Create: time.Minute, Resize: time.Minute})
 		stub.Must(ensure(t.Context(), 1, nil))(t)
-		stub.Must(client.Kubernetes.WaitRunning(t.Context(), sdktest.Somewhere, "apps"))(t)
+		stub.Must(client.Kubernetes.WaitRunning(t.Context(), sdktest.Somewhere, "apps", nil))(t)
 		stub.Must(ensure(t.Context(), 2, nil))(t)
-		stub.Must(client.Kubernetes.WaitNodePool(t.Context(), sdktest.Somewhere, "apps", "apps-np"))(t)
+		stub.Must(client.Kubernetes.WaitNodePool(t.Context(), sdktest.Somewhere, "apps", "apps-np", nil))(t)
 
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -1036,7 +1036,7 @@ func TestEnsureAfterARefusedResend(t *testing.T) {
 		client := srv.Client()
 		request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: 1}
 		stub.Must(client.Kubernetes.Create(t.Context(), sdktest.Somewhere, "apps", request))(t)
-		stub.Must(client.Kubernetes.WaitRunning(t.Context(), sdktest.Somewhere, "apps"))(t)
+		stub.Must(client.Kubernetes.WaitRunning(t.Context(), sdktest.Somewhere, "apps", nil))(t)
 		srv.SetDelays(cloudapi.KindKubernetesCluster, "", cloudapitest.Delays{Resize: time.Hour})
 		srv.Fail(cloudapitest.Match{Operation: "Kubernetes.ResizeNodePool"}, cloudapitest.DropAfter())
 		request.WorkerNodes = 2

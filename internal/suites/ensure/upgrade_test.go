@@ -27,14 +27,14 @@ func TestEnsureAfterAnUpgrade(t *testing.T) {
 			_, outcome, err := c.Kubernetes.Ensure(t.Context(), sdktest.Somewhere, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: version, WorkerSize: "standard-2"}, update)
 			return outcome, err
 		}, func(t *testing.T, c *cloudapi.Client) {
-			stub.Must(c.Kubernetes.WaitRunning(t.Context(), sdktest.Somewhere, "apps"))(t)
+			stub.Must(c.Kubernetes.WaitRunning(t.Context(), sdktest.Somewhere, "apps", nil))(t)
 			stub.Must(c.Kubernetes.Upgrade(t.Context(), sdktest.Somewhere, "apps"))(t)
 		}},
 		"a database": {"17", "18", func(t *testing.T, c *cloudapi.Client, version string) (cloudapi.EnsureOutcome, error) {
 			_, outcome, err := c.Postgres.Ensure(t.Context(), sdktest.Somewhere, "orders", &cloudapi.PostgresCreateRequest{Version: version, Size: "standard-2", StorageSize: 64}, update)
 			return outcome, err
 		}, func(t *testing.T, c *cloudapi.Client) {
-			stub.Must(c.Postgres.WaitRunning(t.Context(), sdktest.Somewhere, "orders"))(t)
+			stub.Must(c.Postgres.WaitRunning(t.Context(), sdktest.Somewhere, "orders", nil))(t)
 			stub.Must(c.Postgres.Upgrade(t.Context(), sdktest.Somewhere, "orders"))(t)
 		}},
 	} {

@@ -60,7 +60,7 @@ func TestLastExchange(t *testing.T) {
 		{"the last poll", "Firewalls.Get", []cloudapitest.Fault{cloudapitest.Reply(200, nil, futuristic), cloudapitest.Reply(404, nil, stub.Envelope(404))},
 			func(ctx context.Context, c *cloudapi.Client) error {
 				_, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Firewall, error) { return c.Firewalls.Get(ctx, location, "edge") },
-					func(*cloudapi.Firewall) (bool, error) { return false, nil })
+					func(*cloudapi.Firewall) (bool, error) { return false, nil }, nil)
 				return err
 			}, "Firewalls.Get GET /firewall/edge sent , 1: 404   " + stub.Envelope(404), true},
 	} {

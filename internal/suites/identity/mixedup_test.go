@@ -48,7 +48,7 @@ func TestMixedUpResponses(t *testing.T) {
 		other := stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "other", nil))(t)
 		edge := stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "edge", nil))(t)
 		stub.Must(client.Firewalls.CreateRule(ctx, sdktest.Somewhere, other.ID, &cloudapi.FirewallRuleCreateRequest{CIDR: "192.0.2.0/24"}))(t)
-		stub.Must(client.VMs.WaitRunning(ctx, sdktest.Somewhere, b.ID))(t)
+		stub.Must(client.VMs.WaitRunning(ctx, sdktest.Somewhere, b.ID, nil))(t)
 		if err := client.VMs.Delete(ctx, sdktest.Somewhere, b.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -61,9 +61,11 @@ func TestMixedUpResponses(t *testing.T) {
 		for name, call := range map[string]func() error{
 			"Get by ID":   func() error { _, err := gateway.VMs.Get(ctx, sdktest.Somewhere, a.ID); return err },
 			"Get by name": func() error { _, err := gateway.VMs.Get(ctx, sdktest.Somewhere, "a"); return err },
-			"WaitDeleted": func() error { return gateway.VMs.WaitDeleted(ctx, sdktest.Somewhere, a.ID, cloudapi.WaitTolerance(0)) },
+			"WaitDeleted": func() error {
+				return gateway.VMs.WaitDeleted(ctx, sdktest.Somewhere, a.ID, &cloudapi.WaitOptions{Tolerance: -1})
+			},
 			"WaitRunning": func() error {
-				_, err := gateway.VMs.WaitRunning(ctx, sdktest.Somewhere, "a", cloudapi.WaitTolerance(0))
+				_, err := gateway.VMs.WaitRunning(ctx, sdktest.Somewhere, "a", &cloudapi.WaitOptions{Tolerance: -1})
 				return err
 			},
 			"DeleteExisting by name": func() error {

@@ -40,7 +40,7 @@ func withPortlessBalancers(t *testing.T, test func(t *testing.T, srv *cloudapite
 			cluster := stub.Must(client.Kubernetes.Create(ctx, sdktest.Somewhere, name,
 				&cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"}))(t)
 			portless = append(portless, cluster.ID+"-services")
-			stub.Must(client.Kubernetes.WaitRunning(ctx, sdktest.Somewhere, name))(t)
+			stub.Must(client.Kubernetes.WaitRunning(ctx, sdktest.Somewhere, name, nil))(t)
 		}
 		slices.Sort(portless)
 		test(t, srv, client, portless)

@@ -181,7 +181,7 @@ func TestMissingResponder(t *testing.T) {
 				t.Errorf("%s: it took %v; transient: %v", name, pause, cloudapi.IsTransient(err))
 			}
 			attempts = 0
-			_, err = client.VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1")
+			_, err = client.VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1", nil)
 			wait, ok := errors.AsType[*cloudapi.WaitError](err)
 			if polls := 1 + 5*min(tt.attempts-1, 1); !ok || wait.Polls != polls || attempts != polls*tt.attempts || !errors.Is(err, want) {
 				t.Errorf("%s: the wait ended with %v after %d attempts", name, err, attempts)

@@ -63,7 +63,7 @@ func TestMissingInitScript(t *testing.T) {
 			continue
 		}
 		script, err := client.DeleteExisting(t.Context(), "setup", cloudapi.KindVMInitScript)
-		if err != nil || client.WaitDeleted(t.Context(), *script) != nil {
+		if err != nil || client.WaitDeleted(t.Context(), *script, nil) != nil {
 			t.Errorf("deleting an existing script: %v, %v", script, err)
 		}
 	}

@@ -120,7 +120,7 @@ func TestDeleteAnyKind(t *testing.T) {
 			if len(sent) != 1 || sent[0].Method != http.MethodDelete || !strings.HasSuffix(sent[0].Path, "/"+r.ID) && !strings.HasSuffix(sent[0].Path, "/own") {
 				t.Errorf("%v: sent %v", r, sent)
 			}
-			if err := p.Client.WaitDeleted(t.Context(), r); err != nil {
+			if err := p.Client.WaitDeleted(t.Context(), r, nil); err != nil {
 				t.Errorf("%v: %v", r, err)
 			}
 			if there := sdktest.Contents(t, p.Client)[r.ID]; there != "" {
@@ -129,7 +129,7 @@ func TestDeleteAnyKind(t *testing.T) {
 		}
 		before := len(p.Server.Requests())
 		for _, r := range []cloudapi.Resource{{Kind: cloudapi.KindFirewallRule, ID: p.Rule.ID}, {Kind: "zz", ID: "zz"}, {}} {
-			for _, err := range []error{p.Client.Delete(t.Context(), r), p.Client.WaitDeleted(t.Context(), r)} {
+			for _, err := range []error{p.Client.Delete(t.Context(), r), p.Client.WaitDeleted(t.Context(), r, nil)} {
 				if !errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.Contains(fmt.Sprint(err), r.ID) {
 					t.Errorf("%v: %v", r, err)
 				}

@@ -50,19 +50,18 @@ func failures(t *testing.T, logger *slog.Logger) map[string]error {
 				&cloudapi.PostgresMetricDestinationCreateRequest{URL: "https://example.com", Username: "x", Password: cloudapi.NewSecret(secretPassword)})
 		}
 		_, failed[name] = call(t.Context())
-		_, failed["wait for "+name] = cloudapi.Wait(t.Context(), call, nil, cloudapi.WaitTolerance(0))
+		_, failed["wait for "+name] = cloudapi.Wait(t.Context(), call, nil, &cloudapi.WaitOptions{Tolerance: -1})
 		client = client.InProject(stub.Token)
 		_, failed["argument"] = call(t.Context())
 	}
 	_, failed["option"] = cloudapi.NewClient(cloudapi.WithBaseURL("http://example.com"), cloudapi.WithToken(stub.Token))
 	client := sdktest.SendingNothing(t)
 	_, failed["ID"] = cloudapi.ParseID(stub.Token)
-	_, failed["UUID"] = cloudapi.IDFromUUID(stub.Token, "")
 	_, failed["range"] = cloudapi.ParseCIDR(stub.Token)
 	_, failed["ports"] = cloudapi.ParsePortRange(stub.Token)
 	_, failed["rules"] = client.Firewalls.SetRules(t.Context(), "eu-central-h1", "edge", []cloudapi.FirewallRuleCreateRequest{{CIDR: stub.Token}}, nil)
 	_, failed["list"] = client.SSHPublicKeys.List(t.Context(), &cloudapi.ListOptions{StartAfter: stub.Token})
-	_, failed["wait"] = client.LoadBalancers.WaitVMDetached(t.Context(), "eu-central-h1", "web-lb", stub.Token)
+	_, failed["wait"] = client.LoadBalancers.WaitVMDetached(t.Context(), "eu-central-h1", "web-lb", stub.Token, nil)
 	for name, err := range failed {
 		if err == nil {
 			t.Errorf("%s: no error", name)

@@ -20,13 +20,13 @@ func TestWaitSerialLog(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service))
 		vms, ctx := srv.Client().VMs, t.Context()
 		vm := stub.Must(vms.Create(ctx, sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
-		if _, err := vms.WaitSerialLog(ctx, vm.Location, vm.ID); !errors.Is(err, cloudapi.ErrInvalidRequest) {
+		if _, err := vms.WaitSerialLog(ctx, vm.Location, vm.ID, nil); !errors.Is(err, cloudapi.ErrInvalidRequest) {
 			t.Errorf("without a host: %v", err)
 		}
-		stub.Must(vms.WaitRunning(ctx, vm.Location, vm.ID))(t)
+		stub.Must(vms.WaitRunning(ctx, vm.Location, vm.ID, nil))(t)
 
 		srv.FailSerialLog(vm.ID)
-		_, err := vms.WaitSerialLog(ctx, vm.Location, vm.ID)
+		_, err := vms.WaitSerialLog(ctx, vm.Location, vm.ID, nil)
 		var failure *cloudapi.WaitError
 		if !errors.As(err, &failure) || !errors.Is(err, cloudapi.ErrWaitFailed) || failure.State != cloudapi.VMSerialLogStatusFailed || failure.Elapsed < 30*time.Second {
 			t.Errorf("a failed fetch: %v", err)
@@ -40,7 +40,7 @@ func TestWaitSerialLog(t *testing.T) {
 		if log, err := vms.SerialLog(ctx, vm.Location, vm.ID, refresh); err != nil || log.Status != cloudapi.VMSerialLogStatusCreated || log.Output != "" {
 			t.Errorf("a refresh after a minute: %+v, %v", log, err)
 		}
-		if log, err := vms.WaitSerialLog(ctx, vm.Location, vm.ID); err != nil || log.Output != "login:" {
+		if log, err := vms.WaitSerialLog(ctx, vm.Location, vm.ID, nil); err != nil || log.Output != "login:" {
 			t.Errorf("the next fetch: %+v, %v", log, err)
 		}
 	})

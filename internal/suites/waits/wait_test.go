@@ -32,18 +32,17 @@ func TestWaitPollsImmediatelyAndThenSlower(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		opts []cloudapi.WaitOption
+		opts *cloudapi.WaitOptions
 		want []time.Duration // without the random part; the last one is repeated
 	}{
 		{"default", nil, s(1, 1.5, 2.25, 3.375, 5)},
-		{"slow", []cloudapi.WaitOption{cloudapi.WaitInterval(5*time.Second, 15*time.Second)}, s(5, 7.5, 11.25, 15)},
-		{"nil", []cloudapi.WaitOption{nil}, s(1, 1.5, 2.25, 3.375, 5)},
-		{"zero", []cloudapi.WaitOption{cloudapi.WaitInterval(0, 0)}, s(1, 1.5, 2.25, 3.375, 5)},
-		{"negative", []cloudapi.WaitOption{cloudapi.WaitInterval(-time.Second, -1)}, s(1, 1.5, 2.25, 3.375, 5)},
-		{"first only", []cloudapi.WaitOption{cloudapi.WaitInterval(30*time.Second, 0)}, s(30)},
-		{"first above the longest", []cloudapi.WaitOption{cloudapi.WaitInterval(10*time.Second, time.Second)}, s(10)},
-		{"longest only", []cloudapi.WaitOption{cloudapi.WaitInterval(0, 2*time.Second)}, s(1, 1.5, 2)},
-		{"tiny", []cloudapi.WaitOption{cloudapi.WaitInterval(1, 1)}, []time.Duration{1}},
+		{"slow", &cloudapi.WaitOptions{Interval: 5 * time.Second, MaxInterval: 15 * time.Second}, s(5, 7.5, 11.25, 15)},
+		{"zero options", &cloudapi.WaitOptions{}, s(1, 1.5, 2.25, 3.375, 5)},
+		{"negative", &cloudapi.WaitOptions{Interval: -time.Second, MaxInterval: -1}, s(1, 1.5, 2.25, 3.375, 5)},
+		{"first only", &cloudapi.WaitOptions{Interval: 30 * time.Second}, s(30)},
+		{"first above the longest", &cloudapi.WaitOptions{Interval: 10 * time.Second, MaxInterval: time.Second}, s(10)},
+		{"longest only", &cloudapi.WaitOptions{MaxInterval: 2 * time.Second}, s(1, 1.5, 2)},
+		{"tiny", &cloudapi.WaitOptions{Interval: 1, MaxInterval: 1}, []time.Duration{1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +53,7 @@ func TestWaitPollsImmediatelyAndThenSlower(t *testing.T) {
 				_, err := cloudapi.Wait(t.Context(), func(context.Context) (*cloudapi.VM, error) {
 					times = append(times, time.Now())
 					return new(cloudapi.VM), nil
-				}, func(*cloudapi.VM) (bool, error) { return len(times) == polls, nil }, tt.opts...)
+				}, func(*cloudapi.VM) (bool, error) { return len(times) == polls, nil }, tt.opts)
 				if err != nil || !times[0].Equal(start) {
 					t.Fatalf("the first poll came after %v: %v", times[0].Sub(start), err)
 				}
@@ -80,7 +79,7 @@ func TestWaitTolerates(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		replies []any
-		opts    []cloudapi.WaitOption
+		opts    *cloudapi.WaitOptions
 		polls   int
 		err     error // nil if the VM ends up running
 	}{
@@ -95,9 +94,9 @@ func TestWaitTolerates(t *testing.T) {
 		{"five in a row", []any{500, 500, 500, 500, 500, vmIn("running")}, nil, 6, nil},
 		{"six in a row", []any{500, 500, 500, 500, 500, 502, vmIn("running")}, nil, 6, cloudapi.ErrServer},
 		{"five, a success, and five", []any{500, 500, 500, 500, 500, vmIn("creating"), 500, 500, 500, 500, 500, vmIn("running")}, nil, 12, nil},
-		{"as many as it is told", []any{500, 500, vmIn("running")}, []cloudapi.WaitOption{cloudapi.WaitTolerance(2)}, 3, nil},
-		{"no more than it is told", []any{500, 500, 500, vmIn("running")}, []cloudapi.WaitOption{cloudapi.WaitTolerance(2)}, 3, cloudapi.ErrServer},
-		{"none if it is told so", []any{500, vmIn("running")}, []cloudapi.WaitOption{cloudapi.WaitTolerance(0)}, 1, cloudapi.ErrServer},
+		{"as many as it is told", []any{500, 500, vmIn("running")}, &cloudapi.WaitOptions{Tolerance: 2}, 3, nil},
+		{"no more than it is told", []any{500, 500, 500, vmIn("running")}, &cloudapi.WaitOptions{Tolerance: 2}, 3, cloudapi.ErrServer},
+		{"none if it is told so", []any{500, vmIn("running")}, &cloudapi.WaitOptions{Tolerance: -1}, 1, cloudapi.ErrServer},
 		{"not 400", []any{400}, nil, 1, cloudapi.ErrInvalidRequest},
 		{"not 401", []any{401}, nil, 1, cloudapi.ErrUnauthorized},
 		{"not 403", []any{403}, nil, 1, cloudapi.ErrForbidden},
@@ -121,7 +120,7 @@ func TestWaitTolerates(t *testing.T) {
 						}
 						return vm, err
 					}
-					vm, err := cloudapi.Wait(t.Context(), get, func(vm *cloudapi.VM) (bool, error) { return vm.State == "running", nil }, tt.opts...)
+					vm, err := cloudapi.Wait(t.Context(), get, func(vm *cloudapi.VM) (bool, error) { return vm.State == "running", nil }, tt.opts)
 					if n := len(network.Take()); n != tt.polls {
 						t.Errorf("%d polls, want %d", n, tt.polls)
 					}
@@ -155,7 +154,7 @@ func TestWaitEndsWithoutPolls(t *testing.T) {
 		"no project": {sdktest.Recorded(t, network).InProject(""), cloudapi.ErrNoProject},
 		"argument":   {sdktest.Recorded(t, network).InProject("x"), cloudapi.ErrInvalidArgument},
 	} {
-		vm, err := tt.client.VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1")
+		vm, err := tt.client.VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1", nil)
 		if e, ok := errors.AsType[*cloudapi.WaitError](err); vm != nil || !ok || !errors.Is(err, tt.want) || e.Polls != 1 {
 			t.Errorf("%s: %v, %v", name, vm, err)
 		}
@@ -185,7 +184,7 @@ func TestWaitRunning(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				network := stub.Polled(tt.replies...)
-				vm, err := sdktest.Recorded(t, network).VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1")
+				vm, err := sdktest.Recorded(t, network).VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1", nil)
 				polls := len(tt.replies)
 				if tt.err == cloudapi.ErrWaitFailed {
 					polls--
@@ -239,7 +238,7 @@ func TestWaitDeleted(t *testing.T) {
 					network.Answer = stub.Always(404, noLocation)
 				}
 				client := sdktest.Recorded(t, network)
-				err := client.VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1")
+				err := client.VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1", nil)
 				if n := len(network.Take()); n != tt.polls {
 					t.Errorf("%d polls, want %d", n, tt.polls)
 				}
@@ -252,7 +251,7 @@ func TestWaitDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		subnet := `{"id":"ps00000000021g000000000001","name":"net-1","state":"available"}`
 		network := stub.Polled(subnet, subnet, 404)
-		if err := sdktest.Recorded(t, network).PrivateSubnets.WaitDeleted(t.Context(), "eu-central-h1", "net-1"); err != nil || len(network.Take()) != 3 {
+		if err := sdktest.Recorded(t, network).PrivateSubnets.WaitDeleted(t.Context(), "eu-central-h1", "net-1", nil); err != nil || len(network.Take()) != 3 {
 			t.Errorf("PrivateSubnets.WaitDeleted: %v", err)
 		}
 	})
@@ -266,7 +265,7 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 		defer cancel()
 		network := stub.Polled(vmIn("creating"))
 		start := time.Now()
-		vm, err := sdktest.Recorded(t, network).VMs.WaitRunning(ctx, "eu-central-h1", "web-1")
+		vm, err := sdktest.Recorded(t, network).VMs.WaitRunning(ctx, "eu-central-h1", "web-1", nil)
 		took := time.Since(start)
 		e, ok := errors.AsType[*cloudapi.WaitError](err)
 		if vm != nil || !ok || took != 10*time.Second || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, reason) {
@@ -286,7 +285,7 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		_, err := sdktest.Recorded(t, stub.Polled(vmIn("creating"))).VMs.WaitRunning(ctx, "eu-central-h1", stub.VMID)
+		_, err := sdktest.Recorded(t, stub.Polled(vmIn("creating"))).VMs.WaitRunning(ctx, "eu-central-h1", stub.VMID, nil)
 		want := "cloudapi: VMs.WaitRunning of eu-central-h1/web-1 (" + stub.VMID + ") ended after 10s and "
 		if e, ok := errors.AsType[*cloudapi.WaitError](err); !ok || !strings.HasPrefix(err.Error(), want) || e.Resource != "eu-central-h1/"+stub.VMID {
 			t.Errorf("by ID: the error is %v, want %s…", err, want)
@@ -297,7 +296,7 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 		time.AfterFunc(1300*time.Millisecond, cancel)
 		network := stub.Polled(500)
 		start := time.Now()
-		err := sdktest.Recorded(t, network).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1")
+		err := sdktest.Recorded(t, network).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1", nil)
 		e, ok := errors.AsType[*cloudapi.WaitError](err)
 		if took := time.Since(start); !ok || took != 1300*time.Millisecond || !errors.Is(err, context.Canceled) || e.Record != nil || e.State != "" {
 			t.Errorf("after %v WaitDeleted: %#v", took, err)
@@ -308,7 +307,7 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
 		defer cancel()
 		start := time.Now()
-		_, err := p.Client(t).VMs.WaitRunning(ctx, "eu-central-h1", "web-1")
+		_, err := p.Client(t).VMs.WaitRunning(ctx, "eu-central-h1", "web-1", nil)
 		if took := time.Since(start); took != 7*time.Second || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("with a poll that hangs, after %v: %v", took, err)
 		}
@@ -316,7 +315,7 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	network := stub.Polled(404)
-	if err := sdktest.Recorded(t, network).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1"); !errors.Is(err, context.Canceled) || len(network.Take()) != 0 {
+	if err := sdktest.Recorded(t, network).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1", nil); !errors.Is(err, context.Canceled) || len(network.Take()) != 0 {
 		t.Errorf("with a context that ended before: %v", err)
 	}
 }
@@ -328,7 +327,7 @@ func TestWaitUsesRetries(t *testing.T) {
 		network := stub.Polled(503, 503, vmIn("running"))
 		var progress []cloudapi.Progress
 		_, err := sdktest.Recorded(t, network, cloudapi.WithRetry(cloudapi.RetryPolicy{})).VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1",
-			cloudapi.WaitProgress(func(p cloudapi.Progress) { progress = append(progress, p) }))
+			&cloudapi.WaitOptions{Progress: func(p cloudapi.Progress) { progress = append(progress, p) }})
 		if err != nil || len(network.Take()) != 3 || len(progress) != 1 {
 			t.Errorf("%d polls: %v", len(progress), err)
 		}
@@ -341,12 +340,12 @@ func TestWaitProgress(t *testing.T) {
 		network := stub.Polled(vmIn("creating"), 500, vmIn("deleting"), 404)
 		var got []cloudapi.Progress
 		start := time.Now()
-		err := sdktest.Recorded(t, network).VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1", cloudapi.WaitProgress(func(p cloudapi.Progress) {
+		err := sdktest.Recorded(t, network).VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1", &cloudapi.WaitOptions{Progress: func(p cloudapi.Progress) {
 			if p.Elapsed != time.Since(start) {
 				t.Errorf("poll %d: %v have passed, not %v", p.Polls, time.Since(start), p.Elapsed)
 			}
 			got = append(got, p)
-		}))
+		}})
 		if err != nil || len(got) != 4 {
 			t.Fatalf("%d events: %v", len(got), err)
 		}
@@ -368,21 +367,21 @@ func TestWaitRefusesToPanic(t *testing.T) {
 	t.Parallel()
 	nothing := func(context.Context) (*cloudapi.VM, error) { return nil, nil }
 	running := func(*cloudapi.VM) (bool, error) { return true, nil }
-	if _, err := cloudapi.Wait(t.Context(), nil, running); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+	if _, err := cloudapi.Wait(t.Context(), nil, running, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without fetch: %v", err)
 	}
-	if _, err := cloudapi.Wait(t.Context(), nothing, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+	if _, err := cloudapi.Wait(t.Context(), nothing, nil, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without done: %v", err)
 	}
-	if vm, err := cloudapi.Wait(t.Context(), nothing, running); vm != nil || err == nil {
+	if vm, err := cloudapi.Wait(t.Context(), nothing, running, nil); vm != nil || err == nil {
 		t.Errorf("fetch returns nothing: %v, %v", vm, err)
 	}
 	var none context.Context
-	if vm, err := cloudapi.Wait(none, func(context.Context) (*cloudapi.VM, error) { return new(cloudapi.VM), nil }, running); vm != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
+	if vm, err := cloudapi.Wait(none, func(context.Context) (*cloudapi.VM, error) { return new(cloudapi.VM), nil }, running, nil); vm != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without a context: %v, %v", vm, err)
 	}
 	client := sdktest.Recorded(t, stub.Polled(vmIn("deleting")))
-	if err := client.VMs.WaitDeleted(none, "eu-central-h1", "web-1"); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+	if err := client.VMs.WaitDeleted(none, "eu-central-h1", "web-1", nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without a context: %v", err)
 	}
 }
@@ -393,12 +392,12 @@ func TestWaitForYourOwnCondition(t *testing.T) {
 		noState := &cloudapi.ObjectInfo{Name: "x"}
 		stop := errors.New("that will never do")
 		info, err := cloudapi.Wait(t.Context(), func(context.Context) (*cloudapi.ObjectInfo, error) { return noState, nil },
-			func(o *cloudapi.ObjectInfo) (bool, error) { return o == noState, nil })
+			func(o *cloudapi.ObjectInfo) (bool, error) { return o == noState, nil }, nil)
 		if info != noState || err != nil {
 			t.Errorf("Wait = %v, %v", info, err)
 		}
 		info, err = cloudapi.Wait(t.Context(), func(context.Context) (*cloudapi.ObjectInfo, error) { return noState, nil },
-			func(o *cloudapi.ObjectInfo) (bool, error) { return true, stop })
+			func(o *cloudapi.ObjectInfo) (bool, error) { return true, stop }, nil)
 		e, ok := errors.AsType[*cloudapi.WaitError](err)
 		if info != nil || !ok || !errors.Is(err, stop) || e.Record != any(noState) || e.State != "" ||
 			err.Error() != "cloudapi: Wait of the resource ended after 0s and 1 poll: that will never do" {
@@ -437,7 +436,7 @@ func TestWaitOutlastsTheTokenSource(t *testing.T) {
 					}
 					return "", broken
 				}))
-				vm, err := client.VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1")
+				vm, err := client.VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1", nil)
 				if !errors.Is(err, tt.err) || (vm == nil) != (tt.err != nil) {
 					t.Errorf("WaitRunning = %v, %v, want %v", vm, err, tt.err)
 				}
@@ -463,64 +462,64 @@ func TestWaitsOnIncompleteRecords(t *testing.T) {
 		call   func(ctx context.Context, c *cloudapi.Client) error
 	}{
 		{"LoadBalancers.WaitVMDetached", lb, "vms", func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.LoadBalancers.WaitVMDetached(ctx, location, name, stub.VMID))
+			return first(c.LoadBalancers.WaitVMDetached(ctx, location, name, stub.VMID, nil))
 		}},
 		{"Kubernetes.WaitNodePoolDeleted", `"nodepools":null`, "nodepools", func(ctx context.Context, c *cloudapi.Client) error {
-			return c.Kubernetes.WaitNodePoolDeleted(ctx, location, name, "np")
+			return c.Kubernetes.WaitNodePoolDeleted(ctx, location, name, "np", nil)
 		}},
 		{"Kubernetes.WaitNodePoolDeleted", `"nodepools":[{"id":"kn"}]`, "name", func(ctx context.Context, c *cloudapi.Client) error {
-			return c.Kubernetes.WaitNodePoolDeleted(ctx, location, name, "np")
+			return c.Kubernetes.WaitNodePoolDeleted(ctx, location, name, "np", nil)
 		}},
 		{"Kubernetes.WaitNodeRetired", `"nodepools":null`, "nodepools", func(ctx context.Context, c *cloudapi.Client) error {
-			return c.Kubernetes.WaitNodeRetired(ctx, location, name, "node")
+			return c.Kubernetes.WaitNodeRetired(ctx, location, name, "node", nil)
 		}},
 		{"Kubernetes.WaitNodeRetired", `"nodepools":[{"id":"kn","name":"np","vms":null}]`, "vms", func(ctx context.Context, c *cloudapi.Client) error {
-			return c.Kubernetes.WaitNodeRetired(ctx, location, name, "node")
+			return c.Kubernetes.WaitNodeRetired(ctx, location, name, "node", nil)
 		}},
 		{"Kubernetes.WaitNodePool", `"nodepools":[{"id":"kn","name":"np"}]`, "node_count", func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Kubernetes.WaitNodePool(ctx, location, name, "np"))
+			return first(c.Kubernetes.WaitNodePool(ctx, location, name, "np", nil))
 		}},
 		{"Kubernetes.WaitNodePoolUpgraded", `"display_state":"","nodepools":[{"id":"kn","name":"np","vms":[]}]`, "display_state", func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Kubernetes.WaitNodePoolUpgraded(ctx, location, name, &cloudapi.KubernetesNodePool{ID: "kn"}))
+			return first(c.Kubernetes.WaitNodePoolUpgraded(ctx, location, name, &cloudapi.KubernetesNodePool{ID: "kn"}, nil))
 		}},
 		{"Kubernetes.WaitRunning", `"display_state":null`, "", func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Kubernetes.WaitRunning(ctx, location, name))
+			return first(c.Kubernetes.WaitRunning(ctx, location, name, nil))
 		}},
 		{"Postgres.WaitPromoted", pg, "read_replica", func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Postgres.WaitPromoted(ctx, location, name))
+			return first(c.Postgres.WaitPromoted(ctx, location, name, nil))
 		}},
 		{"Postgres.WaitResized", pg, "target_vm_size", func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Postgres.WaitResized(ctx, location, name))
+			return first(c.Postgres.WaitResized(ctx, location, name, nil))
 		}},
 		{"Postgres.WaitResized", `"vm_size":"a","target_vm_size":"a"`, "target_storage_size_gib", func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Postgres.WaitResized(ctx, location, name))
+			return first(c.Postgres.WaitResized(ctx, location, name, nil))
 		}},
 		{"Postgres.WaitUpgraded", pg, "target_version", func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Postgres.WaitUpgraded(ctx, location, name))
+			return first(c.Postgres.WaitUpgraded(ctx, location, name, nil))
 		}},
 		{"Postgres.WaitServers", pg, "target_server_count", func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Postgres.WaitServers(ctx, location, name))
+			return first(c.Postgres.WaitServers(ctx, location, name, nil))
 		}},
 		{"Postgres.WaitRecycled", pg, "target_server_count", func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Postgres.WaitRecycled(ctx, location, name, "pv00000000021g000000000001"))
+			return first(c.Postgres.WaitRecycled(ctx, location, name, "pv00000000021g000000000001", nil))
 		}},
 		{"Postgres.WaitRunning", `"state":null`, "", func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Postgres.WaitRunning(ctx, location, name))
+			return first(c.Postgres.WaitRunning(ctx, location, name, nil))
 		}},
 		{"VMs.WaitRunning", `"state":null`, "", func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.VMs.WaitRunning(ctx, location, name))
+			return first(c.VMs.WaitRunning(ctx, location, name, nil))
 		}},
 		{"VMs.WaitStopped", `"state":null`, "", func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.VMs.WaitStopped(ctx, location, name))
+			return first(c.VMs.WaitStopped(ctx, location, name, nil))
 		}},
 		{"VMs.WaitSerialLog", `"status":null`, "", func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.VMs.WaitSerialLog(ctx, location, name))
+			return first(c.VMs.WaitSerialLog(ctx, location, name, nil))
 		}},
 		{"MachineImages.WaitVersion", `"x":null`, "", func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.MachineImages.WaitVersion(ctx, location, name, "v1"))
+			return first(c.MachineImages.WaitVersion(ctx, location, name, "v1", nil))
 		}},
 		{"MachineImages.WaitVersionDeleted", `"x":null`, "version", func(ctx context.Context, c *cloudapi.Client) error {
-			return c.MachineImages.WaitVersionDeleted(ctx, location, name, "v1")
+			return c.MachineImages.WaitVersionDeleted(ctx, location, name, "v1", nil)
 		}},
 	} {
 		t.Run(tt.wait, func(t *testing.T) {

@@ -41,7 +41,7 @@ func createVMs(t *testing.T, client *cloudapi.Client, n int) []*cloudapi.VM {
 
 func waitRunning(client *cloudapi.Client) func(context.Context, *cloudapi.VM) (*cloudapi.VM, error) {
 	return func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
-		return client.VMs.WaitRunning(ctx, vm.Location, vm.ID)
+		return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, nil)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestWaitsSharePolls(t *testing.T) {
 		client := cloudapitest.New(t, cloudapitest.WithDelays(delays)).Client()
 		vm := createVMs(t, client, 1)[0]
 		start := time.Now()
-		stub.Must(client.VMs.WaitRunning(t.Context(), vm.Location, vm.ID, cloudapi.WaitInterval(5*time.Second, 5*time.Second)))(t)
+		stub.Must(client.VMs.WaitRunning(t.Context(), vm.Location, vm.ID, &cloudapi.WaitOptions{Interval: 5 * time.Second, MaxInterval: 5 * time.Second}))(t)
 		alone = time.Since(start)
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -67,8 +67,8 @@ func TestWaitsSharePolls(t *testing.T) {
 		start := time.Now()
 		counts := sentBy(srv, func() {
 			vms, err := cloudapi.WaitAll(t.Context(), created, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
-				return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, cloudapi.WaitInterval(5*time.Second, 5*time.Second))
-			})
+				return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, &cloudapi.WaitOptions{Interval: 5 * time.Second, MaxInterval: 5 * time.Second})
+			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +116,7 @@ func TestFewWaitsReadNoList(t *testing.T) {
 		client := srv.Client()
 		created := createVMs(t, client, 50)
 		counts := sentBy(srv, func() {
-			stub.Must(cloudapi.WaitAll(t.Context(), created[:4], waitRunning(client)))(t)
+			stub.Must(cloudapi.WaitAll(t.Context(), created[:4], waitRunning(client), nil))(t)
 		})
 		if counts["VMs.ListInLocation"] > 4 || counts["VMs.Get"] < 4*10 { // the first lists show the size
 			t.Errorf("4 waits among 50 VMs sent %v", counts)
@@ -151,8 +151,8 @@ func TestSharedPollsOfDeletions(t *testing.T) {
 				if strings.HasSuffix(vm.Name, "0") {
 					reference = vm.Name
 				}
-				return nil, client.VMs.WaitDeleted(ctx, sdktest.Somewhere, reference, cloudapi.WaitInterval(5*time.Second, 5*time.Second))
-			}))(t)
+				return nil, client.VMs.WaitDeleted(ctx, sdktest.Somewhere, reference, &cloudapi.WaitOptions{Interval: 5 * time.Second, MaxInterval: 5 * time.Second})
+			}, nil))(t)
 		})
 		if took := time.Since(start); took < 40*time.Second || took > 50*time.Second {
 			t.Errorf("it took %v", took)
@@ -181,12 +181,12 @@ func TestSharedPollsWithEqualNames(t *testing.T) {
 		})
 		start := time.Now()
 		stub.Must(cloudapi.WaitAll(t.Context(), make([]int, 10), func(ctx context.Context, _ int) (*int, error) {
-			err := client.LoadBalancers.WaitDeleted(ctx, sdktest.Somewhere, "lb")
+			err := client.LoadBalancers.WaitDeleted(ctx, sdktest.Somewhere, "lb", nil)
 			if took := time.Since(start); took < time.Minute {
 				t.Errorf("a wait ended after %v", took)
 			}
 			return nil, err
-		}))(t)
+		}, nil))(t)
 	})
 }
 
@@ -207,13 +207,13 @@ func TestSharedPollsEndWithTheFullRecord(t *testing.T) {
 			}
 		})
 		stub.Must(cloudapi.WaitAll(t.Context(), created, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
-			_, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, vm.ID)
+			_, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, vm.ID, nil)
 			e, ok := errors.AsType[*cloudapi.WaitError](err)
 			if !ok || !errors.Is(err, cloudapi.ErrWaitFailed) || e.Record.(*cloudapi.VM).Subnet == "" {
 				t.Errorf("it is %+v", err)
 			}
 			return nil, nil
-		}))(t)
+		}, nil))(t)
 	})
 }
 
@@ -232,25 +232,27 @@ func TestSharedPollsKeepWaitsApart(t *testing.T) {
 		}
 		waits := map[string]func(context.Context) error{
 			"by ID": func(ctx context.Context) error {
-				_, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, created[0].ID)
+				_, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, created[0].ID, nil)
 				return err
 			},
 			"by name": func(ctx context.Context) error {
-				vm, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, "vm-1")
+				vm, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, "vm-1", nil)
 				if err == nil && vm.ID != created[1].ID {
 					return fmt.Errorf("it is %s", vm.ID)
 				}
 				return err
 			},
-			"of a deletion": func(ctx context.Context) error { return client.VMs.WaitDeleted(ctx, sdktest.Somewhere, created[3].ID) },
+			"of a deletion": func(ctx context.Context) error {
+				return client.VMs.WaitDeleted(ctx, sdktest.Somewhere, created[3].ID, nil)
+			},
 			"of what is deleted": func(ctx context.Context) error {
-				if _, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, created[3].ID); !errors.Is(err, cloudapi.ErrWaitFailed) {
+				if _, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, created[3].ID, nil); !errors.Is(err, cloudapi.ErrWaitFailed) {
 					return fmt.Errorf("it is %w, want ErrWaitFailed", err)
 				}
 				return nil
 			},
 			"of nothing": func(ctx context.Context) error {
-				if _, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, "none"); !errors.Is(err, cloudapi.ErrNotFound) {
+				if _, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, "none", nil); !errors.Is(err, cloudapi.ErrNotFound) {
 					return fmt.Errorf("it is %w, want ErrNotFound", err)
 				}
 				return nil
@@ -259,7 +261,7 @@ func TestSharedPollsKeepWaitsApart(t *testing.T) {
 				ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 				defer cancel()
 				start := time.Now()
-				_, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, created[2].ID)
+				_, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, created[2].ID, nil)
 				if e, ok := errors.AsType[*cloudapi.WaitError](err); !ok || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 10*time.Second || e.Record == nil {
 					return fmt.Errorf("it is %w after %v", err, time.Since(start))
 				}
@@ -275,7 +277,7 @@ func TestSharedPollsKeepWaitsApart(t *testing.T) {
 				return nil, fmt.Errorf("the wait %s: %w", name, err)
 			}
 			return nil, nil
-		})
+		}, nil)
 		if err != nil {
 			t.Error(err)
 		}
@@ -302,7 +304,7 @@ func TestSharedPollsWithFailingLists(t *testing.T) {
 				}
 				created := createVMs(t, client, 10)
 				srv.Fail(cloudapitest.Match{Operation: "VMs.ListInLocation"}, fault, fault)
-				vms, err := cloudapi.WaitAll(t.Context(), created, waitRunning(client))
+				vms, err := cloudapi.WaitAll(t.Context(), created, waitRunning(client), nil)
 				if err != nil || vms[9].State != cloudapi.VMStateRunning {
 					t.Errorf("%v, %v", vms, err)
 				}
@@ -349,7 +351,7 @@ func (f *fleet) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // waitFor waits for the first VMs of a fleet.
-func (f *fleet) waitFor(t *testing.T, client *cloudapi.Client, vms int, opts ...cloudapi.WaitOption) (took time.Duration) {
+func (f *fleet) waitFor(t *testing.T, client *cloudapi.Client, vms int, opts *cloudapi.WaitOptions) (took time.Duration) {
 	t.Helper()
 	names := make([]string, vms)
 	for i := range names {
@@ -359,8 +361,8 @@ func (f *fleet) waitFor(t *testing.T, client *cloudapi.Client, vms int, opts ...
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	got, err := cloudapi.WaitAll(ctx, names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
-		return client.VMs.WaitRunning(ctx, sdktest.Somewhere, name, opts...)
-	})
+		return client.VMs.WaitRunning(ctx, sdktest.Somewhere, name, opts)
+	}, nil)
 	if err != nil {
 		t.Errorf("%d waits: %.200v", vms, err)
 		return time.Since(start)
@@ -384,7 +386,7 @@ func TestWaitsFor500VMs(t *testing.T) {
 				<-time.After(latency)
 				return f.RoundTrip(req)
 			}))
-			took := f.waitFor(t, client, 500)
+			took := f.waitFor(t, client, 500, nil)
 			if f.lists.Load() > 16 || f.gets.Load() > 501 || took > 46*time.Second {
 				t.Errorf("with a latency of %v: %d lists and %d gets in %v, want at most 16, 501 and 46s", latency, f.lists.Load(), f.gets.Load(), took)
 			}
@@ -398,7 +400,7 @@ func TestFewWaitsAmongMany(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{n: 20_000, runs: time.Now().Add(40 * time.Second)}
-		f.waitFor(t, sdktest.Client(t, f), 2)
+		f.waitFor(t, sdktest.Client(t, f), 2, nil)
 		if f.lists.Load() > 1 || f.gets.Load() > 30 {
 			t.Errorf("2 waits among %d VMs sent %d lists and %d gets", f.n, f.lists.Load(), f.gets.Load())
 		}
@@ -418,7 +420,7 @@ func TestWaitsWithListsThatHang(t *testing.T) {
 			}
 			return f.RoundTrip(req)
 		}))
-		if took := f.waitFor(t, client, 10, cloudapi.WaitInterval(longest/2, longest)); took > 300*time.Millisecond+2*longest*6/5 {
+		if took := f.waitFor(t, client, 10, &cloudapi.WaitOptions{Interval: longest / 2, MaxInterval: longest}); took > 300*time.Millisecond+2*longest*6/5 {
 			t.Errorf("10 waits took %v", took)
 		}
 	})
@@ -437,7 +439,7 @@ func TestWaitsWithRefusedLists(t *testing.T) {
 			}
 			return resp, err
 		}))
-		if took := f.waitFor(t, client, 10); f.lists.Load() > 20 || f.gets.Load() > 150 || took > 46*time.Second {
+		if took := f.waitFor(t, client, 10, nil); f.lists.Load() > 20 || f.gets.Load() > 150 || took > 46*time.Second {
 			t.Errorf("10 waits sent %d lists and %d gets in %v, want at most 20, 150 and 46s", f.lists.Load(), f.gets.Load(), took)
 		}
 	})
@@ -448,7 +450,7 @@ func TestWaitsWithStaleLists(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{n: 10, runs: time.Now().Add(20 * time.Second), stale: true}
-		if took := f.waitFor(t, sdktest.Client(t, f), 10); took > 90*time.Second {
+		if took := f.waitFor(t, sdktest.Client(t, f), 10, nil); took > 90*time.Second {
 			t.Errorf("10 waits took %v", took)
 		}
 	})
@@ -493,12 +495,12 @@ func TestWaitsForOwners(t *testing.T) {
 				}))
 				stub.Must(cloudapi.WaitAll(t.Context(), slices.Repeat(tt.owners, 3), func(ctx context.Context, owner string) (*cloudapi.VM, error) {
 					ctx, c := tt.client(ctx, client, owner)
-					return c.VMs.WaitRunning(ctx, sdktest.Somewhere, "web-1", cloudapi.WaitProgress(func(p cloudapi.Progress) {
+					return c.VMs.WaitRunning(ctx, sdktest.Somewhere, "web-1", &cloudapi.WaitOptions{Progress: func(p cloudapi.Progress) {
 						if vm := p.Record.(*cloudapi.VM); vm.UnixUser != owner {
 							t.Errorf("the wait of %s got a record of %s", owner, vm.UnixUser)
 						}
-					}))
-				}))(t)
+					}})
+				}, nil))(t)
 			})
 		})
 	}
@@ -513,10 +515,10 @@ func TestWaitAll(t *testing.T) {
 		}
 		return new(i * 10), nil
 	}, nil)
-	if !errors.Is(err, boom) || len(got) != 3 || *got[0] != 10 || got[1] != nil || *got[2] != 30 {
+	if err == nil || err.Error() != "cloudapi: WaitAll: item 1: boom" || !errors.Is(err, boom) || len(got) != 3 || *got[0] != 10 || got[1] != nil || *got[2] != 30 {
 		t.Errorf("it is %v, %v", got, err)
 	}
-	if got, err := cloudapi.WaitAll(t.Context(), nil, func(context.Context, int) (*int, error) { return nil, boom }); err != nil || len(got) != 0 {
+	if got, err := cloudapi.WaitAll(t.Context(), nil, func(context.Context, int) (*int, error) { return nil, boom }, nil); err != nil || len(got) != 0 {
 		t.Errorf("for nothing it is %v, %v", got, err)
 	}
 }
@@ -536,7 +538,27 @@ func TestWaitAllPanics(t *testing.T) {
 		}
 		<-ctx.Done()
 		return nil, ctx.Err()
-	})
+	}, nil)
+}
+
+// TestWaitAllNamesTheItem: an error says which item failed, but not what is in
+// it, which may be secret.
+func TestWaitAllNamesTheItem(t *testing.T) {
+	t.Parallel()
+	fails := errors.New("no")
+	failing := func(items ...any) string {
+		_, err := cloudapi.WaitAll(t.Context(), items, func(context.Context, any) (*int, error) { return nil, fails }, nil)
+		return err.Error()
+	}
+	vm := &cloudapi.VM{ID: stub.VMID, Name: "web-1", Location: "l"}
+	for want, item := range map[string]any{
+		`item 0, "a\nb"`: "a\nb", "item 0, VM l/web-1 (" + stub.VMID + ")": vm, "item 0, VM l/web-2": cloudapi.Resource{Kind: cloudapi.KindVM, Location: "l", Name: "web-2"},
+		"item 0": struct{ password string }{"secret"},
+	} {
+		if got := failing(item); got != "cloudapi: WaitAll: "+want+": no" {
+			t.Errorf("%v: %s", item, got)
+		}
+	}
 }
 
 // TestWaitConcurrency: waits begin in the order of the items, each as soon as
@@ -553,20 +575,18 @@ func TestWaitConcurrency(t *testing.T) {
 				}
 				<-time.After(time.Second)
 				return nil, nil
-			}, cloudapi.WaitConcurrency(atOnce))
+			}, &cloudapi.WaitAllOptions{Concurrency: atOnce})
 			if took := time.Since(start); took != want*time.Second || err != nil {
 				t.Errorf("%d at once took %v: %v", atOnce, took, err)
 			}
 		})
 	}
-	for _, atOnce := range []int{0, -1} {
-		_, err := cloudapi.WaitAll(t.Context(), items, func(context.Context, int) (*int, error) {
-			t.Error("a wait was called")
-			return nil, nil
-		}, cloudapi.WaitConcurrency(atOnce))
-		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "WaitConcurrency" || e.Value != fmt.Sprint(atOnce) {
-			t.Errorf("%d at once: %v", atOnce, err)
-		}
+	_, err := cloudapi.WaitAll(t.Context(), items, func(context.Context, int) (*int, error) {
+		t.Error("a wait was called")
+		return nil, nil
+	}, &cloudapi.WaitAllOptions{Concurrency: -1})
+	if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "Concurrency" || e.Value != "-1" {
+		t.Errorf("-1 at once: %v", err)
 	}
 }
 
@@ -594,8 +614,8 @@ func TestWaitFailFast(t *testing.T) {
 				return nil, boom
 			}
 			return &i, nil
-		}, cloudapi.WaitFailFast(), cloudapi.WaitConcurrency(3))
-		if err != boom || got[0] == nil || *got[0] != 0 || slices.ContainsFunc(got[1:], func(i *int) bool { return i != nil }) {
+		}, &cloudapi.WaitAllOptions{FailFast: true, Concurrency: 3})
+		if !errors.Is(err, boom) || got[0] == nil || *got[0] != 0 || slices.ContainsFunc(got[1:], func(i *int) bool { return i != nil }) {
 			t.Errorf("it is %v, %v", got, err)
 		}
 		if took := time.Since(start); took != 3*time.Second || began.Load() != 4 {
@@ -603,7 +623,7 @@ func TestWaitFailFast(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err = cloudapi.WaitAll(ctx, []int{1, 2}, func(ctx context.Context, _ int) (*int, error) { return nil, ctx.Err() }, cloudapi.WaitFailFast())
+		_, err = cloudapi.WaitAll(ctx, []int{1, 2}, func(ctx context.Context, _ int) (*int, error) { return nil, ctx.Err() }, &cloudapi.WaitAllOptions{FailFast: true})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("with a context that ended before: %v", err)
 		}
@@ -622,10 +642,10 @@ func TestSharedPollsWithoutAList(t *testing.T) {
 		client := srv.Client()
 		created := createVMs(t, client, 10)
 		srv.Fail(cloudapitest.Match{Operation: "VMs.ListInLocation"}, cloudapitest.Reply(500, nil, outage).Repeating())
-		for _, tolerance := range []int{5, 0} {
+		for _, tolerance := range []int{5, -1} {
 			_, err := cloudapi.WaitAll(t.Context(), created, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
-				return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, cloudapi.WaitTolerance(tolerance))
-			})
+				return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, &cloudapi.WaitOptions{Tolerance: tolerance})
+			}, nil)
 			if err != nil {
 				t.Errorf("with a tolerance of %d: %v", tolerance, err)
 			}
@@ -649,8 +669,8 @@ func TestSharedPollsKeepThePace(t *testing.T) {
 			if vm == slow {
 				longest = time.Hour
 			}
-			return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, cloudapi.WaitInterval(time.Second, longest))
-		})
+			return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, &cloudapi.WaitOptions{Interval: time.Second, MaxInterval: longest})
+		}, nil)
 		// Alone it would take less than 2 minutes, since each pause is about
 		// half of the time waited so far.
 		if took := time.Since(start); err != nil || took > 2*time.Minute {
@@ -677,12 +697,12 @@ func TestSharedPollsKeepTheTolerance(t *testing.T) {
 			return elapsed > 20*time.Second && elapsed < 40*time.Second
 		}}, cloudapitest.Reply(500, nil, outage).Repeating())
 		_, err = cloudapi.WaitAll(t.Context(), created, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
-			opts := []cloudapi.WaitOption{cloudapi.WaitInterval(10*time.Second, 15*time.Second)}
+			opts := &cloudapi.WaitOptions{Interval: 10 * time.Second, MaxInterval: 15 * time.Second}
 			if vm == created[0] {
-				opts = []cloudapi.WaitOption{cloudapi.WaitInterval(time.Second, time.Second), cloudapi.WaitTolerance(100)}
+				opts = &cloudapi.WaitOptions{Interval: time.Second, MaxInterval: time.Second, Tolerance: 100}
 			}
-			return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, opts...)
-		})
+			return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, opts)
+		}, nil)
 		if err != nil {
 			t.Errorf("in an outage of two of its polls: %v", err)
 		}

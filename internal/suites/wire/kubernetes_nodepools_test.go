@@ -128,11 +128,11 @@ func TestNodePoolWaits(t *testing.T) {
 		{name: "deleted", wait: deleted, slow: true, polls: []string{cluster("running", 2, "a", "b"), clusterJSON("running", []string{}...)}},
 		{name: "deleted with its cluster", wait: deleted, slow: true, polls: []string{cluster("deleting", 2, "a", "b"), stub.Envelope(404)}},
 	})
-	if _, err := sdktest.SendingNothing(t).Kubernetes.WaitNodePoolUpgraded(t.Context(), location, "apps", nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+	if _, err := sdktest.SendingNothing(t).Kubernetes.WaitNodePoolUpgraded(t.Context(), location, "apps", nil, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without the node pool as it was: %v", err)
 	}
 	for _, ref := range []string{"", "kn" + strings.Repeat("z", 24), stub.VMID} { // they would look deleted
-		if err := sdktest.SendingNothing(t).Kubernetes.WaitNodePoolDeleted(t.Context(), location, "apps", ref); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+		if err := sdktest.SendingNothing(t).Kubernetes.WaitNodePoolDeleted(t.Context(), location, "apps", ref, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("the wait for %q: %v", ref, err)
 		}
 	}

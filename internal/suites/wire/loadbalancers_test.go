@@ -216,11 +216,11 @@ func TestLoadBalancerWaits(t *testing.T) {
 func TestWaitsRefuseNames(t *testing.T) {
 	t.Parallel()
 	for _, vm := range []string{"", "web-1", testLBID} {
-		_, err := sdktest.SendingNothing(t).LoadBalancers.WaitVMDetached(t.Context(), "eu-central-h1", "web-lb", vm)
+		_, err := sdktest.SendingNothing(t).LoadBalancers.WaitVMDetached(t.Context(), "eu-central-h1", "web-lb", vm, nil)
 		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Value != vm || e.Name != "vm_id" {
 			t.Errorf("WaitVMDetached of %q: %v", vm, err)
 		}
-		_, err = sdktest.SendingNothing(t).Postgres.WaitRecycled(t.Context(), "eu-central-h1", "orders-db", vm, cloudapi.WaitTolerance(0))
+		_, err = sdktest.SendingNothing(t).Postgres.WaitRecycled(t.Context(), "eu-central-h1", "orders-db", vm, &cloudapi.WaitOptions{Tolerance: -1})
 		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Value != vm || e.Name != "server_id" {
 			t.Errorf("WaitRecycled of %q: %v", vm, err)
 		}

@@ -132,7 +132,7 @@ func TestMachineImageWaits(t *testing.T) {
 		{name: "deleted with its image", wait: gone, slow: true, polls: []string{list(version("v2", `"destroying"`)), stub.Envelope(404)}},
 	})
 	for _, label := range []string{"", "v 2", testVersionID} {
-		err := sdktest.SendingNothing(t).MachineImages.WaitVersionDeleted(t.Context(), location, "golden", label)
+		err := sdktest.SendingNothing(t).MachineImages.WaitVersionDeleted(t.Context(), location, "golden", label, nil)
 		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "version" || e.Value != label {
 			t.Errorf("the wait for %q: %v", label, err)
 		}

@@ -102,10 +102,10 @@ func TestPostgresServerWaits(t *testing.T) {
 		{one, servers(b + " primary running ready")},
 	}
 	recycled := func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-		return s.WaitRecycled(ctx, "eu-central-h1", "orders-db", a)
+		return s.WaitRecycled(ctx, "eu-central-h1", "orders-db", a, nil)
 	}
 	settled := func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-		return s.WaitServers(ctx, "eu-central-h1", "orders-db")
+		return s.WaitServers(ctx, "eu-central-h1", "orders-db", nil)
 	}
 	for name, tt := range map[string]struct {
 		wait  func(context.Context, *cloudapi.PostgresService) (*cloudapi.Postgres, error)

@@ -56,7 +56,7 @@ func TestPostgresWaitUpgraded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := pollingTwo(t, "/upgrade", tt.polls, func(ctx context.Context, s *cloudapi.PostgresService) (*cloudapi.Postgres, error) {
-				return s.WaitUpgraded(ctx, "eu-central-h1", "orders-db")
+				return s.WaitUpgraded(ctx, "eu-central-h1", "orders-db", nil)
 			})
 			if !errors.Is(err, tt.err) || (err == nil) != (got != nil && got.Version == "18") {
 				t.Errorf("the wait returned %v, %v", got, err)

@@ -101,7 +101,7 @@ func TestPrivateLocationWaits(t *testing.T) {
 		{name: "deleted and made again", wait: deleted, polls: []string{record, `{"id":"10gvqwdeswre7m2ps1kfabv2x8","name":"us-west-2","ui_name":"mine"}`}},
 	})
 	for _, name := range []string{"10rypbds80cj7mrjh6yre7xqe8", stub.VMID} {
-		if err := sdktest.SendingNothing(t).PrivateLocations.WaitDeleted(t.Context(), name); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+		if err := sdktest.SendingNothing(t).PrivateLocations.WaitDeleted(t.Context(), name, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("the wait for %s: %v", name, err)
 		}
 	}

@@ -140,7 +140,7 @@ func TestBothVersions(t *testing.T) {
 				if _, err := c.Postgres.Promote(ctx, location, "own-r"); err != nil {
 					return nil, err
 				}
-				return c.Postgres.WaitPromoted(ctx, location, "own-r")
+				return c.Postgres.WaitPromoted(ctx, location, "own-r", nil)
 			},
 			answers: map[string][]answer{
 				ofContract: {
@@ -159,7 +159,7 @@ func TestBothVersions(t *testing.T) {
 				if _, err := c.Postgres.Restart(ctx, location, "db-2"); err != nil {
 					return nil, err
 				}
-				return c.Postgres.WaitRunning(ctx, location, "db-2", cloudapi.WaitInterval(1, 1))
+				return c.Postgres.WaitRunning(ctx, location, "db-2", &cloudapi.WaitOptions{Interval: 1, MaxInterval: 1})
 			},
 			answers: map[string][]answer{
 				ofContract: {

@@ -193,6 +193,9 @@ func calls(name string, args ...any) func(context.Context, *cloudapi.Client) (an
 			}
 			in = append(in, value)
 		}
+		for i := len(in); i < fn.Type().NumIn() && !fn.Type().IsVariadic(); i++ { // options that aren't given
+			in = append(in, reflect.Zero(fn.Type().In(i)))
+		}
 		out := fn.Call(in)
 		last := out[len(out)-1]
 		if last.Type().CanSeq2() {
