@@ -15,7 +15,15 @@ import (
 
 // environment ends the output of --help.
 const environment = "\nThe program uses the project that " + cloudapi.EnvBaseURL + ", " + cloudapi.EnvToken + " and\n" +
-	cloudapi.EnvProject + " name. If none of them is set, it uses a server inside the\nprogram.\n"
+	cloudapi.EnvProject + " name. "
+
+// withoutProject is what a program does if the variables are not set.
+func (f *Flags) withoutProject() string {
+	if f.Lookup("demo") != nil {
+		return "If none of them is set, it needs --demo.\n"
+	}
+	return "If none of them is set, it uses a server inside the\nprogram.\n"
+}
 
 // Flags are the flags of a program. Their help describes the program.
 type Flags struct {
@@ -56,7 +64,7 @@ func (f *Flags) Parse(args []string, most int) error {
 		fmt.Fprintf(f.stdout, "%s\nFlags:\n", f.comment)
 		f.SetOutput(f.stdout)
 		f.PrintDefaults()
-		fmt.Fprint(f.stdout, environment)
+		fmt.Fprint(f.stdout, environment, f.withoutProject())
 		return err
 	case err != nil:
 		return &UsageError{err}
