@@ -1,0 +1,56 @@
+package cloudapi
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
+)
+
+// TestDefaults compares the defaults with testdata/defaults.txt. A default that
+// changes can break programs as a changed function can: change the file, and add
+// a line to docs/CHANGELOG.md that names it.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	want, err := os.ReadFile("testdata/defaults.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	line := func(name string, value any) { fmt.Fprintf(&b, "%s: %v\n", name, value) }
+	config := defaultConfig()
+	line("WithTimeout", config.calls.Timeout)
+	line("WithResponseLimit", config.calls.MaxResponse)
+	line("WithPrefetch", config.prefetch)
+	line("WithInsecureHTTP", config.insecureHTTP)
+	set := func(name string, settings reflect.Value) { // prints the fields that are set
+		for field, value := range settings.Fields() {
+			if field.IsExported() && !value.IsZero() {
+				line(name+"."+field.Name, value)
+			}
+		}
+	}
+	set("RetryPolicy", reflect.ValueOf(config.retry))
+	transport := exchange.NewTransport().Transport
+	set("WithTransport.HTTP2", reflect.ValueOf(transport.HTTP2).Elem())
+	transport.HTTP2, transport.Proxy, transport.OnProxyConnectResponse, transport.DialContext = nil, nil, nil, nil
+	set("WithTransport", reflect.ValueOf(transport).Elem())
+	line("ListOptions.PageSize of All", maxPageSize)
+	line("WaitInterval of VMs and networks", fmt.Sprint(waitQuick.first, waitQuick.max))
+	line("WaitInterval of others", fmt.Sprint(waitSlow.first, waitSlow.max))
+	line("WaitTolerance of VMs and networks", waitQuick.tolerance)
+	line("WaitTolerance of others", waitSlow.tolerance)
+	watch := new(WatchOptions).withDefaults()
+	line("WatchOptions.Interval", watch.Interval)
+	line("WatchOptions.MaxInterval", watch.MaxInterval)
+	line("PostgresLogsOptions.PageSize of AllLogs", maxLogLines)
+	line("PostgresLogsOptions.Start of AllLogs", "-"+logsSpan.String())
+	line("PostgresFollowLogsOptions.Since", logsSpan)
+	line("PostgresFollowLogsOptions.Overlap", logsOverlap)
+	if got := b.String(); got != string(want) {
+		t.Errorf("the defaults are\n%s\nand testdata/defaults.txt has\n%s", got, want)
+	}
+}
