@@ -120,10 +120,7 @@ func TestPlainHTTP(t *testing.T) {
 			t.Errorf("%s with %d options: %v", tt.address, len(tt.opts), err)
 		}
 	}
-	client, err := NewClient(WithBaseURL("http://api.example.com"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := stub.Must(NewClient(WithBaseURL("http://api.example.com")))(t)
 	if _, err := client.With(token); !errors.Is(err, ErrInvalidArgument) {
 		t.Errorf("With adds a token to plain http: %v", err)
 	}
@@ -325,21 +322,12 @@ func TestWithTransport(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 
-	stranger, err := NewClient(WithBaseURL(server.URL), WithToken(stub.Token), WithProject(stub.Project))
-	if err != nil {
-		t.Fatal(err)
-	}
+	stranger := stub.Must(NewClient(WithBaseURL(server.URL), WithToken(stub.Token), WithProject(stub.Project)))(t)
 	defer stranger.CloseIdleConnections()
-	client, err := stranger.With(WithTransport(func(t *http.Transport) { t.TLSClientConfig = &tls.Config{RootCAs: roots} }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := stub.Must(stranger.With(WithTransport(func(t *http.Transport) { t.TLSClientConfig = &tls.Config{RootCAs: roots} })))(t)
 	defer client.CloseIdleConnections()
 	var changed *http.Transport
-	proxied, err := client.With(WithTransport(func(t *http.Transport) { t.Proxy, changed = nil, t }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxied := stub.Must(client.With(WithTransport(func(t *http.Transport) { t.Proxy, changed = nil, t })))(t)
 	defer proxied.CloseIdleConnections()
 	if changed.TLSClientConfig == nil || changed.MaxConnsPerHost == 0 || changed.MaxResponseHeaderBytes == 0 {
 		t.Errorf("the second change gets %+v", changed)

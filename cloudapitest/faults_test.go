@@ -330,19 +330,11 @@ func TestResponsesAreDeclared(t *testing.T) {
 func TestFaultsHitOneRequest(t *testing.T) {
 	t.Parallel()
 	srv := New(t)
-	onLoopback, err := cloudapi.NewClient(cloudapi.WithBaseURL(srv.Start()), cloudapi.WithToken(srv.Token()), cloudapi.WithProject(srv.ProjectID()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	onLoopback := stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL(srv.Start()), cloudapi.WithToken(srv.Token()), cloudapi.WithProject(srv.ProjectID())))(t)
 	inMemory := srv.Client(cloudapi.WithHTTPClient(&http.Client{Transport: srv.memory.Transport()}))
 	for name, c := range map[string]*cloudapi.Client{"on loopback": onLoopback, "in memory": inMemory} {
-		c, err := c.With(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Projects.Get(t.Context(), srv.ProjectID()); err != nil {
-			t.Fatal(err)
-		}
+		c := stub.Must(c.With(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})))(t)
+		stub.Must(c.Projects.Get(t.Context(), srv.ProjectID()))(t)
 		before := len(srv.Requests())
 		srv.Fail(Match{}, DropBefore())
 		if _, err := c.Projects.Get(t.Context(), srv.ProjectID()); err == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/families"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // FuzzRequest sends any request twice to a server of each version with objects
@@ -49,10 +50,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		for _, v := range []API{Contract, Service} {
-			cfg, err := newConfig([]Option{WithAPI(v), WithToken(token), WithProjectID(project), WithDelays(Delays{}), Lenient()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			cfg := stub.Must(newConfig([]Option{WithAPI(v), WithToken(token), WithProjectID(project), WithDelays(Delays{}), Lenient()}))(t)
 			sendTwice(t, newServer(cfg), marks, raw)
 		}
 	})

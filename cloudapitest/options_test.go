@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestTokens(t *testing.T) {
@@ -41,10 +42,7 @@ func TestTokens(t *testing.T) {
 		if tt.header != "" {
 			req.Header.Set("Authorization", tt.header)
 		}
-		resp, err := srv.HTTPClient().Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := stub.Must(srv.HTTPClient().Do(req))(t)
 		var e struct{ Error struct{ Type string } }
 		_ = json.NewDecoder(resp.Body).Decode(&e) // a 204 has none
 		resp.Body.Close()

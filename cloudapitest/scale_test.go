@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestAddVMs(t *testing.T) {
@@ -23,10 +24,7 @@ func TestAddVMs(t *testing.T) {
 		}
 		addresses := map[string]bool{}
 		for _, v := range vms {
-			v, err := client.VMs.Get(t.Context(), here, v.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := stub.Must(client.VMs.Get(t.Context(), here, v.ID))(t)
 			addresses[v.Subnet+" "+v.PrivateIPv4], addresses[v.IP6] = true, true
 			if !slices.Contains(ids, v.ID) || v.State != "running" || v.Size != "burstable-1" || !strings.HasPrefix(v.Subnet, "load-net-") {
 				t.Errorf("%+v", v)
@@ -90,10 +88,7 @@ func TestAddVMsOfService(t *testing.T) {
 	srv := New(t, WithAPI(Service), WithDelays(Delays{}))
 	c, ctx := srv.Client(), t.Context()
 	srv.AddVMs(here, "load", 1)
-	created, err := c.VMs.Create(ctx, here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	created := stub.Must(c.VMs.Create(ctx, here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))(t)
 	added, err := c.VMs.Get(ctx, here, "load-1")
 	if err != nil || added.BootImage != created.BootImage || added.UnixUser != created.UnixUser {
 		t.Errorf("%+v, %v, want the image %q and the user %q", added, err, created.BootImage, created.UnixUser)

@@ -116,10 +116,7 @@ func TestContentTypes(t *testing.T) {
 	} {
 		r, _ := http.NewRequestWithContext(t.Context(), "POST", srv.URL()+"/project", strings.NewReader(`{"name":"a"}`))
 		r.Header = http.Header{"Authorization": {"Bearer " + srv.Token()}, "Content-Type": {contentType}}
-		resp, err := srv.HTTPClient().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := stub.Must(srv.HTTPClient().Do(r))(t)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != want.status || !strings.Contains(string(body), want.text) {
@@ -151,10 +148,7 @@ func TestBodiesAreLimited(t *testing.T) {
 			body := &zeros{}
 			r, _ := http.NewRequestWithContext(t.Context(), "POST", srv.URL()+"/project", io.LimitReader(body, 64<<20))
 			r.Header = http.Header{"Authorization": {test.authorization}, "Content-Type": {"application/json"}}
-			resp, err := srv.HTTPClient().Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			resp := stub.Must(srv.HTTPClient().Do(r))(t)
 			resp.Body.Close()
 			srv.Close()
 			const buffered = 1 << 20 // in transit
@@ -262,20 +256,14 @@ func TestStartAndServeSpeakTCP(t *testing.T) {
 	t.Parallel()
 	srv := NewServer(WithToken("pat-mine"))
 	defer srv.Close()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := stub.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(l) }()
 	client := &http.Client{Transport: &http.Transport{}}
 	for _, base := range []string{srv.Start(), "http://" + l.Addr().String()} {
 		req, _ := http.NewRequestWithContext(t.Context(), "GET", base+"/project/"+srv.ProjectID(), nil)
 		req.Header.Set("Authorization", "Bearer pat-mine")
-		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := stub.Must(client.Do(req))(t)
 		resp.Body.Close()
 		if resp.StatusCode != 200 {
 			t.Errorf("%s: status %d, want 200", base, resp.StatusCode)
@@ -286,10 +274,7 @@ func TestStartAndServeSpeakTCP(t *testing.T) {
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		t.Errorf("Serve returned %v, want ErrServerClosed", err)
 	}
-	late, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	late := stub.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	if err := srv.Serve(late); !errors.Is(err, http.ErrServerClosed) {
 		t.Errorf("Serve after Close returned %v, want ErrServerClosed", err)
 	}
@@ -301,10 +286,7 @@ func TestSetStateWantsAnObject(t *testing.T) {
 	srv := New(tb, WithDelays(Delays{}))
 	vm := srv.AddVMs(here, "web", 1)[0]
 	shows := func() string {
-		v, err := srv.Client().VMs.Get(t.Context(), here, vm)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := stub.Must(srv.Client().VMs.Get(t.Context(), here, vm))(t)
 		return v.State
 	}
 	for _, state := range []string{"odd", ""} {

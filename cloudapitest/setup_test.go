@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestProjectsOfOneAccount(t *testing.T) {
@@ -17,10 +18,7 @@ func TestProjectsOfOneAccount(t *testing.T) {
 	srv := New(t, WithProjectName("first"))
 	client := srv.Client()
 	second := srv.AddProject("second")
-	page, err := client.Projects.List(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := stub.Must(client.Projects.List(t.Context(), nil))(t)
 	var names []string
 	for _, p := range page.Items {
 		names = append(names, p.Name)
@@ -52,12 +50,8 @@ func TestPermissions(t *testing.T) {
 		return s.ID
 	}()
 	srv.SetDelays(cloudapi.KindPostgres, "", Delays{Backup: -time.Hour})
-	if _, err := srv.Client().Postgres.Create(ctx, here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := srv.Client().PrivateSubnets.Create(ctx, here, "own", nil); err != nil {
-		t.Fatal(err)
-	}
+	stub.Must(srv.Client().Postgres.Create(ctx, here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
+	stub.Must(srv.Client().PrivateSubnets.Create(ctx, here, "own", nil))(t)
 	requests := []struct {
 		name string
 		do   func() error
@@ -172,22 +166,15 @@ func TestPermissionsForSingleObjects(t *testing.T) {
 	full, c, ctx := srv.Client(), srv.Client(cloudapi.WithToken(token)), t.Context()
 	var firewalls, permissions []string
 	for i := range 6 {
-		f, err := full.Firewalls.Create(ctx, here, fmt.Sprint("fw-", i), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := stub.Must(full.Firewalls.Create(ctx, here, fmt.Sprint("fw-", i), nil))(t)
 		if firewalls = append(firewalls, f.ID); i%2 == 0 {
 			permissions = append(permissions, "Firewall:view@"+f.ID)
 		}
 	}
 	vm := srv.AddVMs(here, "load", 1)[0]
-	if _, err := full.VMs.Stop(ctx, here, vm); err != nil {
-		t.Fatal(err)
-	}
+	stub.Must(full.VMs.Stop(ctx, here, vm))(t)
 	for _, name := range []string{"golden", "other"} {
-		if _, err := full.MachineImages.Create(ctx, here, name, &cloudapi.MachineImageCreateRequest{VM: vm, Version: "v1"}); err != nil {
-			t.Fatal(err)
-		}
+		stub.Must(full.MachineImages.Create(ctx, here, name, &cloudapi.MachineImageCreateRequest{VM: vm, Version: "v1"}))(t)
 	}
 	permissions = append(permissions, "Firewall:edit@"+firewalls[0], "*@"+srv.IDs(cloudapi.KindMachineImage, "golden")[0])
 	srv.SetPermissions(srv.ProjectID(), token, permissions...)
@@ -232,10 +219,7 @@ func TestHidingAnObject(t *testing.T) {
 		c, ctx := srv.Client(), t.Context()
 		var resources []cloudapi.Resource
 		for _, name := range []string{"shown", "hidden"} {
-			f, err := c.Firewalls.Create(ctx, here, name, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := stub.Must(c.Firewalls.Create(ctx, here, name, nil))(t)
 			resources = append(resources, cloudapi.Resource{Kind: cloudapi.KindFirewall, ID: f.ID, Name: name, Location: here})
 		}
 		events := 0
@@ -319,13 +303,9 @@ func TestDelaysOfKindsAndObjects(t *testing.T) {
 		srv.SetDelays(cloudapi.KindVM, "", Delays{Create: time.Minute})
 		srv.SetDelays(cloudapi.KindVM, "slow", Delays{Create: time.Hour, Delete: time.Hour})
 		for _, name := range []string{"any", "slow"} {
-			if _, err := c.VMs.Create(ctx, here, name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}); err != nil {
-				t.Fatal(err)
-			}
+			stub.Must(c.VMs.Create(ctx, here, name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))(t)
 		}
-		if _, err := c.Postgres.Create(ctx, here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}); err != nil {
-			t.Fatal(err)
-		}
+		stub.Must(c.Postgres.Create(ctx, here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
 		srv.SetDelays(cloudapi.KindVM, "", Delays{Create: 24 * time.Hour}) // for VMs that are created later
 		start := time.Now()
 		for _, wait := range []struct {
@@ -344,10 +324,7 @@ func TestDelaysOfKindsAndObjects(t *testing.T) {
 				t.Errorf("the %s takes %v, want %v", wait.name, took, wait.want)
 			}
 		}
-		vm, err := c.VMs.Get(ctx, here, "slow")
-		if err != nil {
-			t.Fatal(err)
-		}
+		vm := stub.Must(c.VMs.Get(ctx, here, "slow"))(t)
 		srv.SetDelays(cloudapi.KindVM, vm.ID, Delays{Delete: time.Second})
 		start = time.Now()
 		if err := errors.Join(c.VMs.Delete(ctx, here, "slow"), c.VMs.WaitDeleted(ctx, here, "slow", nil)); err != nil || time.Since(start) > time.Minute {
@@ -360,10 +337,7 @@ func TestSettersRefuseWhatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	tb := &recorder{TB: t}
 	srv := New(tb)
-	db, err := srv.Client().Postgres.Create(t.Context(), here, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 128})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := stub.Must(srv.Client().Postgres.Create(t.Context(), here, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 128}))(t)
 	srv.AddProject("no name")
 	srv.SetPermissions(srv.ProjectID(), "pat-unknown")
 	srv.SetPermissions("pj0", srv.Token())
@@ -475,10 +449,7 @@ func TestClock(t *testing.T) {
 			t.Errorf("at %v: %v, %v, want it %s; %d faults are left, want %d", now, vm, err, step.state, outage.Left(), step.left)
 		}
 	}
-	response, err := srv.HTTPClient().Get(srv.URL() + "/project")
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := stub.Must(srv.HTTPClient().Get(srv.URL() + "/project"))(t)
 	response.Body.Close()
 	requests := srv.Requests()
 	if date, at := response.Header.Get("Date"), requests[len(requests)-1].Time; date != "Sat, 02 Jan 2027 04:04:05 GMT" || !at.Equal(now) {
@@ -495,9 +466,7 @@ func TestSerialLog(t *testing.T) {
 		client, vm := srv.Client(), srv.AddVMs(here, "web", 1)[0]
 		fetch := func() string {
 			time.Sleep(time.Minute) // before that, the service returns the last result
-			if _, err := client.VMs.SerialLog(t.Context(), here, vm, &cloudapi.VMSerialLogOptions{Refresh: true}); err != nil {
-				t.Fatal(err)
-			}
+			stub.Must(client.VMs.SerialLog(t.Context(), here, vm, &cloudapi.VMSerialLogOptions{Refresh: true}))(t)
 			log, err := client.VMs.WaitSerialLog(t.Context(), here, vm, nil)
 			if err != nil {
 				return err.Error()
@@ -523,21 +492,12 @@ func TestStatesOfParts(t *testing.T) {
 	t.Parallel()
 	srv := New(t, WithDelays(Delays{}))
 	client, ctx := srv.Client(), t.Context()
-	db, err := client.Postgres.Create(ctx, here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, HAType: "async"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := stub.Must(client.Postgres.Create(ctx, here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, HAType: "async"}))(t)
 	entry := srv.IDs(cloudapi.KindGitHubCacheEntry, "")[0]
 	show := func() string {
-		servers, err := client.Postgres.ListServers(ctx, here, db.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		servers := stub.Must(client.Postgres.ListServers(ctx, here, db.ID))(t)
 		srv.SetState(servers.Items[1].ID, "failing_over")
-		cached, err := client.GitHub.GetCacheEntry(ctx, "acme", "app", entry)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cached := stub.Must(client.GitHub.GetCacheEntry(ctx, "acme", "app", entry))(t)
 		srv.SetState(entry, "uploading")
 		return fmt.Sprint(servers.Items[0].State, " ", servers.Items[1].State, " ", cached.Size != nil)
 	}

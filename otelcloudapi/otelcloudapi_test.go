@@ -15,6 +15,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 	"github.com/cloudapi-sdk/cloudapi/otelcloudapi"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -270,9 +271,7 @@ func TestConventions(t *testing.T) {
 	t.Parallel()
 	srv, tel := cloudapitest.New(t), newTelemetry()
 	client := srv.Client(tel.instrument())
-	if _, err := client.VMs.List(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	stub.Must(client.VMs.List(t.Context(), nil))(t)
 	spans := tel.spans.Ended()
 	want := map[attribute.Key]string{
 		"http.request.method": "GET", "server.address": "api.localhost", "server.port": "80",
@@ -327,9 +326,7 @@ func TestDurations(t *testing.T) {
 				<-time.After(3 * time.Second)
 				fmt.Fprint(w, `],"count":0}`)
 			}))
-		if _, err := srv.Client(tel.instrument()).VMs.List(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		stub.Must(srv.Client(tel.instrument()).VMs.List(t.Context(), nil))(t)
 		histograms := tel.collect(t)
 		var attempts float64
 		for _, point := range histograms["http.client.request.duration"].DataPoints {
@@ -349,15 +346,11 @@ func TestCallersSpan(t *testing.T) {
 	srv, tel := cloudapitest.New(t, cloudapitest.WithPageCap(1)), newTelemetry()
 	client := srv.Client(tel.instrument())
 	for _, name := range []string{"a", "b"} {
-		if _, err := srv.Client().Firewalls.Create(t.Context(), location, name, nil); err != nil {
-			t.Fatal(err)
-		}
+		stub.Must(srv.Client().Firewalls.Create(t.Context(), location, name, nil))(t)
 	}
 	before := len(srv.Requests())
 	ctx, span := tel.tracers.Tracer("program").Start(t.Context(), "inventory")
-	if _, err := cloudapi.Collect(client.Firewalls.All(ctx, nil)); err != nil {
-		t.Fatal(err)
-	}
+	stub.Must(cloudapi.Collect(client.Firewalls.All(ctx, nil)))(t)
 	span.End()
 	page := "  internal Firewalls.List cloudapi.attempts=1\n    client GET /project/{project_id}/firewall http.response.status_code=200\n"
 	if got, want := tel.tree(), "internal inventory\n"+strings.Repeat(page, len(srv.Requests())-before); got != want {
@@ -389,9 +382,7 @@ func TestNothingPrivate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := client.VMs.List(ctx, &cloudapi.ListOptions{StartAfter: "private-cursor", OrderColumn: cloudapi.OrderByName}); err != nil {
-			t.Fatal(err)
-		}
+		stub.Must(client.VMs.List(ctx, &cloudapi.ListOptions{StartAfter: "private-cursor", OrderColumn: cloudapi.OrderByName}))(t)
 		for range 2 {
 			if _, err := client.Postgres.Get(ctx, location, "private-name"); err == nil {
 				t.Fatal("the server was to refuse this")
@@ -401,10 +392,7 @@ func TestNothingPrivate(t *testing.T) {
 			t.Fatal("there is no such endpoint")
 		}
 
-		reported, err := json.Marshal(tracetest.SpanStubsFromReadOnlySpans(tel.spans.Ended()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		reported := stub.Must(json.Marshal(tracetest.SpanStubsFromReadOnlySpans(tel.spans.Ended())))(t)
 		text := string(reported) + fmt.Sprintf("%+v", tel.collect(t))
 		if !strings.Contains(text, "Postgres.CreateMetricDestination") || !strings.Contains(text, vmRoute[:len("/project/{project_id}")]) {
 			t.Fatalf("this is not what was reported: %s", text)
@@ -438,9 +426,7 @@ func TestPropagation(t *testing.T) {
 				return next.RoundTrip(req)
 			})
 		})
-		if _, err := srv.Client(tel.instrument(opts...), inner).VMs.List(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		stub.Must(srv.Client(tel.instrument(opts...), inner).VMs.List(t.Context(), nil))(t)
 	}
 	requests := srv.Requests()
 	if got := requests[0].Header.Get("Traceparent"); got != "" {

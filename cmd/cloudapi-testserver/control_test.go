@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // A controlled server, and a client of its API that makes one attempt.
@@ -27,10 +28,7 @@ type controlled struct {
 func startControlled(t *testing.T, args ...string) controlled {
 	t.Helper()
 	c, env, _ := start(t, append([]string{"-control", "127.0.0.1:0"}, args...)...)
-	c, err := c.With(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c = stub.Must(c.With(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})))(t)
 	return controlled{t, c, env}
 }
 
@@ -288,12 +286,8 @@ func TestRequestsOverHTTP(t *testing.T) {
 	if c.get("/requests", &requests); len(requests) != 0 {
 		t.Errorf("nobody has sent the requests %v", requests)
 	}
-	if _, err := c.VMs.List(t.Context(), &cloudapi.ListOptions{PageSize: 2}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.create("web-9"); err != nil {
-		t.Fatal(err)
-	}
+	stub.Must(c.VMs.List(t.Context(), &cloudapi.ListOptions{PageSize: 2}))(t)
+	stub.Must(c.create("web-9"))(t)
 	c.get("/requests", &requests)
 	if len(requests) != 3 {
 		t.Fatalf("the requests are %v", requests)
@@ -486,10 +480,7 @@ func TestControlIsGuarded(t *testing.T) {
 		}
 	}
 	// The address of the API serves none of this.
-	response, err := http.Get(c.env[cloudapi.EnvBaseURL] + "/health")
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := stub.Must(http.Get(c.env[cloudapi.EnvBaseURL] + "/health"))(t)
 	if response.Body.Close(); response.StatusCode == 200 {
 		t.Error("the address of the API has the control")
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // start runs the command until the test ends or stop is called. It returns what
@@ -161,10 +162,7 @@ func build(t *testing.T) string {
 // startProgram starts the built program, and returns the lines that it prints.
 func startProgram(t *testing.T, program *exec.Cmd, lines int) (printed string) {
 	t.Helper()
-	stdout, err := program.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdout := stub.Must(program.StdoutPipe())(t)
 	if err := program.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 const (
@@ -64,9 +65,7 @@ import (
 func TestNames(t *testing.T) {
 	srv := cloudapitest.New(t)
 	client := srv.Client()
-	if _, err := client.Firewalls.Create(t.Context(), "eu-central-h1", "edge", nil); err != nil {
-		t.Fatal(err)
-	}
+	stub.Must(client.Firewalls.Create(t.Context(), "eu-central-h1", "edge", nil))(t)
 	if got, err := names(t.Context(), client); err != nil || !slices.Equal(got, []string{"edge"}) {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -153,10 +152,7 @@ type consumer struct {
 // proxy of the machine.
 func newConsumer(t *testing.T) *consumer {
 	t.Helper()
-	out, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := stub.Must(exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output())(t)
 	modules, others, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	if !*build {
 		others = "off"
@@ -199,10 +195,7 @@ func (c *consumer) copy(t *testing.T, names ...string) {
 	t.Helper()
 	files := make(map[string]string)
 	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := stub.Must(os.ReadFile(filepath.Join(root, name)))(t)
 		files[name] = string(text)
 	}
 	c.write(t, files)
@@ -216,14 +209,8 @@ func (c *consumer) publish(t *testing.T, path, dir string) {
 	if err := os.MkdirAll(versions, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	info, err := json.Marshal(map[string]string{"Version": version})
-	if err != nil {
-		t.Fatal(err)
-	}
-	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := stub.Must(json.Marshal(map[string]string{"Version": version}))(t)
+	mod := stub.Must(os.ReadFile(filepath.Join(dir, "go.mod")))(t)
 	for name, content := range map[string][]byte{"list": []byte(version + "\n"), version + ".info": info, version + ".mod": mod} {
 		if err := os.WriteFile(filepath.Join(versions, name), content, 0o666); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // step runs a step of .ci/run with more variables in its environment.
@@ -95,10 +96,7 @@ func TestCommandsOfTheREADME(t *testing.T) {
 			}
 		})
 	}
-	script, err := os.ReadFile(filepath.Join(root, ".ci/run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := stub.Must(os.ReadFile(filepath.Join(root, ".ci/run")))(t)
 	if _, steps, _ := strings.Cut(string(script), "\nall=("); strings.Fields(steps)[0] != "readme" {
 		t.Error("the checks do not begin with the commands of the README")
 	}

@@ -19,6 +19,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 const module = "github.com/cloudapi-sdk/cloudapi"
@@ -109,14 +111,8 @@ func sources(t *testing.T) (*token.FileSet, map[string]*ast.File) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
-			file, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			relative, err := filepath.Rel(root, name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := stub.Must(parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution))(t)
+			relative := stub.Must(filepath.Rel(root, name))(t)
 			files[filepath.ToSlash(relative)] = file
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/contract"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 var update = flag.Bool("update", false, "write the tables of operations into the documents")
@@ -74,10 +75,7 @@ func TestNumbersOfOperations(t *testing.T) {
 			fmt.Sprintf("may be retried (%d) | must not be (%d)", all-once, once),
 		},
 	} {
-		text, err := os.ReadFile(filepath.Join(root, path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := stub.Must(os.ReadFile(filepath.Join(root, path)))(t)
 		words := strings.Join(strings.Fields(string(text)), " ")
 		for _, phrase := range phrases {
 			if !strings.Contains(words, phrase) {
@@ -96,16 +94,10 @@ const (
 // TestExamples looks for the example of each service.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	names, err := filepath.Glob(filepath.Join(root, "example*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := stub.Must(filepath.Glob(filepath.Join(root, "example*_test.go")))(t)
 	var all strings.Builder
 	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := stub.Must(os.ReadFile(name))(t)
 		all.Write(text)
 	}
 	for _, r := range contract.Rows() {
@@ -120,10 +112,7 @@ func compareSection(t *testing.T, path, want string) {
 	t.Helper()
 	const begin, end = "<!-- operations: go test ./internal/docs -run TestOperationTables -update -->\n", "<!-- end of operations -->"
 	file := filepath.Join(root, path)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := stub.Must(os.ReadFile(file))(t)
 	before, rest, begun := strings.Cut(string(text), begin)
 	got, after, ended := strings.Cut(rest, end)
 	if !begun || !ended {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // topics are the pages for people who know Go and no cloud API.
@@ -37,10 +39,7 @@ func (d document) programs() (all []program) {
 // TestTopics looks for the topics in the index of the documents.
 func TestTopics(t *testing.T) {
 	t.Parallel()
-	index, err := os.ReadFile(filepath.Join(root, "docs/README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	index := stub.Must(os.ReadFile(filepath.Join(root, "docs/README.md")))(t)
 	for _, topic := range topics {
 		if !strings.Contains(string(index), "]("+filepath.Base(topic)+")") {
 			t.Errorf("docs/README.md has no link to %s", topic)
@@ -88,10 +87,7 @@ func build(t *testing.T) string {
 	packages := map[string][]string{} // by module
 	for _, d := range documents(t) {
 		for _, p := range d.programs() {
-			module, err := filepath.Abs(filepath.Join(root, moduleOf(p.code)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			module := stub.Must(filepath.Abs(filepath.Join(root, moduleOf(p.code))))(t)
 			file := filepath.Join(dir, p.name()+".go")
 			if err := os.WriteFile(file, []byte(p.code.code), 0o666); err != nil {
 				t.Fatal(err)
@@ -100,10 +96,7 @@ func build(t *testing.T) string {
 			packages[module] = append(packages[module], "./"+p.name())
 		}
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": files})
-	if err != nil {
-		t.Fatal(err)
-	}
+	overlay := stub.Must(json.Marshal(map[string]any{"Replace": files}))(t)
 	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o666); err != nil {
 		t.Fatal(err)
 	}

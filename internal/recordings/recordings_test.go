@@ -8,23 +8,16 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func unpacked(t *testing.T, name string) []byte {
 	t.Helper()
-	f, err := files.Open(file(name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := stub.Must(files.Open(file(name)))(t)
 	defer f.Close()
-	lines, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(lines)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := stub.Must(gzip.NewReader(f))(t)
+	text := stub.Must(io.ReadAll(lines))(t)
 	return text
 }
 
@@ -49,10 +42,7 @@ func TestFilesAreSmall(t *testing.T) {
 func TestRead(t *testing.T) {
 	t.Parallel()
 	for _, name := range append(Contract(), Service()...) {
-		exchanges, err := Read(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		exchanges := stub.Must(Read(name))(t)
 		if n := bytes.Count(unpacked(t, name), []byte("\n")); len(exchanges) != n {
 			t.Errorf("%s has %d exchanges in %d lines", name, len(exchanges), n)
 		}

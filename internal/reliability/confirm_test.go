@@ -10,6 +10,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 const sshKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForTestsOnlyxxxxxxxxxxxxxxxxxxx a@example.com"
@@ -149,9 +150,7 @@ func TestConfirm(t *testing.T) {
 					srv := cloudapitest.New(t)
 					client := srv.Client()
 					ctx := t.Context()
-					if _, err := client.PrivateSubnets.Create(ctx, location, "backend", nil); err != nil {
-						t.Fatal(err)
-					}
+					stub.Must(client.PrivateSubnets.Create(ctx, location, "backend", nil))(t)
 					before, err := f.count(ctx, client)
 					if err != nil {
 						t.Fatal(err)

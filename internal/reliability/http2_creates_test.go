@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 var creates = flag.Int("creates", 300, "how many creates TestHTTP2Creates has")
@@ -119,10 +120,7 @@ func TestResetCreates(t *testing.T) {
 					}
 					option = cloudapi.WithHTTPClient(hc)
 				}
-				client, err := cloudapi.NewClient(cloudapi.WithBaseURL(base+host), cloudapi.WithToken(token), cloudapi.WithProject(projectID), option)
-				if err != nil {
-					t.Fatal(err)
-				}
+				client := stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL(base+host), cloudapi.WithToken(token), cloudapi.WithProject(projectID), option))(t)
 				if _, err := op.call(t.Context(), client); !errors.Is(err, cloudapi.ErrOutcomeUnknown) || p.executed.Load() != 1 {
 					t.Errorf("%s, %s: executed %d times, %v", name, op.name, p.executed.Load(), err)
 				}
@@ -182,10 +180,7 @@ func (s http2Server) run(t *testing.T) (r http2Result) {
 		}),
 	}
 	server.TLSConfig.NextProtos = []string{"h2"}
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", server.TLSConfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := stub.Must(tls.Listen("tcp", "127.0.0.1:0", server.TLSConfig))(t)
 	go server.Serve(listener)
 	defer server.Close()
 

@@ -28,10 +28,7 @@ func TestSoak(t *testing.T) {
 	srv := cloudapitest.New(t, cloudapitest.Lenient(), cloudapitest.WithRequestLog(0),
 		cloudapitest.WithDelays(cloudapitest.Delays{Create: 10 * time.Millisecond, Delete: 10 * time.Millisecond}),
 		cloudapitest.WithQuota(cloudapitest.Quota{VM: 1 << 20}))
-	loopback, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	loopback := stub.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	listener := &countingListener{Listener: loopback}
 	go srv.Serve(listener)
 

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 var every = flag.Bool("every", false, "run every operation, and not two of each kind, and cut at every byte, and not at some")
@@ -292,10 +293,7 @@ func compareWithFile(t *testing.T, name, got string) {
 			t.Fatal(err)
 		}
 	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := stub.Must(os.ReadFile(name))(t)
 	want := strings.Split(string(text), "\n")
 	for i, line := range strings.Split(got, "\n") {
 		if i >= len(want) || strings.Join(strings.Fields(line), " ") != strings.Join(strings.Fields(want[i]), " ") {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // workload consists of many workers that share a client and do random things to
@@ -31,10 +32,7 @@ type workload struct {
 // newWorkload creates what all workers share.
 func newWorkload(ctx context.Context, t *testing.T, client *cloudapi.Client, other string) *workload {
 	t.Helper()
-	firewall, err := client.Firewalls.Create(ctx, location, "shared", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	firewall := stub.Must(client.Firewalls.Create(ctx, location, "shared", nil))(t)
 	return &workload{client: client, other: other, firewall: firewall.ID, counts: map[string]int{}}
 }
 

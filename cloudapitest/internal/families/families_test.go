@@ -9,6 +9,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // newCall returns a call in a new project and the first location.
@@ -31,10 +32,7 @@ func TestSubnetsHaveSeparateNetworks(t *testing.T) {
 		c.Location = l
 		nets := map[netip.Prefix]bool{}
 		for _, subnet := range []string{"a", "b", "c"} {
-			s, err := addPrivateSubnet(c, subnet, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := stub.Must(addPrivateSubnet(c, subnet, nil))(t)
 			nets[s.net4], nets[s.net6] = true, true
 			if !s.net4.Addr().IsPrivate() || s.net4.Bits() != bits || !s.net6.Addr().IsPrivate() || s.net6.Bits() != 64 {
 				t.Errorf("%s: the networks are %s and %s", l.Name, s.net4, s.net6)
@@ -69,9 +67,7 @@ func TestSubnetsRunOutOfAddresses(t *testing.T) {
 		t.Errorf("one more VM gets %s", nic.ip4)
 	}
 	c.Params["vm_reference"] = vms[7].ID
-	if _, err := api.Delete(findVM, (*vm).delete)(c); err != nil {
-		t.Fatal(err)
-	}
+	stub.Must(api.Delete(findVM, (*vm).delete)(c))(t)
 	c.State.Sweep(c.Now)
 	if nic, err := newNIC(s, "nic"); err != nil || nic.ip4 != vms[7].nic.ip4 || nic.ip6 != vms[7].nic.ip6 {
 		t.Errorf("after a deletion a VM gets %v, %v, want %v", nic, err, vms[7].nic)
@@ -100,10 +96,7 @@ func TestVMsInPrivateLocationsHaveStorageImmediately(t *testing.T) {
 	c.Location = &api.Location{Name: "mine", Owner: c.Project, Region: "us-east-1"}
 	c.Params["vm_reference"] = "web"
 	c.Body = schema.Fields{"public_key": "ssh-ed25519 AAAA"}
-	record, err := createVM(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := stub.Must(createVM(c))(t)
 	if v := record.(vmDetails); v.State != "creating" || v.StorageSizeGiB != 40 || v.IP6 != nil {
 		t.Errorf("%+v, want it creating, with storage and without an address", v.vmRecord)
 	}

@@ -7,24 +7,17 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestFirewallRulesAreSorted(t *testing.T) {
 	t.Parallel()
 	client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract)).Client()
-	if _, err := client.Firewalls.Create(t.Context(), here, "web", nil); err != nil {
-		t.Fatal(err)
-	}
+	stub.Must(client.Firewalls.Create(t.Context(), here, "web", nil))(t)
 	for _, cidr := range []string{"::/0", "9.0.0.0/8", "fd00::/8", "10.0.0.0/8", "2001:db8::/32"} {
-		_, err := client.Firewalls.CreateRule(t.Context(), here, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: cidr})
-		if err != nil {
-			t.Fatal(err)
-		}
+		stub.Must(client.Firewalls.CreateRule(t.Context(), here, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: cidr}))(t)
 	}
-	f, err := client.Firewalls.Get(t.Context(), here, "web")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := stub.Must(client.Firewalls.Get(t.Context(), here, "web"))(t)
 	var got []string
 	for _, r := range f.FirewallRules {
 		got = append(got, r.CIDR)
@@ -37,10 +30,7 @@ func TestFirewallRulesAreSorted(t *testing.T) {
 func TestDeletedFirewallLeavesItsSubnets(t *testing.T) {
 	t.Parallel()
 	client := cloudapitest.New(t).Client()
-	f, err := client.Firewalls.Create(t.Context(), here, "web", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := stub.Must(client.Firewalls.Create(t.Context(), here, "web", nil))(t)
 	s, err := client.PrivateSubnets.Create(t.Context(), here, "net", &cloudapi.PrivateSubnetCreateRequest{FirewallID: f.ID})
 	if err != nil {
 		t.Fatal(err)
@@ -65,10 +55,7 @@ func TestDeletedFirewallLeavesItsSubnets(t *testing.T) {
 func TestOperationsOfNoServer(t *testing.T) {
 	t.Parallel()
 	client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract)).Client()
-	f, err := client.Firewalls.Create(t.Context(), here, "web", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := stub.Must(client.Firewalls.Create(t.Context(), here, "web", nil))(t)
 	r, err := client.Firewalls.CreateRule(t.Context(), here, f.ID, &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"})
 	if err != nil {
 		t.Fatal(err)
@@ -87,14 +74,8 @@ func TestMissingFirewallRulesComeBeforePermissions(t *testing.T) {
 	t.Parallel()
 	powerless := "pat-another"
 	srv := cloudapitest.New(t, cloudapitest.WithTokenAccess(powerless, cloudapitest.AccessNone))
-	f, err := srv.Client().Firewalls.Create(t.Context(), here, "web", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := srv.Client().Firewalls.CreateRule(t.Context(), here, f.ID, &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := stub.Must(srv.Client().Firewalls.Create(t.Context(), here, "web", nil))(t)
+	r := stub.Must(srv.Client().Firewalls.CreateRule(t.Context(), here, f.ID, &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"}))(t)
 	missing := cloudapitest.NewID(cloudapi.KindFirewallRule).String()
 	firewalls := srv.Client(cloudapi.WithToken(powerless)).Firewalls
 	for rule, want := range map[string]struct{ get, del error }{

@@ -17,10 +17,7 @@ func TestDefaultFirewallsOutliveTheirSubnets(t *testing.T) {
 	client := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{})).Client()
 	name := strings.Repeat("n", 63)
 	for _, want := range []string{`^n{55}-default$`, `^n{47}-default-[a-z0-9]{7}$`} {
-		s, err := client.PrivateSubnets.Create(t.Context(), here, name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := stub.Must(client.PrivateSubnets.Create(t.Context(), here, name, nil))(t)
 		if got := s.Firewalls[0].Name; !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("the firewall is called %s, want %s", got, want)
 		}
@@ -37,14 +34,8 @@ func TestConnectionsHaveTwoEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		subnets := cloudapitest.New(t).Client().PrivateSubnets
-		a, err := subnets.Create(t.Context(), here, "a", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := subnets.Create(t.Context(), here, "b", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := stub.Must(subnets.Create(t.Context(), here, "a", nil))(t)
+		b := stub.Must(subnets.Create(t.Context(), here, "b", nil))(t)
 		connect := func(s, other *cloudapi.PrivateSubnet) error {
 			_, err := subnets.Connect(t.Context(), s.Location, s.Name, other.ID)
 			return err

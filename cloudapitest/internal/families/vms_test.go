@@ -19,10 +19,7 @@ func TestVMLifecycle(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract), cloudapitest.WithDelays(cloudapitest.Delays{Create: 3 * time.Minute, Restart: 2 * time.Minute, Delete: time.Minute}))
 		client := srv.Client()
 		began := time.Now()
-		created, err := client.VMs.Create(t.Context(), here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", EnableIP4: new(true)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		created := stub.Must(client.VMs.Create(t.Context(), here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", EnableIP4: new(true)}))(t)
 		restart := func() { client.VMs.Restart(t.Context(), here, "web") }
 		for _, step := range []struct {
 			do    func()
@@ -69,10 +66,7 @@ func TestVMsHaveSeparateAddresses(t *testing.T) {
 	client := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{})).Client()
 	seen := map[string]bool{}
 	for _, name := range []string{"a", "b", "c"} {
-		v, err := client.VMs.Create(t.Context(), here, name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", EnableIP4: new(true)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := stub.Must(client.VMs.Create(t.Context(), here, name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", EnableIP4: new(true)}))(t)
 		for _, a := range []string{v.IP4, v.IP6, v.PrivateIPv4, v.PrivateIPv6} {
 			if _, err := netip.ParseAddr(a); err != nil || seen[a] {
 				t.Errorf("%s has the address %q, %v", name, a, err)
@@ -81,13 +75,8 @@ func TestVMsHaveSeparateAddresses(t *testing.T) {
 		}
 	}
 
-	if _, err := client.VMs.Rename(t.Context(), here, "a", "z"); err != nil {
-		t.Fatal(err)
-	}
-	s, err := client.PrivateSubnets.Get(t.Context(), here, "default-"+here)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stub.Must(client.VMs.Rename(t.Context(), here, "a", "z"))(t)
+	s := stub.Must(client.PrivateSubnets.Get(t.Context(), here, "default-"+here))(t)
 	nics := map[string]string{}
 	for _, n := range s.NICs {
 		nics[n.Name] = n.VMName
@@ -104,10 +93,7 @@ func TestVMsHaveSeparateAddresses(t *testing.T) {
 func TestRefusedVMs(t *testing.T) {
 	t.Parallel()
 	client := cloudapitest.New(t).Client()
-	elsewhere, err := client.PrivateSubnets.Create(t.Context(), "us-east-a2", "net", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	elsewhere := stub.Must(client.PrivateSubnets.Create(t.Context(), "us-east-a2", "net", nil))(t)
 	for _, tt := range []struct {
 		location, field string
 		request         cloudapi.VMCreateRequest

@@ -70,9 +70,7 @@ func TestLastExchange(t *testing.T) {
 				srv := cloudapitest.New(t)
 				client := srv.Client()
 				for _, name := range []string{"edge", "a", "b"} {
-					if _, err := client.Firewalls.Create(t.Context(), location, name, nil); err != nil {
-						t.Fatal(err)
-					}
+					stub.Must(client.Firewalls.Create(t.Context(), location, name, nil))(t)
 				}
 				ctx, last := cloudapi.CaptureExchange(t.Context())
 				if last() != nil {

@@ -73,10 +73,7 @@ func state(ctx context.Context, client *cloudapi.Client) string {
 func TestActivate(t *testing.T) {
 	address, reached := cloud(t)
 	usual := newClient(t, cloudapi.WithBaseURL(address))
-	copied, err := usual.With(cloudapi.WithTimeout(time.Minute))
-	if err != nil {
-		t.Fatal(err)
-	}
+	copied := stub.Must(usual.With(cloudapi.WithTimeout(time.Minute)))(t)
 	plain := newClient(t, cloudapi.WithBaseURL(address), cloudapi.WithHTTPClient(&http.Client{}))
 	changed := newClient(t, cloudapi.WithBaseURL(address), cloudapi.WithTransport(func(*http.Transport) {}))
 	given := newClient(t, cloudapi.WithBaseURL(address), cloudapi.WithHTTPClient(&http.Client{Transport: &http.Transport{}}))

@@ -85,10 +85,7 @@ func eachVersion(t *testing.T, test func(*testing.T, version, []recording)) {
 			t.Parallel()
 			var all []recording
 			for _, name := range v.files {
-				exchanges, err := recordings.Read(name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				exchanges := stub.Must(recordings.Read(name))(t)
 				for _, x := range exchanges {
 					// The replacement of a private key should look like one.
 					x.Response.Body = strings.ReplaceAll(x.Response.Body, "KEY-----\n<placeholder>\n", "KEY-----\nAAAA\n")

@@ -34,16 +34,11 @@ func TestSetRules(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service))
 		client := srv.Client()
 		ctx := t.Context()
-		edge, err := client.Firewalls.Create(ctx, sdktest.Somewhere, "edge", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		edge := stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "edge", nil))(t)
 		for _, request := range []*cloudapi.FirewallRuleCreateRequest{
 			{CIDR: "10.1.0.0/16", PortRange: "80"}, {CIDR: "10.2.0.0/16", PortRange: "443"}, {CIDR: "::/0"},
 		} {
-			if _, err := client.Firewalls.CreateRule(ctx, sdktest.Somewhere, "edge", request); err != nil {
-				t.Fatal(err)
-			}
+			stub.Must(client.Firewalls.CreateRule(ctx, sdktest.Somewhere, "edge", request))(t)
 		}
 		wanted := []cloudapi.FirewallRuleCreateRequest{
 			{CIDR: "10.1.2.3/16", PortRange: "80..80"},          // exists, in another spelling
@@ -103,9 +98,7 @@ func TestSetRulesByProtocol(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service)).Client()
-		if _, err := client.Firewalls.Create(t.Context(), sdktest.Somewhere, "dns", nil); err != nil {
-			t.Fatal(err)
-		}
+		stub.Must(client.Firewalls.Create(t.Context(), sdktest.Somewhere, "dns", nil))(t)
 		tcp := cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "53"}
 		udp := cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "udp"}
 		capitals := udp
@@ -125,10 +118,7 @@ func TestSetRulesByProtocol(t *testing.T) {
 			if err != nil || len(changes.Kept) != step.kept || len(changes.Added) != step.added || len(changes.Deleted) != step.deleted {
 				t.Fatalf("step %d: %v, %v", i, changes, err)
 			}
-			firewall, err := client.Firewalls.Get(t.Context(), sdktest.Somewhere, "dns")
-			if err != nil {
-				t.Fatal(err)
-			}
+			firewall := stub.Must(client.Firewalls.Get(t.Context(), sdktest.Somewhere, "dns"))(t)
 			var protocols []string
 			for _, rule := range firewall.FirewallRules {
 				protocols = append(protocols, rule.Protocol)
@@ -170,13 +160,9 @@ func TestSetRulesLooksUpLostResponses(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract))
 				client := srv.Client()
-				if _, err := client.Firewalls.Create(t.Context(), sdktest.Somewhere, "edge", nil); err != nil {
-					t.Fatal(err)
-				}
+				stub.Must(client.Firewalls.Create(t.Context(), sdktest.Somewhere, "edge", nil))(t)
 				wanted := []cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8", PortRange: "21"}}
-				if _, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", wanted, nil); err != nil {
-					t.Fatal(err)
-				}
+				stub.Must(client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", wanted, nil))(t)
 				wanted = append(wanted, cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "22"})
 				srv.Fail(cloudapitest.Match{Operation: "Firewalls.CreateRule"}, fault)
 				changes, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", wanted, nil)
@@ -304,9 +290,7 @@ func TestSetRulesErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t)
 		client := srv.Client()
-		if _, err := client.Firewalls.Create(t.Context(), sdktest.Somewhere, "edge", nil); err != nil {
-			t.Fatal(err)
-		}
+		stub.Must(client.Firewalls.Create(t.Context(), sdktest.Somewhere, "edge", nil))(t)
 		before := len(srv.Requests())
 		_, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge",
 			[]cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8"}, {CIDR: "10.0.0.0/33"}}, nil)
@@ -362,10 +346,7 @@ func TestSetFirewallRulesOfDatabase(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract))
 		client := srv.Client()
 		ctx := t.Context()
-		db, err := client.Postgres.Create(ctx, sdktest.Somewhere, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := stub.Must(client.Postgres.Create(ctx, sdktest.Somewhere, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
 		wanted := []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "203.0.113.7/24", Description: "office"}}
 		before := len(srv.Requests())
 		changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, "orders", wanted, nil)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -185,7 +186,8 @@ func walkStrings(v reflect.Value, path string, seen map[pointerID]bool, visit fu
 }
 
 // TestSecretsInExtendedRequests: Do sends all fields of a program's own type
-// that contains a request of the SDK, and no error shows its secrets.
+// that contains a request of the SDK, and no error shows its secrets. It refuses
+// a Secret in any other type, which it would send masked.
 func TestSecretsInExtendedRequests(t *testing.T) {
 	t.Parallel()
 	location := cloudapi.PrivateLocationCreateRequest{Name: "mine", AccessKey: cloudapi.NewSecret("access-key"), SecretKey: cloudapi.NewSecret(secretPassword)}
@@ -214,6 +216,16 @@ func TestSecretsInExtendedRequests(t *testing.T) {
 		}
 		if err == nil || len(shows(err.Error())) > 0 {
 			t.Errorf("error %v", err)
+		}
+	}
+	var masked struct {
+		Key cloudapi.Secret `json:"key"`
+	}
+	masked.Key = cloudapi.NewSecret(secretPassword)
+	for _, in := range []any{masked, map[string]any{"key": masked.Key}} {
+		err := sdktest.SendingNothing(t).Do(t.Context(), "POST", []string{"x"}, nil, in, nil)
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || !strings.HasPrefix(e.Reason, "holds a Secret, which would be sent masked") {
+			t.Errorf("a request of another type with a Secret: %v", err)
 		}
 	}
 }
