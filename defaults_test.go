@@ -26,23 +26,21 @@ func TestDefaults(t *testing.T) {
 	line("WithResponseLimit", config.calls.MaxResponse)
 	line("WithPrefetch", config.prefetch)
 	line("WithInsecureHTTP", config.insecureHTTP)
-	set := func(name string, settings reflect.Value) { // prints the fields that are set
+	set := func(format string, settings reflect.Value) { // prints the fields that are set
 		for field, value := range settings.Fields() {
 			if field.IsExported() && !value.IsZero() {
-				line(name+"."+field.Name, value)
+				line(fmt.Sprintf(format, field.Name), value)
 			}
 		}
 	}
-	set("RetryPolicy", reflect.ValueOf(config.retry))
+	set("RetryPolicy.%s", reflect.ValueOf(config.retry))
 	transport := exchange.NewTransport().Transport
-	set("WithTransport.HTTP2", reflect.ValueOf(transport.HTTP2).Elem())
+	set("WithTransport.HTTP2.%s", reflect.ValueOf(transport.HTTP2).Elem())
 	transport.HTTP2, transport.Proxy, transport.OnProxyConnectResponse, transport.DialContext = nil, nil, nil, nil
-	set("WithTransport", reflect.ValueOf(transport).Elem())
+	set("WithTransport.%s", reflect.ValueOf(transport).Elem())
 	line("ListOptions.PageSize of All", maxPageSize)
-	line("WaitInterval of VMs and networks", fmt.Sprint(waitQuick.first, waitQuick.max))
-	line("WaitInterval of others", fmt.Sprint(waitSlow.first, waitSlow.max))
-	line("WaitTolerance of VMs and networks", waitQuick.tolerance)
-	line("WaitTolerance of others", waitSlow.tolerance)
+	set("WaitOptions.%s of VMs and networks", reflect.ValueOf(waitQuick))
+	set("WaitOptions.%s of others", reflect.ValueOf(waitSlow))
 	watch := new(WatchOptions).withDefaults()
 	line("WatchOptions.Interval", watch.Interval)
 	line("WatchOptions.MaxInterval", watch.MaxInterval)
