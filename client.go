@@ -85,7 +85,7 @@ func newClient(from config, opts []Option) (*Client, error) {
 	c := &made.Client
 	c.config = from
 	cfg := &c.config
-	cfg.client = c
+	cfg.beneath = c.beneath
 	for _, opt := range opts {
 		if opt == nil {
 			continue

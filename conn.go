@@ -2,7 +2,6 @@ package cloudapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -62,9 +61,6 @@ func (c *conn) prepareCalls() {
 		}
 	}
 }
-
-// errTokenSource marks failures of the token source.
-var errTokenSource = errors.New("token source")
 
 // secretsFunc returns a function that returns the credentials that a response
 // to a request may repeat: the client's and the proxy's.

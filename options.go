@@ -32,7 +32,6 @@ type config struct {
 	transport    exchange.Transport // the SDK's; zero: not created yet, or httpClient has another
 	changes      []func(*http.Transport)
 	middleware   []http.RoundTripper // the outermost first, each on top of a layer
-	client       *Client             // to which the options are applied
 	observers    []Observer
 	headers      []header
 	application  string
@@ -41,6 +40,9 @@ type config struct {
 	prefetch     int
 	insecureHTTP bool
 	fromEnv      bool // whether FromEnv was among the options
+
+	// beneath returns the transport below a middleware; see [Client.beneath].
+	beneath func(ctx context.Context, depth int) http.RoundTripper
 }
 
 type header struct {
@@ -231,8 +233,8 @@ func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Opt
 			if wrap == nil {
 				return optionError("middleware", "", "must not be nil")
 			}
-			client, depth := c.client, len(c.middleware)+1
-			wrapped := wrap(layer(func(ctx context.Context) http.RoundTripper { return client.beneath(ctx, depth) }))
+			beneath, depth := c.beneath, len(c.middleware)+1
+			wrapped := wrap(layer(func(ctx context.Context) http.RoundTripper { return beneath(ctx, depth) }))
 			if wrapped == nil {
 				return optionError("middleware", "", "must not return nil")
 			}
