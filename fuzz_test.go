@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -351,17 +350,4 @@ func FuzzMetrics(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestFuzzOracles checks that the search for values finds them.
-func TestFuzzOracles(t *testing.T) {
-	t.Parallel()
-	value := map[string]any{"a": []any{"x", map[string]any{"b": "y"}}}
-	if got := stringValues(value); !reflect.DeepEqual(got, []string{"x", "y"}) {
-		t.Errorf("the values are %q", got)
-	}
-	got := keysOf(value)
-	if slices.Sort(got); !reflect.DeepEqual(got, []string{"a", "b"}) {
-		t.Errorf("the keys are %q", got)
-	}
 }

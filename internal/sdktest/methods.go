@@ -10,7 +10,6 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
-	"github.com/cloudapi-sdk/cloudapi/internal/fill"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -153,7 +152,7 @@ func (m *Method) fillArguments(fn reflect.Type) (texts []*StringArg) {
 		case reflect.TypeFor[[]cloudapi.FirewallRuleCreateRequest](), reflect.TypeFor[[]cloudapi.PostgresFirewallRuleCreateRequest]():
 			m.Args = append(m.Args, reflect.MakeSlice(in, 0, 0)) // a rule must be valid, and "x" isn't a CIDR
 		default:
-			m.Args = append(m.Args, fill.Value(in, "x"))
+			m.Args = append(m.Args, Fill(in, "x"))
 		}
 	}
 	return texts

@@ -1,5 +1,5 @@
-// Package sdktest contains the clients, their peers and the list of methods for
-// tests outside of package cloudapi.
+// Package sdktest contains what tests outside of package cloudapi share: clients
+// and their peers, all methods, filled values, and the SDK's source.
 package sdktest
 
 import (

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/contract"
-	"github.com/cloudapi-sdk/cloudapi/internal/source"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 // mark is what the documentation says about an operation that only the service
@@ -35,7 +35,7 @@ func (m mark) on(method, service string) bool {
 // variables, and the operations that the bodies of the services' methods name.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	for _, problem := range readSource(t, source.Texts(t)).compare(contract.Rows()) {
+	for _, problem := range readSource(t, sdktest.Source(t)).compare(contract.Rows()) {
 		t.Error(problem)
 	}
 }
@@ -87,7 +87,7 @@ func TestContractFindsDrift(t *testing.T) {
 		{"vms.go", "listVMs = listRoutes{project: &opVMsList, location: &opVMsListInLocation}", "listVMs = listRoutes{project: &opVMsList}",
 			"GET /project/{project_id}/location/{location}/vm: VMs.List does not send it"},
 	} {
-		texts := source.Texts(t)
+		texts := sdktest.Source(t)
 		changed := strings.Replace(texts[tt.file], tt.old, tt.new, 1)
 		if changed == texts[tt.file] {
 			t.Errorf("%s does not have %q", tt.file, tt.old)
@@ -97,7 +97,7 @@ func TestContractFindsDrift(t *testing.T) {
 			t.Errorf("with %q for %q the problems are\n%s\nwithout\n%s", tt.new, tt.old, strings.Join(problems, "\n"), tt.problem)
 		}
 	}
-	short := readSource(t, source.Texts(t)).compare(rows[1:])
+	short := readSource(t, sdktest.Source(t)).compare(rows[1:])
 	if want := "Operation Projects.List: GET /project is not in the contract"; !slices.Contains(short, want) {
 		t.Errorf("with a row less the problems are %q", short)
 	}
@@ -106,7 +106,7 @@ func TestContractFindsDrift(t *testing.T) {
 // TestErrorsHaveOnePrefix: errors within other errors have no prefix.
 func TestErrorsHaveOnePrefix(t *testing.T) {
 	t.Parallel()
-	for file, text := range source.Texts(t) {
+	for file, text := range sdktest.Source(t) {
 		if strings.Contains(text, `errors.New("cloudapi: `) {
 			t.Errorf("%s has a sentinel or a cause with the prefix", file)
 		}

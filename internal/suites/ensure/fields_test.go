@@ -20,7 +20,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
-	"github.com/cloudapi-sdk/cloudapi/internal/source"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -85,7 +84,7 @@ func TestEveryFieldOfARequest(t *testing.T) {
 // the type of the request.
 func fieldsInWireCases(t *testing.T) map[string]map[string]bool {
 	t.Helper()
-	files := stub.Must(filepath.Glob(filepath.Join(source.Root(t), "internal/suites/wire/*_test.go")))(t)
+	files := stub.Must(filepath.Glob(filepath.Join(sdktest.Root(t), "internal/suites/wire/*_test.go")))(t)
 	fields := map[string]map[string]bool{}
 	for _, file := range files {
 		ast.Inspect(stub.Must(parser.ParseFile(token.NewFileSet(), file, nil, 0))(t), func(n ast.Node) bool {
@@ -118,7 +117,7 @@ type ensureSource struct{ doc, ensurer string }
 func methodsOfEnsure(t *testing.T) map[string]ensureSource {
 	t.Helper()
 	sources := map[string]ensureSource{}
-	for name, text := range source.Texts(t) {
+	for name, text := range sdktest.Source(t) {
 		file := stub.Must(parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments))(t)
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)

@@ -24,7 +24,6 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
-	"github.com/cloudapi-sdk/cloudapi/internal/fill"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -203,7 +202,7 @@ func TestEncodedRecords(t *testing.T) {
 		}
 	}
 	for typ := range records {
-		want := fill.Value(reflect.PointerTo(typ), secret).Interface()
+		want := sdktest.Fill(reflect.PointerTo(typ), secret).Interface()
 		got := reflect.New(typ).Interface()
 		if metrics, ok := want.(*cloudapi.ResourceMetrics); ok {
 			metrics.Metrics[0].Series[0].Values = cloudapi.Samples{{Value: 1.5}}

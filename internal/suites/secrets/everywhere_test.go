@@ -18,9 +18,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/internal/fill"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
-	"github.com/cloudapi-sdk/cloudapi/internal/source"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
@@ -29,7 +27,7 @@ import (
 // functions that return an Option.
 func exported(t *testing.T) (types, options []string) {
 	t.Helper()
-	for name, text := range source.Texts(t) {
+	for name, text := range sdktest.Source(t) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
@@ -166,15 +164,15 @@ func TestSecretsInEveryType(t *testing.T) {
 	values := secretHolders(t)
 	for name, typ := range found {
 		if ast.IsExported(name) && typ.Kind() == reflect.Struct && name != "Client" && !strings.HasSuffix(name, "Service") {
-			values[name] = fill.Value(typ, secretPassword).Interface()
-			values["pointer to "+name] = fill.Value(reflect.PointerTo(typ), secretPassword).Interface()
+			values[name] = sdktest.Fill(typ, secretPassword).Interface()
+			values["pointer to "+name] = sdktest.Fill(reflect.PointerTo(typ), secretPassword).Interface()
 		}
 	}
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[teardown.Options](), reflect.TypeFor[teardown.Plan](), reflect.TypeFor[teardown.Error](), reflect.TypeFor[teardown.Failure](),
 	} {
-		values["teardown."+typ.Name()] = fill.Value(typ, secretPassword).Interface()
-		values["pointer to teardown."+typ.Name()] = fill.Value(reflect.PointerTo(typ), secretPassword).Interface()
+		values["teardown."+typ.Name()] = sdktest.Fill(typ, secretPassword).Interface()
+		values["pointer to teardown."+typ.Name()] = sdktest.Fill(reflect.PointerTo(typ), secretPassword).Interface()
 	}
 	held := 0
 	for name, v := range values {

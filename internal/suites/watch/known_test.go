@@ -14,7 +14,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/internal/diff"
-	"github.com/cloudapi-sdk/cloudapi/internal/fill"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -180,7 +179,7 @@ func TestKnownRecordsAsJSON(t *testing.T) {
 		if !ok {
 			continue
 		}
-		record := fill.Value(watch.Type.In(watch.Type.NumIn()-1).Elem().Elem(), "x")
+		record := sdktest.Fill(watch.Type.In(watch.Type.NumIn()-1).Elem().Elem(), "x")
 		stored := stub.Must(json.Marshal(record.Interface()))(t)
 		again := reflect.New(record.Type())
 		stub.Must(0, json.Unmarshal(stored, again.Interface()))(t)

@@ -20,7 +20,6 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/diff"
-	"github.com/cloudapi-sdk/cloudapi/internal/fill"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -718,12 +717,12 @@ func TestWatchComparesEverything(t *testing.T) {
 			t.Fatalf("%s yields %v", service.Name, event)
 		}
 		record := event.Field(1).Type.Elem()
-		same := digest(fill.Value(record, "x"))
-		if digest(fill.Value(record, "x")) != same || digest(reflect.New(record).Elem()) == same {
+		same := digest(sdktest.Fill(record, "x"))
+		if digest(sdktest.Fill(record, "x")) != same || digest(reflect.New(record).Elem()) == same {
 			t.Errorf("two records of %s differ, or a record is as good as none", service.Name)
 		}
 		for _, change := range changes(record) {
-			v := fill.Value(record, "x")
+			v := sdktest.Fill(record, "x")
 			where := change(v)
 			if digest(v) == same {
 				t.Errorf("%s does not see a change of %s", service.Name, where)

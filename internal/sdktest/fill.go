@@ -1,5 +1,4 @@
-// Package fill creates values without zero parts, for tests.
-package fill
+package sdktest
 
 import (
 	"encoding/json"
@@ -8,11 +7,11 @@ import (
 	"strconv"
 )
 
-// Value returns a value of a type without zero parts, except in types with an
+// Fill returns a value of a type without zero parts, except in types with an
 // UnmarshalJSON and recursive types. Secrets and bytes have the given content.
-func Value(t reflect.Type, secret string) reflect.Value { return value(t, secret, nil) }
+func Fill(t reflect.Type, secret string) reflect.Value { return fill(t, secret, nil) }
 
-func value(t reflect.Type, secret string, within []reflect.Type) reflect.Value {
+func fill(t reflect.Type, secret string, within []reflect.Type) reflect.Value {
 	v := reflect.New(t).Elem()
 	if t == reflect.TypeFor[[]byte]() {
 		v.SetBytes([]byte(secret))
@@ -37,18 +36,18 @@ func value(t reflect.Type, secret string, within []reflect.Type) reflect.Value {
 	switch t.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(t.Elem()))
-		v.Elem().Set(value(t.Elem(), secret, within))
+		v.Elem().Set(fill(t.Elem(), secret, within))
 	case reflect.Struct:
 		for i := range t.NumField() {
 			if t.Field(i).IsExported() {
-				v.Field(i).Set(value(t.Field(i).Type, secret, within))
+				v.Field(i).Set(fill(t.Field(i).Type, secret, within))
 			}
 		}
 	case reflect.Slice:
-		v.Set(reflect.Append(v, value(t.Elem(), secret, within)))
+		v.Set(reflect.Append(v, fill(t.Elem(), secret, within)))
 	case reflect.Map:
 		v.Set(reflect.MakeMap(t))
-		v.SetMapIndex(value(t.Key(), secret, within), value(t.Elem(), secret, within))
+		v.SetMapIndex(fill(t.Key(), secret, within), fill(t.Elem(), secret, within))
 	case reflect.String:
 		v.SetString("x")
 	case reflect.Bool:

@@ -1,5 +1,4 @@
-// Package source reads the source of the SDK for tests of it.
-package source
+package sdktest
 
 import (
 	"os"
@@ -8,8 +7,8 @@ import (
 	"testing"
 )
 
-// Texts returns the files of package cloudapi without its tests, by their names.
-func Texts(t testing.TB) map[string]string {
+// Source returns the files of package cloudapi without its tests, by their names.
+func Source(t testing.TB) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(Root(t), "*.go"))
 	if err != nil {
