@@ -272,6 +272,9 @@ func TestFollowOldLogs(t *testing.T) {
 				if p.Err != nil {
 					reported = append(reported, p.Err)
 				}
+				if marker, ok := p.Record.(PostgresLogMarker); !ok || marker.from.After(time.Now()) {
+					t.Errorf("%s: the next sequence begins in the future: %v", name, p.Record)
+				}
 			}
 			found, err := s.follow(t.Context(), tt.options)
 			if want := s.since(time.Now().Add(-tt.age)); err != nil || !slices.Equal(found, want) {

@@ -19,7 +19,6 @@ var (
 	balancer = []string{"load balancer eu-central-h1/ID-apiserver", "load balancer eu-central-h1/ID-services"}
 	network  = []string{"private subnet eu-central-h1/ID-subnet", "firewall eu-central-h1/ID-firewall"}
 	database = "Postgres database eu-central-h1/orders"
-	ownNet   = []string{"private subnet own/default-own", "firewall own/default-own-default", "private location own"}
 )
 
 // blocked returns the outcomes of resources that are all blocked.

@@ -91,22 +91,6 @@ const (
 	contractOnly = "‡"
 )
 
-// TestExamples looks for the example of each service.
-func TestExamples(t *testing.T) {
-	t.Parallel()
-	names := stub.Must(filepath.Glob(filepath.Join(root, "example*_test.go")))(t)
-	var all strings.Builder
-	for _, name := range names {
-		text := stub.Must(os.ReadFile(name))(t)
-		all.Write(text)
-	}
-	for _, r := range contract.Rows() {
-		if !strings.Contains(all.String(), "\nfunc Example"+r.Service()+"Service() {") {
-			t.Errorf("there is no example of %s", r.Service())
-		}
-	}
-}
-
 // compareSection compares what stands between two comments in a document.
 func compareSection(t *testing.T, path, want string) {
 	t.Helper()
