@@ -518,3 +518,80 @@ func ExampleGitHubService() {
 	// acme app 1 1048576
 	// acme docs 0 0
 }
+
+func ExampleProjectsService() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+
+	// The token's project. The console shows its ID.
+	project, err := client.Projects.Get(ctx, client.Project())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(project.Name)
+
+	// The object of an ID.
+	firewall, err := client.Firewalls.Create(ctx, "eu-central-h1", "edge", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	info, err := client.Projects.ObjectInfo(ctx, client.Project(), firewall.ID)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(info.Type, info.Location, info.Name)
+	// Output:
+	// main
+	// firewall eu-central-h1 edge
+}
+
+func ExampleInferenceAPIKeysService() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+
+	key, err := client.InferenceAPIKeys.Create(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(key.Key, len(key.Key.Reveal()) > 0) // only Reveal shows it
+
+	// A deleted key is no longer valid.
+	if err := client.InferenceAPIKeys.Delete(ctx, key.ID); err != nil {
+		fmt.Println(err)
+		return
+	}
+	keys, err := cloudapi.Collect(client.InferenceAPIKeys.All(ctx, nil))
+	fmt.Println(len(keys), err)
+	// Output:
+	// [redacted] true
+	// 0 <nil>
+}
+
+func ExampleSSHPublicKeysService() {
+	srv := newServer()
+	defer srv.Close()
+	client := srv.Client()
+	ctx := context.Background()
+
+	_, err := client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: publicKey})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// VMs can be created with the name in place of the key.
+	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(vm.Name, vm.UnixUser)
+	// Output: web-1 ubi
+}
