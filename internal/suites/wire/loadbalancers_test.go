@@ -3,6 +3,7 @@ package wire_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -193,6 +194,22 @@ func TestLoadBalancerUpdateWithoutVMs(t *testing.T) {
 		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "vms" || e.Operation != "LoadBalancers.Update" {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestLoadBalancerUpdateWithoutALookup: the error contains the first response.
+func TestLoadBalancerUpdateWithoutALookup(t *testing.T) {
+	t.Parallel()
+	missing := recorded(t, "load-balancer-certificates", "patch-without-cert")
+	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+		if req.Method == http.MethodGet {
+			return stub.Respond(403, stub.Envelope(403)), nil
+		}
+		return stub.Respond(missing.status, missing.reply), nil
+	}}
+	updated, err := sdktest.Recorded(t, &network).LoadBalancers.Update(t.Context(), "eu-central-h1", "plain", &cloudapi.LoadBalancerUpdateRequest{VMs: []string{}})
+	if updated != nil || !errors.Is(err, cloudapi.ErrInvalidRequest) || !errors.Is(err, cloudapi.ErrForbidden) || len(network.Take()) != 2 {
+		t.Errorf("%v, %v", updated, err)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -135,66 +134,6 @@ func TestMachineImageWaits(t *testing.T) {
 		err := sdktest.SendingNothing(t).MachineImages.WaitVersionDeleted(t.Context(), location, "golden", label, nil)
 		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "version" || e.Value != label {
 			t.Errorf("the wait for %q: %v", label, err)
-		}
-	}
-}
-
-func TestEnsureMachineImage(t *testing.T) {
-	t.Parallel()
-	const item = "/location/eu-central-h1/machine-image/golden"
-	labels, exists := map[string]bool{}, false
-	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
-		path := strings.TrimPrefix(req.URL.Path, projectPath)
-		switch {
-		case req.Method == http.MethodPost && path == item:
-			exists, labels["v1"] = true, true
-			return stub.Respond(200, testImageJSON), nil
-		case path == item && exists:
-			return stub.Respond(200, testImageJSON), nil
-		case strings.HasSuffix(path, testImageID+"/version"):
-			var versions []string
-			for label := range labels {
-				versions = append(versions, `{"id":"mv-`+label+`","version":"`+label+`","state":"creating"}`)
-			}
-			return stub.Respond(200, fmt.Sprintf(`{"items":[%s],"count":%d}`, strings.Join(versions, ","), len(versions))), nil
-		case req.Method == http.MethodPost:
-			label := path[strings.LastIndex(path, "/")+1:]
-			labels[label] = true
-			return stub.Respond(200, `{"id":"mv-`+label+`","version":"`+label+`","state":"creating"}`), nil
-		}
-		return stub.Respond(404, stub.Envelope(404)), nil
-	}}
-	client := sdktest.Recorded(t, &network)
-	for _, tt := range []struct {
-		version string
-		update  bool
-		outcome cloudapi.EnsureOutcome // "" for a DriftError
-		changes string                 // the requests other than GET
-	}{
-		{"v1", false, cloudapi.EnsureCreated, item + ` {"vm":"` + stub.VMID + `","version":"v1"}`},
-		{"v1", true, cloudapi.EnsureUnchanged, ""},
-		{"", true, cloudapi.EnsureUnchanged, ""},
-		{"v2", false, "", ""},
-		{"v2", true, cloudapi.EnsureUpdated, "/location/eu-central-h1/machine-image/" + testImageID + `/version/v2 {"vm":"` + stub.VMID + `"}`},
-		{"v2", false, cloudapi.EnsureUnchanged, ""},
-	} {
-		image, outcome, err := client.MachineImages.Ensure(t.Context(), "eu-central-h1", "golden",
-			&cloudapi.MachineImageCreateRequest{VM: stub.VMID, Version: tt.version}, &cloudapi.EnsureOptions{Update: tt.update})
-		drift, drifts := errors.AsType[*cloudapi.DriftError](err)
-		if outcome != tt.outcome || drifts != (tt.outcome == "") || !drifts && (err != nil || image.ID != testImageID) {
-			t.Errorf("%+v: %v, %v, %v", tt, image, outcome, err)
-		}
-		if drifts && (drift.Fields[0].Field != "version" || !drift.Fields[0].Updatable) {
-			t.Errorf("%+v: %v", tt, drift)
-		}
-		var changes []string
-		for _, sent := range network.Take() {
-			if sent.Method != http.MethodGet {
-				changes = append(changes, strings.TrimPrefix(sent.Target, projectPath)+" "+sent.Body)
-			}
-		}
-		if got := strings.Join(changes, ", "); got != tt.changes {
-			t.Errorf("%+v: sent %s", tt, got)
 		}
 	}
 }

@@ -60,9 +60,9 @@ func (a answer) to(body string) answer {
 	return a
 }
 
-// TestBothVersions: one client works with the contract and the service where
+// TestBothAPIs: one client works with the contract and the service where
 // their requests or responses differ.
-func TestBothVersions(t *testing.T) {
+func TestBothAPIs(t *testing.T) {
 	t.Parallel()
 	const (
 		location = "eu-central-h1"
@@ -250,8 +250,8 @@ func (c *bothCase) run(t *testing.T, version string) {
 	}
 }
 
-// TestWhatOnlyOneVersionRefuses: the kind of the error is the documented one.
-func TestWhatOnlyOneVersionRefuses(t *testing.T) {
+// TestRefusalsOfTheService: the kind of the error is the documented one.
+func TestRefusalsOfTheService(t *testing.T) {
 	t.Parallel()
 	const location = "eu-central-h1"
 	for _, tt := range []struct {
@@ -292,22 +292,6 @@ func TestWhatOnlyOneVersionRefuses(t *testing.T) {
 	}
 }
 
-// TestLoadBalancerUpdateWithoutALookup: the error contains the first response.
-func TestLoadBalancerUpdateWithoutALookup(t *testing.T) {
-	t.Parallel()
-	missing := recorded(t, "load-balancer-certificates", "patch-without-cert")
-	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
-		if req.Method == http.MethodGet {
-			return stub.Respond(403, stub.Envelope(403)), nil
-		}
-		return stub.Respond(missing.status, missing.reply), nil
-	}}
-	updated, err := sdktest.Recorded(t, &network).LoadBalancers.Update(t.Context(), "eu-central-h1", "plain", &cloudapi.LoadBalancerUpdateRequest{VMs: []string{}})
-	if updated != nil || !errors.Is(err, cloudapi.ErrInvalidRequest) || !errors.Is(err, cloudapi.ErrForbidden) || len(network.Take()) != 2 {
-		t.Errorf("%v, %v", updated, err)
-	}
-}
-
 // TestRecordsOfTheContract: records of the contract, encoded again, don't have
 // fields that only the service sends, nor the service's those of the contract.
 func TestRecordsOfTheContract(t *testing.T) {
@@ -336,117 +320,5 @@ func TestRecordsOfTheContract(t *testing.T) {
 	body := stub.JSON(cloudapi.LoadBalancer{CertEnabled: true})
 	if !strings.Contains(string(body), `"cert_enabled":true`) {
 		t.Errorf("a field that is set is left out: %s", body)
-	}
-}
-
-// TestLaterErrorTypes: the kind of an error is determined by its status, even
-// if its type is new.
-func TestLaterErrorTypes(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		status int
-		kind   string
-		want   error
-	}{
-		{422, "UnprocessableContent", cloudapi.ErrInvalidRequest},
-		{400, "NotFound", cloudapi.ErrInvalidRequest},
-		{404, "NotFound", cloudapi.ErrNotFound},
-		{403, "AccessDenied", cloudapi.ErrForbidden},
-		{500, "UnexpectedError", cloudapi.ErrServer},
-		{500, "UnexceptedError", cloudapi.ErrServer},
-		{503, "ServiceUnavailable", cloudapi.ErrServer},
-	} {
-		body := stub.JSON(map[string]any{"error": map[string]any{"code": tt.status, "type": tt.kind, "message": "Sorry", "details": nil}})
-		network := stub.Recorder{Answer: stub.Always(tt.status, string(body))}
-		_, err := sdktest.Recorded(t, &network).VMs.List(t.Context(), nil)
-		e, ok := errors.AsType[*cloudapi.Error](err)
-		if !ok || e.Type != tt.kind {
-			t.Errorf("%d %s is %v", tt.status, tt.kind, err)
-			continue
-		}
-		for _, kind := range []error{cloudapi.ErrInvalidRequest, cloudapi.ErrUnauthorized, cloudapi.ErrForbidden, cloudapi.ErrNotFound, cloudapi.ErrConflict, cloudapi.ErrRateLimited, cloudapi.ErrServer} {
-			if errors.Is(err, kind) != (kind == tt.want) {
-				t.Errorf("%d %s is %v: %v", tt.status, tt.kind, kind, errors.Is(err, kind))
-			}
-		}
-	}
-}
-
-// TestSetRulesByProtocol: rules that differ only in their protocol are
-// different rules, and a rule without a protocol is for TCP.
-func TestSetRulesByProtocol(t *testing.T) {
-	t.Parallel()
-	for _, protocol := range []string{`,"protocol":"tcp","description":"ssh"`, ""} {
-		rules := `{"id":"frxaerzve9ye3ns95fyz1hv4q7","cidr":"10.0.0.0/8","port_range":"53"` + protocol + `}`
-		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
-			if req.Method == http.MethodPost {
-				const added = `{"id":"frmqyjqdvzxp1p8x9nqzj7734n","cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`
-				rules += "," + added
-				return stub.Respond(200, added), nil
-			}
-			return stub.Respond(200, `{"id":"fw73m7341v321pjjyear44srfd","firewall_rules":[`+rules+`]}`), nil
-		}}
-		changes, err := sdktest.Recorded(t, &network).Firewalls.SetRules(t.Context(), "eu-central-h1", "web", []cloudapi.FirewallRuleCreateRequest{
-			{CIDR: "10.0.0.0/8", PortRange: "53"},
-			{CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "UDP", Description: "dns"},
-		}, nil)
-		if err != nil || len(changes.Kept) != 1 || len(changes.Added) != 1 || len(changes.Deleted) != 0 || changes.Added[0].Protocol != cloudapi.FirewallProtocolUDP {
-			t.Fatalf("%+v, %v", changes, err)
-		}
-		sent := network.Take()
-		if want := `{"cidr":"10.0.0.0/8","port_range":"53","protocol":"UDP","description":"dns"}`; len(sent) != 3 || sent[1].Body != want {
-			t.Errorf("sent %+v", sent)
-		}
-	}
-}
-
-// TestEnsureComparesLaterFields: fields that only the service has are compared
-// if the record has them.
-func TestEnsureComparesLaterFields(t *testing.T) {
-	t.Parallel()
-	const location = "eu-central-h1"
-	for record, drifts := range map[string]bool{
-		`"boot_image":"debian-13"`:    true,
-		`"boot_image":"ubuntu-noble"`: false,
-		`"boot_image":""`:             false,
-		`"size":"standard-2"`:         false,
-	} {
-		network := stub.Recorder{Answer: stub.Always(200, `{"id":"`+stub.VMID+`","name":"web-1",`+record+`}`)}
-		_, _, err := sdktest.Recorded(t, &network).VMs.Ensure(t.Context(), location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", BootImage: "ubuntu-noble"}, nil)
-		if drift, ok := errors.AsType[*cloudapi.DriftError](err); ok != drifts || ok && drift.Fields[0].Field != "boot_image" || !ok && err != nil {
-			t.Errorf("a VM with %s: %v", record, err)
-		}
-	}
-
-	const subnet = "ps6336kqkb6j4qf8813xfx1bw0"
-	balancer := func(certEnabled string) string {
-		return `{` + testLBShort + `,"subnet":"backend-net","vms":["` + stub.VMID + `"],"cert_enabled":` + certEnabled + `}`
-	}
-	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
-		switch {
-		case req.Method == http.MethodPatch:
-			return stub.Respond(200, balancer("true")), nil
-		case req.URL.Path == projectPath+"/object-info/"+subnet:
-			return stub.Respond(200, `{"type":"private subnet","location":"eu-central-h1","name":"backend-net"}`), nil
-		case req.URL.Path == locationPath+"/load-balancer":
-			return stub.Respond(200, `{"items":[`+balancer("false")+`],"count":1}`), nil
-		}
-		return stub.Respond(200, balancer("false")), nil
-	}}
-	client := sdktest.Recorded(t, &network)
-	request := &cloudapi.LoadBalancerCreateRequest{PrivateSubnetID: subnet, CertEnabled: new(true)}
-	_, _, err := client.LoadBalancers.Ensure(t.Context(), location, "web-lb", request, nil)
-	if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || len(drift.Fields) != 1 || drift.Fields[0].Field != "cert_enabled" || !drift.Fields[0].Updatable {
-		t.Errorf("a certificate that is missing: %v", err)
-	}
-	network.Take()
-	updated, outcome, err := client.LoadBalancers.Ensure(t.Context(), location, "web-lb", request, &cloudapi.EnsureOptions{Update: true})
-	if err != nil || outcome != cloudapi.EnsureUpdated || !updated.CertEnabled {
-		t.Fatalf("%+v, %v, %v", updated, outcome, err)
-	}
-	sent := network.Take()
-	want := `{"algorithm":"round_robin","src_port":443,"dst_port":8443,"health_check_endpoint":"/healthz","vms":["` + stub.VMID + `"],"cert_enabled":true}`
-	if last := sent[len(sent)-1]; last.Method != http.MethodPatch || last.Body != want {
-		t.Errorf("sent %s %s", last.Method, last.Body)
 	}
 }
