@@ -36,7 +36,7 @@ type AuditLogOptions struct {
 	End time.Time `url:"end,omitempty" layout:"2006-01-02"`
 
 	PageSize      int    `url:"limit,omitempty"`          // default and maximum 1000
-	PaginationKey string `url:"pagination_key,omitempty"` // Page.NextStartAfter of a page with the same options
+	PaginationKey string `url:"pagination_key,omitempty"` // Page.Next of a page with the same options
 }
 
 // inUTC returns the options with End in UTC, in which the server counts days.
@@ -75,7 +75,7 @@ func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.S
 			}
 			// A server that ignores the key has no last page.
 			isNewer := func(e *AuditLogEntry) bool { return e.At.After(oldest) }
-			if !oldest.IsZero() && page.NextStartAfter != "" && slices.ContainsFunc(page.Items, isNewer) {
+			if !oldest.IsZero() && page.Next != "" && slices.ContainsFunc(page.Items, isNewer) {
 				return nil, fmt.Errorf("cloudapi: %s: %w: a page starts the list over", opAuditLogList.Name, ErrPaginationStalled)
 			}
 			oldest = page.Items[len(page.Items)-1].At

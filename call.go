@@ -173,11 +173,11 @@ func (in *invocation) exchange(r call.Received) *Exchange {
 		Operation:  in.op.Name,
 		Method:     in.op.Method,
 		Path:       in.request.Path,
-		Sent:       NewSecret(string(in.request.Body)),
+		Request:    NewSecret(string(in.request.Body)),
 		Attempt:    r.Attempt,
 		StatusCode: r.Status,
 		Header:     r.Header,
-		Received:   NewSecret(string(r.Body)),
+		Response:   NewSecret(string(r.Body)),
 	}
 }
 
@@ -212,11 +212,11 @@ type Exchange struct {
 	Operation  string      // the operation's name, such as "VMs.Get"
 	Method     string      // the HTTP method
 	Path       string      // the path as it is sent, without the query
-	Sent       Secret      // the body of the request; empty if it has none
+	Request    Secret      // the body of the request; empty if it has none
 	Attempt    int         // the number of the attempt in its call, from 1
 	StatusCode int         // the HTTP status; 0 if there was no response
 	Header     http.Header // of the response
-	Received   Secret      // the body of the response, as far as the SDK has read it
+	Response   Secret      // the body of the response, as far as the SDK has read it
 }
 
 // CaptureExchange returns a context, and a function that returns the last

@@ -35,9 +35,10 @@ type Client struct {
 	InferenceEndpoints *InferenceEndpointsService
 }
 
-// NewClient returns a client, and sends nothing. [WithBaseURL] is required.
-// Nearly all operations also need a token ([WithToken] or [WithTokenSource])
-// and a project ([WithProject]); [FromEnv] sets all three.
+// NewClient returns a client of Ubicloud's service, or of the API that
+// [WithBaseURL] names. It sends nothing. Nearly all operations need a token
+// ([WithToken] or [WithTokenSource]) and a project ([WithProject]); [FromEnv]
+// takes all three from the environment.
 func NewClient(opts ...Option) (*Client, error) {
 	return newClient(defaultConfig(), opts)
 }
@@ -94,9 +95,6 @@ func newClient(from config, opts []Option) (*Client, error) {
 			return nil, err
 		}
 	}
-	if cfg.calls.BaseURL == nil {
-		return nil, optionError("base URL", "", "is required: use WithBaseURL, or FromEnv and "+EnvBaseURL+cfg.unset())
-	}
 	if cfg.calls.BaseURL.Scheme == "http" && cfg.hasCredentials() && !cfg.insecureHTTP && !exchange.IsLoopback(cfg.calls.BaseURL.Hostname()) {
 		permission := "WithInsecureHTTP"
 		if cfg.fromEnv {
@@ -105,7 +103,7 @@ func newClient(from config, opts []Option) (*Client, error) {
 		return nil, optionError("base URL", cfg.calls.BaseURL.String(),
 			"would send the credentials unencrypted: use https, or "+permission+" if the network is trusted")
 	}
-	if from.calls.BaseURL == nil || cfg.calls.BaseURL.Host != from.calls.BaseURL.Host {
+	if from.calls.Budget == nil || cfg.calls.BaseURL.Host != from.calls.BaseURL.Host {
 		cfg.calls.Budget = &made.budget
 	}
 	if cfg.httpClient == nil && cfg.transport.Transport == nil {

@@ -6,7 +6,6 @@
 // operation:
 //
 //	client, err := cloudapi.NewClient(
-//		cloudapi.WithBaseURL("https://api.ubicloud.com"),
 //		cloudapi.WithToken(token),
 //		cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"),
 //	)
@@ -20,21 +19,43 @@
 //
 // The repository's folder docs has a page for each topic.
 //
-// # I want to …
+// # Which method
 //
-//   - take the settings from the environment: [FromEnv]
-//   - find what an ID or a name refers to: [Client.Resolve], [Lookup]
-//   - list or delete resources of any kind: [Client.Resources], [Client.Delete]
-//   - wait for a condition of my own, or for many resources: [Wait], [WaitAll]
-//   - find out whether a create without a response succeeded: [Confirm]
-//   - fail if the resource to delete doesn't exist: [Client.DeleteExisting]
-//   - delete a whole project: package teardown
-//   - set all rules of a firewall: [FirewallsService.SetRules]
-//   - use other settings for some calls: [Client.With], [Client.InProject]
-//   - use a proxy or a private certificate authority: [WithTransport]
-//   - see what is sent: [WithLogger], [WithMiddleware], [WithObserver]
-//   - call an operation that has no method: [Client.Do]
-//   - test a program: package cloudapitest
+// Finding:
+//
+//   - a resource in a location: its service's Get
+//   - the record of a reference that a person typed: [Lookup]
+//   - which resource such a reference means, of several kinds: [Client.Resolve]
+//   - the record of a [Resource]: [Client.Fetch]
+//   - the resources of any kind: [Client.Resources]
+//   - which of the known resources exist and are only hidden: [Client.CheckAccess]
+//
+// Waiting:
+//
+//   - for a state: its service's Wait methods
+//   - for a deletion, of any kind: [Client.WaitDeleted]
+//   - for a condition of your own: [Wait]
+//   - for many resources: [WaitAll]
+//   - for changes: a service's Watch
+//
+// Confirming, if the outcome is unknown:
+//
+//   - of a create: [Confirm]
+//   - of a change: [ConfirmChange]
+//   - to create or change again without harm: a service's Ensure, or
+//     [FirewallsService.SetRules]
+//
+// Deleting:
+//
+//   - a resource, or nothing if there is none: its service's Delete
+//   - a resource of any kind: [Client.Delete]
+//   - a resource that must exist: [Client.DeleteExisting]
+//   - a whole project: package teardown
+//
+// Settings: [FromEnv] for the environment, [Client.With] for some calls,
+// [WithTransport] for a proxy or a private certificate authority, [WithLogger],
+// [WithMiddleware] and [WithObserver] to see what is sent. [Client.Do] calls an
+// operation that has no method, and package cloudapitest tests a program.
 //
 // # Methods
 //

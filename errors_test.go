@@ -190,7 +190,7 @@ func TestErrorPrefix(t *testing.T) {
 		_, err = c.VMs.Get(ctx, "l", "v")
 		return err
 	}
-	_, optionErr := NewClient()
+	_, optionErr := NewClient(WithBaseURL(""))
 	_, waitErr := forbidden.VMs.WaitRunning(ctx, "l", "v", nil)
 	_, emptyWaitErr := Wait(ctx, func(context.Context) (*VM, error) { return nil, nil }, func(*VM) (bool, error) { return true, nil }, nil)
 	_, confirmErr := Confirm(ctx, &Error{outcome: call.Outcome{Unknown: true}}, func(ctx context.Context) (*VM, error) { return forbidden.VMs.Get(ctx, "l", "v") }, nil)

@@ -154,7 +154,7 @@ func ExampleListOptions() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(len(page.Items), "of", *page.Count, "behind", page.NextStartAfter)
+	fmt.Println(len(page.Items), "of", *page.Count, "behind", page.Next)
 
 	// All of them.
 	firewalls, err := cloudapi.Collect(client.Firewalls.All(ctx, nil))

@@ -443,7 +443,7 @@ func (s *LoadBalancersService) besidesPortless(ctx context.Context, o ListOption
 			}
 		}
 		seen.EndPage(page.Count)
-		next.StartAfter = page.NextStartAfter
+		next.StartAfter = page.Next
 		if more = len(listed)-before == maxPageSize; !refused {
 			continue
 		}
@@ -488,7 +488,7 @@ func (s *LoadBalancersService) longestPage(ctx context.Context, o ListOptions) (
 // portlessAfter returns the load balancer without ports that follows a page, if
 // it's one that makes the server refuse a longer page.
 func (s *LoadBalancersService) portlessAfter(ctx context.Context, page *Page[LoadBalancer]) (portless Resource, ok bool) {
-	cluster, ok := strings.CutSuffix(page.NextStartAfter, "-apiserver")
+	cluster, ok := strings.CutSuffix(page.Next, "-apiserver")
 	if !ok {
 		return Resource{}, false
 	}

@@ -66,13 +66,17 @@ const (
 	EnvInsecureHTTP = "CLOUDAPI_INSECURE_HTTP" // "true", which applies WithInsecureHTTP, or "false"
 )
 
+// DefaultBaseURL is the address of Ubicloud's service.
+const DefaultBaseURL = "https://api.ubicloud.com"
+
 const (
 	defaultTimeout       = 60 * time.Second
 	defaultResponseLimit = 64 << 20
 )
 
 func defaultConfig() config {
-	return config{calls: call.Config{Timeout: defaultTimeout, MaxResponse: defaultResponseLimit}, retry: defaultRetry()}
+	service, _, _ := syntax.BaseURL(DefaultBaseURL)
+	return config{calls: call.Config{BaseURL: service, Timeout: defaultTimeout, MaxResponse: defaultResponseLimit}, retry: defaultRetry()}
 }
 
 // FromEnv sets the base URL, the token and the project from CLOUDAPI_BASE_URL,
@@ -110,9 +114,6 @@ func FromEnv() Option {
 // that no other option replaces.
 func (c *config) unset() string {
 	var names []string
-	if c.calls.BaseURL == nil {
-		names = append(names, EnvBaseURL)
-	}
 	if !c.hasCredentials() {
 		names = append(names, EnvToken)
 	}
@@ -125,8 +126,7 @@ func (c *config) unset() string {
 	return "; not set in the environment: " + strings.Join(names, ", ")
 }
 
-// WithBaseURL sets the address of the API, such as "https://api.example.com".
-// It can have a path, but no user information, query or fragment.
+// WithBaseURL sets the address of the API; default [DefaultBaseURL]. It can have a path, but no user information, query or fragment.
 func WithBaseURL(address string) Option {
 	return func(c *config) error {
 		u, shown, reason := syntax.BaseURL(address)

@@ -206,8 +206,8 @@ func TestInvalidOptions(t *testing.T) {
 			t.Errorf("%s, %s: the error shows the token: %#v", tt.name, tt.reason, argErr)
 		}
 	}
-	if _, err := NewClient(WithToken(stub.Token)); err == nil || !strings.Contains(err.Error(), "base URL is required") {
-		t.Errorf("without a base URL: %v", err)
+	if c, err := NewClient(WithToken(stub.Token)); err != nil || c.BaseURL() != "https://api.ubicloud.com" {
+		t.Errorf("without a base URL: %v, %v", c, err)
 	}
 	if _, err := NewClient(nil, WithBaseURL("https://api.example.com"), WithLogger(nil), WithLimiter(nil), nil); err != nil {
 		t.Errorf("with nil for nothing: %v", err)
@@ -400,7 +400,7 @@ func TestFromEnvNamesWhatIsMissing(t *testing.T) {
 		opts []Option
 		want string // the end of the error
 	}{
-		"nothing set": {nil, nil, "not set in the environment: CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN, CLOUDAPI_PROJECT"},
+		"nothing set": {nil, nil, "not set in the environment: CLOUDAPI_TOKEN, CLOUDAPI_PROJECT"},
 		"no project":  {map[string]string{EnvBaseURL: "https://api.example.com", EnvToken: stub.Token}, nil, "not set in the environment: CLOUDAPI_PROJECT"},
 		"no token or project": {map[string]string{EnvBaseURL: "https://api.example.com"}, nil,
 			"not set in the environment: CLOUDAPI_TOKEN, CLOUDAPI_PROJECT"},
@@ -423,8 +423,11 @@ func TestFromEnvNamesWhatIsMissing(t *testing.T) {
 			}
 		})
 	}
-	_, err := NewClient()
-	if strings.Contains(fmt.Sprint(err), "not set") {
+	client, err := NewClient()
+	if err == nil {
+		_, err = client.VMs.List(t.Context(), nil)
+	}
+	if !errors.Is(err, ErrNoProject) || strings.Contains(err.Error(), "not set") {
 		t.Errorf("without FromEnv the error is %v", err)
 	}
 }

@@ -48,10 +48,10 @@ type Page[T any] struct {
 	Items []*T
 	Count *int // the size of the list; nil for SSH keys, init scripts and inference keys
 
-	// NextStartAfter is the cursor of the next page: the last item's ID or name,
+	// Next is the cursor of the next page: the last item's ID or name,
 	// or "" if the page is empty or the list isn't paginated. In the audit log and
 	// the logs of a database, it's the PaginationKey of the next page, or "".
-	NextStartAfter string
+	Next string
 }
 
 // listItem is a record that occurs in lists.
@@ -115,7 +115,7 @@ func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes
 		return nil, err
 	}
 	if routes.unpaged {
-		page.NextStartAfter = ""
+		page.Next = ""
 	}
 	return page, nil
 }
@@ -179,7 +179,7 @@ func decodePage[T any, P listItem[T]](r call.Response, o *ListOptions) (*Page[T]
 		if err := checkItems[T, P](page.Items); err != nil {
 			return nil, err
 		}
-		page.NextStartAfter = P(page.Items[n-1]).cursor(o.OrderColumn)
+		page.Next = P(page.Items[n-1]).cursor(o.OrderColumn)
 	}
 	return page, nil
 }
@@ -228,7 +228,7 @@ func walk[T any, P listItem[T]](c *conn, routes *listRoutes, o ListOptions, args
 		asked.StartAfter = cursor
 		page, err := list[T, P](ctx, c, routes, &asked, args...)
 		if err == nil && cursor == o.StartAfter && page.hasAll(o.PageSize) {
-			page.NextStartAfter = ""
+			page.Next = ""
 		}
 		return page, err
 	})
@@ -324,8 +324,8 @@ func follow[T any](operation, start string, fetch func(ctx context.Context, curs
 				asked[cursor] = true
 				page, err := fetch(ctx, cursor)
 				if err == nil {
-					more = page.NextStartAfter != ""
-					if more && asked[page.NextStartAfter] {
+					more = page.Next != ""
+					if more && asked[page.Next] {
 						err = fmt.Errorf("cloudapi: %s: %w: the page after %q has a cursor that was already used", operation, ErrPaginationStalled, cursor)
 					}
 				}
@@ -333,7 +333,7 @@ func follow[T any](operation, start string, fetch func(ctx context.Context, curs
 					yield(nil, err)
 					return
 				}
-				cursor = page.NextStartAfter
+				cursor = page.Next
 				if !yield(page, nil) {
 					return
 				}
@@ -403,7 +403,7 @@ func decodePageByKey[T any, P record[T]](r call.Response) (*Page[T], error) {
 	if err := checkItems[T, P](body.Items); err != nil {
 		return nil, err
 	}
-	return &Page[T]{Items: body.Items, NextStartAfter: body.PaginationKey}, nil
+	return &Page[T]{Items: body.Items, Next: body.PaginationKey}, nil
 }
 
 // newestFirst yields the items of a list by key, the newest first. For each

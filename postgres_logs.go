@@ -77,7 +77,7 @@ type PostgresLogsOptions struct {
 	QueryPattern  string `url:"query_pattern,omitempty"`  // a literal part of the message, up to 200 characters
 	PageSize      int    `url:"max_log_lines,omitempty"`  // up to 500; default 50 in Logs and 500 in AllLogs
 
-	// PaginationKey is [Page.NextStartAfter] of the previous page. The other
+	// PaginationKey is [Page.Next] of the previous page. The other
 	// options must be those of that page: set Start and End, whose defaults move.
 	PaginationKey string `url:"pagination_key,omitempty"`
 }
@@ -99,7 +99,7 @@ var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", 
 
 // Logs returns one page of the logs of a database: the newest lines of the time
 // in the options, in the order in which the server received them. Timestamps
-// may be out of order. [Page.NextStartAfter] is the PaginationKey of the next
+// may be out of order. [Page.Next] is the PaginationKey of the next
 // page, which has older lines. Logs returns [ErrInvalidRequest] if the server
 // keeps no logs, and [ErrServer] if it can't reach them.
 //

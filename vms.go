@@ -127,31 +127,21 @@ type VMCreateRequest struct {
 	InitScript     string `json:"init_script,omitzero"`
 	InitScriptArgs string `json:"init_script_args,omitzero"`
 
-	// InitScriptText is a script of up to 2000 characters, in place of InitScript.
+	// InitScriptText is a script of up to 2000 characters, in place of InitScript. A
+	// text that could be the name of one, such as a single word, is refused.
 	// † Only the service has it: a server with the contract's init scripts takes
 	// the text for the name of a registered script.
-	InitScriptText Script `json:"-"`
+	InitScriptText string `json:"-"`
 }
 
 func (r VMCreateRequest) checkIDs() *ArgumentError {
 	return cmp.Or(checkOptionalID("private_subnet_id", r.PrivateSubnetID), r.checkInitScript())
 }
 
-// Script is the text of a script that runs when a VM starts for the first time.
-// The zero Script is no script.
-type Script struct{ text string }
-
-// NewScript returns a script. VMs.Create returns an [*ArgumentError] for a text
-// that could be the name of a registered script, such as a single word.
-func NewScript(text string) Script { return Script{text} }
-
-// String returns the text.
-func (s Script) String() string { return s.text }
-
 // checkInitScript refuses a name in place of a script, a script in place of a
 // name, and both together.
 func (r VMCreateRequest) checkInitScript() *ArgumentError {
-	script := r.InitScriptText.text
+	script := r.InitScriptText
 	switch {
 	case r.InitScript != "" && syntax.Segment(r.InitScript) != "":
 		return &ArgumentError{Name: "init_script", Reason: "must be the name or ID of a registered script; for the text of a script use InitScriptText"}
@@ -177,8 +167,8 @@ func (r *VMCreateRequest) body() any {
 	switch {
 	case r == nil:
 		return r // sent as {}
-	case r.InitScriptText.text != "":
-		return vmCreateBody{r, r.InitScriptText.text, nil}
+	case r.InitScriptText != "":
+		return vmCreateBody{r, r.InitScriptText, nil}
 	case r.InitScript != "":
 		return vmCreateBody{r, r.InitScript, &r.InitScriptArgs}
 	}

@@ -19,8 +19,8 @@ func TestInitScriptsOfEachAPI(t *testing.T) {
 		return &cloudapi.VMCreateRequest{PublicKey: key, InitScript: id, InitScriptArgs: "--fast"}
 	}
 	unknown := &cloudapi.VMCreateRequest{PublicKey: key, InitScript: "other", InitScriptArgs: "--fast"}
-	text := &cloudapi.VMCreateRequest{PublicKey: key, InitScriptText: cloudapi.NewScript("#!/bin/sh\necho setup")}
-	tooLong := &cloudapi.VMCreateRequest{PublicKey: key, InitScriptText: cloudapi.NewScript(strings.Repeat("x", long))}
+	text := &cloudapi.VMCreateRequest{PublicKey: key, InitScriptText: "#!/bin/sh\necho setup"}
+	tooLong := &cloudapi.VMCreateRequest{PublicKey: key, InitScriptText: strings.Repeat("x", long)}
 	for _, tt := range []struct {
 		name     string
 		opts     []Option
@@ -100,7 +100,7 @@ func TestWhatOnlyTheContractHasIsLoggedOnce(t *testing.T) {
 	use := func(srv *Server) {
 		client := srv.Client()
 		client.VMs.Create(t.Context(), here, "text", &cloudapi.VMCreateRequest{
-			PublicKey: "ssh-ed25519 AAAA", InitScriptText: cloudapi.NewScript("date"),
+			PublicKey: "ssh-ed25519 AAAA", InitScriptText: "date",
 		})
 		for range 2 {
 			client.VMInitScripts.Get(t.Context(), "setup")

@@ -18,7 +18,7 @@ import (
 //
 // A slice of records becomes a whole list, {"count":…,"items":[…]}, with its
 // length as the count. A [cloudapi.Page] becomes a part of a list, with its
-// Count as the count. If it has no Count, its NextStartAfter, if set, becomes
+// Count as the count. If it has no Count, its Next, if set, becomes
 // the pagination_key, as in the audit log and the logs of a database.
 //
 // A *[cloudapi.Error] becomes the API's envelope, {"error":{"code":…,"type":…}}.
@@ -56,7 +56,7 @@ func envelopeOf(page reflect.Value) map[string]any {
 	}
 	if count := page.FieldByName("Count"); !count.IsNil() {
 		envelope["count"] = count.Interface()
-	} else if key := page.FieldByName("NextStartAfter").String(); key != "" {
+	} else if key := page.FieldByName("Next").String(); key != "" {
 		envelope["pagination_key"] = key
 	}
 	return envelope

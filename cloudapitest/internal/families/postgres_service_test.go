@@ -130,7 +130,7 @@ func TestPostgresLogsArePaged(t *testing.T) {
 			}
 			i++
 		}
-		if i != len(all.Items) || i != 361 || all.NextStartAfter != "" {
+		if i != len(all.Items) || i != 361 || all.Next != "" {
 			t.Errorf("%d lines in pages and %d at once, want 361", i, len(all.Items))
 		}
 		options.SeverityLevel = cloudapi.PostgresLogSeverityError

@@ -38,7 +38,8 @@ func Advice(err error) string {
 	return ""
 }
 
-// variables are the environment variables that name a real server.
+// variables are the environment variables that name a real project. Without the
+// first one, it's a project of Ubicloud's service.
 var variables = []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject}
 
 // IsEmbedded reports whether none of the variables is set, in which case
@@ -51,10 +52,10 @@ func IsEmbedded() (bool, error) {
 		value, isSet := os.LookupEnv(variable)
 		switch {
 		case isSet && value == "":
-			return false, fmt.Errorf("%s is empty: set all three for a real service, or unset them for the embedded server", variable)
+			return false, fmt.Errorf("%s is empty: unset it, or set it for a real project", variable)
 		case isSet:
 			set = append(set, variable)
-		default:
+		case variable != cloudapi.EnvBaseURL:
 			missing = append(missing, variable)
 		}
 	}
@@ -65,7 +66,7 @@ func IsEmbedded() (bool, error) {
 	if len(set) > 1 {
 		verb = "are"
 	}
-	return false, fmt.Errorf("%s %s set, but not %s: set all three for a real service, or none for the embedded server",
+	return false, fmt.Errorf("%s %s set, but not %s: set the token and the project for a real project, or nothing for the embedded server",
 		strings.Join(set, " and "), verb, strings.Join(missing, " and "))
 }
 
@@ -102,8 +103,8 @@ func Connect(ctx context.Context, stderr io.Writer, application string, s Server
 	if s.Empty {
 		project = "an empty"
 	}
-	fmt.Fprintf(stderr, "Using an embedded server with %s project.\nSet %s, %s and %s for a real one.\n",
-		project, cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject)
+	fmt.Fprintf(stderr, "Using an embedded server with %s project.\nSet %s and %s for a real one.\n",
+		project, cloudapi.EnvToken, cloudapi.EnvProject)
 	s.Delays.Backup = -24 * time.Hour // as if the databases were a day old, so that they can be restored and have logs
 	server := cloudapitest.NewServer(
 		cloudapitest.WithDelays(s.Delays),

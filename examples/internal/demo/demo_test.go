@@ -113,14 +113,20 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// TestConnectRefusesHalfAnEnvironment: a user who sets a token means a real
-// server, and must not see success with a made-up one.
+// TestConnectRefusesHalfAnEnvironment: a user who sets a token or an address
+// means a real project, and must not see success with a made-up one.
 func TestConnectRefusesHalfAnEnvironment(t *testing.T) {
-	t.Setenv(cloudapi.EnvToken, "pat-akreliabilityreliabil1234567-0123456789abcdefghijABCDEFGHIJ01")
-	t.Setenv(cloudapi.EnvProject, "pjahbwgme82j3qbwnsn4b3w1e9")
-	_, _, err := Connect(t.Context(), io.Discard, "test", Server{})
-	if err == nil || !strings.Contains(err.Error(), "CLOUDAPI_TOKEN and CLOUDAPI_PROJECT are set, but not CLOUDAPI_BASE_URL") {
-		t.Errorf("it is %v", err)
+	for variable, want := range map[string]string{
+		cloudapi.EnvToken:   "CLOUDAPI_TOKEN is set, but not CLOUDAPI_PROJECT",
+		cloudapi.EnvBaseURL: "CLOUDAPI_BASE_URL is set, but not CLOUDAPI_TOKEN and CLOUDAPI_PROJECT",
+	} {
+		t.Run(variable, func(t *testing.T) {
+			t.Setenv(variable, "https://api.example.com")
+			_, _, err := Connect(t.Context(), io.Discard, "test", Server{})
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("it is %v", err)
+			}
+		})
 	}
 }
 

@@ -110,8 +110,8 @@ func create(ctx context.Context, c *cloudapi.Client) error {
 // show returns an exchange as text, with its bodies.
 func show(e *cloudapi.Exchange) string {
 	_, path, _ := strings.Cut(e.Path, "/location/"+location)
-	return fmt.Sprintf("%s %s %s sent %s, %d: %d %s %s %s", e.Operation, e.Method, path, e.Sent.Reveal(), e.Attempt,
-		e.StatusCode, e.Header.Get("X-Request-Id"), e.Header.Get("X-Future"), e.Received.Reveal())
+	return fmt.Sprintf("%s %s %s sent %s, %d: %d %s %s %s", e.Operation, e.Method, path, e.Request.Reveal(), e.Attempt,
+		e.StatusCode, e.Header.Get("X-Request-Id"), e.Header.Get("X-Future"), e.Response.Reveal())
 }
 
 // TestExchangesShowNoSecrets: an exchange shows no secrets, although headers
@@ -138,8 +138,8 @@ func TestExchangesShowNoSecrets(t *testing.T) {
 			t.Errorf("%q shows in %s", secret, text)
 		}
 	}
-	if e.Sent.Reveal() != `{"password":"`+password+`"}` || !strings.Contains(e.Received.Reveal(), password) {
-		t.Errorf("revealed, it has %q and %q", e.Sent.Reveal(), e.Received.Reveal())
+	if e.Request.Reveal() != `{"password":"`+password+`"}` || !strings.Contains(e.Response.Reveal(), password) {
+		t.Errorf("revealed, it has %q and %q", e.Request.Reveal(), e.Response.Reveal())
 	}
 	if failure, ok := errors.AsType[*cloudapi.Error](err); !ok || failure.RequestID != "req [redacted] [redacted]" {
 		t.Errorf("the ID of the request is %q", failure.RequestID)
@@ -161,10 +161,10 @@ func TestSharedCapture(t *testing.T) {
 				name := fmt.Sprintf("fw-%d-%d", i, round)
 				if _, err := client.Firewalls.Create(ctx, location, name, nil); err != nil {
 					t.Error(err)
-				} else if e := own(); !strings.HasSuffix(e.Path, "/"+name) || !strings.Contains(e.Received.Reveal(), `"`+name+`"`) {
+				} else if e := own(); !strings.HasSuffix(e.Path, "/"+name) || !strings.Contains(e.Response.Reveal(), `"`+name+`"`) {
 					t.Errorf("the exchange of the call is that of %s", e.Path)
 				}
-				if e := last(); !strings.Contains(e.Received.Reveal(), `"`+e.Path[strings.LastIndex(e.Path, "/")+1:]+`"`) {
+				if e := last(); !strings.Contains(e.Response.Reveal(), `"`+e.Path[strings.LastIndex(e.Path, "/")+1:]+`"`) {
 					t.Errorf("the exchange of all is half that of %s", e.Path)
 				}
 			}

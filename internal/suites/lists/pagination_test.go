@@ -159,7 +159,7 @@ func newWholeList[T any](t *testing.T, path string, all func(context.Context, *c
 			if err != nil {
 				return 0, "", err
 			}
-			return len(page.Items), page.NextStartAfter, nil
+			return len(page.Items), page.Next, nil
 		},
 	}
 }
@@ -587,8 +587,8 @@ func TestList(t *testing.T) {
 		for _, vm := range page.Items {
 			got = append(got, vm.ID)
 		}
-		if page.Items == nil || !slices.Equal(got, tt.ids) || !reflect.DeepEqual(page.Count, tt.count) || page.NextStartAfter != tt.next {
-			t.Errorf("%s: %q, count %v, next %q", tt.body, got, page.Count, page.NextStartAfter)
+		if page.Items == nil || !slices.Equal(got, tt.ids) || !reflect.DeepEqual(page.Count, tt.count) || page.Next != tt.next {
+			t.Errorf("%s: %q, count %v, next %q", tt.body, got, page.Count, page.Next)
 		}
 	}
 }

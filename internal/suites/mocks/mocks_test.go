@@ -238,8 +238,8 @@ func TestEncodedPages(t *testing.T) {
 		{cloudapi.Page[cloudapi.VM]{}, `{"items":[]}`},
 		{&cloudapi.Page[cloudapi.InferenceAPIKey]{Items: []*cloudapi.InferenceAPIKey{key("ak00000000021g000000000001", "s3cret")}},
 			`{"items":[` + string(cloudapitest.Encode(key("ak00000000021g000000000001", "s3cret"))) + `]}`},
-		{&cloudapi.Page[cloudapi.AuditLogEntry]{NextStartAfter: "next"}, `{"items":[],"pagination_key":"next"}`},
-		{&cloudapi.Page[cloudapi.VM]{Count: new(3), NextStartAfter: "web-1"}, `{"count":3,"items":[]}`},
+		{&cloudapi.Page[cloudapi.AuditLogEntry]{Next: "next"}, `{"items":[],"pagination_key":"next"}`},
+		{&cloudapi.Page[cloudapi.VM]{Count: new(3), Next: "web-1"}, `{"count":3,"items":[]}`},
 	} {
 		if got := string(cloudapitest.Encode(test.page)); got != test.want {
 			t.Errorf("%+v is encoded as %s, want %s", test.page, got, test.want)

@@ -40,7 +40,7 @@ func (r *recording) losses(t *testing.T, result any) []string {
 	}
 	if object, ok := recorded.(map[string]any); ok {
 		rename(object, "logs", "items")
-		rename(object, "pagination_key", "nextstartafter")
+		rename(object, "pagination_key", "next")
 	}
 	if rule, ok := result.(*cloudapi.FirewallRule); ok && rule.IPv6Rule != nil {
 		v = reflect.ValueOf([]cloudapi.FirewallRule{*rule, *rule.IPv6Rule}) // as the server sent it

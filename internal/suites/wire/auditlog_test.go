@@ -39,7 +39,7 @@ func TestAuditLogWire(t *testing.T) {
 			reply: `{"pagination_key":"` + key + `","items":[` + entry + `]}`,
 			call: calls("AuditLog.List", &cloudapi.AuditLogOptions{Action: "fw/associate", Subject: "main@example.com",
 				Object: "fw53tv73zfy23nv7kdq6d09s6x", End: end, PageSize: 2, PaginationKey: key}),
-			want: &cloudapi.Page[cloudapi.AuditLogEntry]{Items: entries[:1], NextStartAfter: key},
+			want: &cloudapi.Page[cloudapi.AuditLogEntry]{Items: entries[:1], Next: key},
 		},
 		{
 			name: "nothing", method: "GET", target: target + "?end=2026-11-22", reply: `{"items":[]}`,

@@ -32,7 +32,7 @@ func TestFirewallsWire(t *testing.T) {
 		ID: subnetID, Name: "backend", State: cloudapi.PrivateSubnetStateAvailable, Location: location,
 		Net4: "10.23.41.64/26", Net6: "fd4c:91aa:7be0:12d::/64", Firewalls: []cloudapi.Firewall{item}, NICs: []cloudapi.NIC{},
 	}}
-	page := &cloudapi.Page[cloudapi.Firewall]{Items: []*cloudapi.Firewall{&item}, Count: new(1), NextStartAfter: id}
+	page := &cloudapi.Page[cloudapi.Firewall]{Items: []*cloudapi.Firewall{&item}, Count: new(1), Next: id}
 	runWireCases(t, "Firewalls", []wireCase{
 		{
 			method: "GET", target: projectPath + "/firewall", reply: `{"items":[` + short + `],"count":1}`,

@@ -36,7 +36,7 @@ func TestGitHubWire(t *testing.T) {
 		{
 			method: "GET", target: base + "?order_column=name&page_size=1", reply: `{"items":[` + installationJSON + `],"count":2}`,
 			call: calls("GitHub.ListInstallations", &cloudapi.ListOptions{PageSize: 1, OrderColumn: cloudapi.OrderByName}),
-			want: &cloudapi.Page[cloudapi.GitHubInstallation]{Items: []*cloudapi.GitHubInstallation{installation}, Count: new(2), NextStartAfter: "acme"},
+			want: &cloudapi.Page[cloudapi.GitHubInstallation]{Items: []*cloudapi.GitHubInstallation{installation}, Count: new(2), Next: "acme"},
 		},
 		{
 			name: "all installations", method: "GET", target: base + "?page_size=1000", reply: `{"items":[` + installationJSON + `],"count":1}`,
@@ -51,7 +51,7 @@ func TestGitHubWire(t *testing.T) {
 		{
 			name: "repositories", method: "GET", target: repositories, reply: `{"items":[` + repositoryJSON + `],"count":1}`,
 			call: calls("GitHub.ListRepositories", installationID, nil),
-			want: &cloudapi.Page[cloudapi.GitHubRepository]{Items: []*cloudapi.GitHubRepository{repository}, Count: new(1), NextStartAfter: repositoryID},
+			want: &cloudapi.Page[cloudapi.GitHubRepository]{Items: []*cloudapi.GitHubRepository{repository}, Count: new(1), Next: repositoryID},
 		},
 		{
 			name: "all repositories", method: "GET", target: repositories + "?page_size=1000", reply: `{"items":[` + repositoryJSON + `],"count":1}`,
@@ -66,7 +66,7 @@ func TestGitHubWire(t *testing.T) {
 		{
 			name: "cache entries", method: "GET", target: cache + "?page_size=2", reply: `{"items":[` + entryJSON + `],"count":3}`,
 			call: calls("GitHub.ListCacheEntries", installationID, repositoryID, &cloudapi.ListOptions{PageSize: 2}),
-			want: &cloudapi.Page[cloudapi.GitHubCacheEntry]{Items: []*cloudapi.GitHubCacheEntry{entry}, Count: new(3), NextStartAfter: entryID},
+			want: &cloudapi.Page[cloudapi.GitHubCacheEntry]{Items: []*cloudapi.GitHubCacheEntry{entry}, Count: new(3), Next: entryID},
 		},
 		{
 			name: "all cache entries", method: "GET", target: cache + "?page_size=1000", reply: `{"items":[` + entryJSON + `],"count":1}`,

@@ -79,12 +79,12 @@ func TestKubernetesWire(t *testing.T) {
 		{
 			method: "GET", target: projectPath + "/kubernetes-cluster", reply: page,
 			call: calls("Kubernetes.List", nil),
-			want: &cloudapi.Page[cloudapi.KubernetesCluster]{Items: []*cloudapi.KubernetesCluster{short}, Count: new(1), NextStartAfter: testClusterID},
+			want: &cloudapi.Page[cloudapi.KubernetesCluster]{Items: []*cloudapi.KubernetesCluster{short}, Count: new(1), Next: testClusterID},
 		},
 		{
 			name: "list by name", method: "GET", target: base + "?order_column=name", reply: page,
 			call: calls("Kubernetes.List", &cloudapi.ListOptions{Location: location, OrderColumn: cloudapi.OrderByName}),
-			want: &cloudapi.Page[cloudapi.KubernetesCluster]{Items: []*cloudapi.KubernetesCluster{short}, Count: new(1), NextStartAfter: "apps"},
+			want: &cloudapi.Page[cloudapi.KubernetesCluster]{Items: []*cloudapi.KubernetesCluster{short}, Count: new(1), Next: "apps"},
 		},
 		{
 			name: "all", method: "GET", target: base + "?page_size=1000", reply: page,

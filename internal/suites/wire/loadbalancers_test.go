@@ -55,12 +55,12 @@ func TestLoadBalancersWire(t *testing.T) {
 		{
 			method: "GET", target: projectPath + "/load-balancer", reply: page,
 			call: calls("LoadBalancers.List", nil),
-			want: &cloudapi.Page[cloudapi.LoadBalancer]{Items: []*cloudapi.LoadBalancer{short}, Count: new(1), NextStartAfter: testLBID},
+			want: &cloudapi.Page[cloudapi.LoadBalancer]{Items: []*cloudapi.LoadBalancer{short}, Count: new(1), Next: testLBID},
 		},
 		{
 			name: "list by name", method: "GET", target: base + "?order_column=name&page_size=1&start_after=api-lb", reply: page,
 			call: calls("LoadBalancers.List", &cloudapi.ListOptions{Location: location, OrderColumn: cloudapi.OrderByName, PageSize: 1, StartAfter: "api-lb"}),
-			want: &cloudapi.Page[cloudapi.LoadBalancer]{Items: []*cloudapi.LoadBalancer{short}, Count: new(1), NextStartAfter: "web-lb"},
+			want: &cloudapi.Page[cloudapi.LoadBalancer]{Items: []*cloudapi.LoadBalancer{short}, Count: new(1), Next: "web-lb"},
 		},
 		{
 			name: "all", method: "GET", target: base + "?page_size=1000", reply: page,

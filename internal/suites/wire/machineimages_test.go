@@ -38,7 +38,7 @@ func TestMachineImagesWire(t *testing.T) {
 		{
 			method: "GET", target: projectPath + "/machine-image?order_column=name&page_size=1&start_after=a", reply: page,
 			call: calls("MachineImages.List", &cloudapi.ListOptions{PageSize: 1, OrderColumn: cloudapi.OrderByName, StartAfter: "a"}),
-			want: &cloudapi.Page[cloudapi.MachineImage]{Items: []*cloudapi.MachineImage{image}, Count: new(1), NextStartAfter: "golden"},
+			want: &cloudapi.Page[cloudapi.MachineImage]{Items: []*cloudapi.MachineImage{image}, Count: new(1), Next: "golden"},
 		},
 		{
 			name: "all in a location", method: "GET", target: base + "?page_size=1000", reply: page,
@@ -82,7 +82,7 @@ func TestMachineImagesWire(t *testing.T) {
 		{
 			name: "list versions", method: "GET", target: item + "/version", reply: versions,
 			call: calls("MachineImages.ListVersions", location, "golden", nil),
-			want: &cloudapi.Page[cloudapi.MachineImageVersion]{Items: []*cloudapi.MachineImageVersion{version}, Count: new(1), NextStartAfter: testVersionID},
+			want: &cloudapi.Page[cloudapi.MachineImageVersion]{Items: []*cloudapi.MachineImageVersion{version}, Count: new(1), Next: testVersionID},
 		},
 		{
 			name: "all versions", method: "GET", target: item + "/version?page_size=1000", reply: versions,

@@ -43,7 +43,7 @@ func postgresLogCases() []wireCase {
 				Start: start, End: start.Add(time.Hour), StreamName: cloudapi.PostgresLogStreamPgBouncer, SeverityLevel: cloudapi.PostgresLogSeverityError,
 				ServerRole: cloudapi.PostgresServerRolePrimary, QueryPattern: "100% o'x", PageSize: 2, PaginationKey: key,
 			}),
-			want: &cloudapi.Page[cloudapi.PostgresLogEntry]{Items: entries[1:], NextStartAfter: key},
+			want: &cloudapi.Page[cloudapi.PostgresLogEntry]{Items: entries[1:], Next: key},
 		},
 		{
 			name: "all logs", method: "GET",

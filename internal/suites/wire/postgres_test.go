@@ -99,12 +99,12 @@ func TestPostgresWire(t *testing.T) {
 		{
 			method: "GET", target: projectPath + "/postgres", reply: page,
 			call: calls("Postgres.List", nil),
-			want: &cloudapi.Page[cloudapi.Postgres]{Items: items, Count: new(2), NextStartAfter: testReplicaID},
+			want: &cloudapi.Page[cloudapi.Postgres]{Items: items, Count: new(2), Next: testReplicaID},
 		},
 		{
 			name: "list by name", method: "GET", target: postgresPath + "?order_column=name&start_after=a", reply: page,
 			call: calls("Postgres.List", &cloudapi.ListOptions{Location: location, OrderColumn: cloudapi.OrderByName, StartAfter: "a"}),
-			want: &cloudapi.Page[cloudapi.Postgres]{Items: items, Count: new(2), NextStartAfter: "orders-ro"},
+			want: &cloudapi.Page[cloudapi.Postgres]{Items: items, Count: new(2), Next: "orders-ro"},
 		},
 		{
 			name: "all", method: "GET", target: postgresPath + "?page_size=1000", reply: page,

@@ -23,13 +23,13 @@ func TestPrivateLocationsWire(t *testing.T) {
 		{
 			method: "GET", target: base, reply: `{"items":[` + full + `],"count":1}`,
 			call: calls("PrivateLocations.List", nil),
-			want: &cloudapi.Page[cloudapi.PrivateLocation]{Items: []*cloudapi.PrivateLocation{record}, Count: new(1), NextStartAfter: id},
+			want: &cloudapi.Page[cloudapi.PrivateLocation]{Items: []*cloudapi.PrivateLocation{record}, Count: new(1), Next: id},
 		},
 		{
 			name: "list by name, which is the region", method: "GET", target: base + "?order_column=name&page_size=1",
 			reply: `{"items":[` + full + `],"count":2}`,
 			call:  calls("PrivateLocations.List", &cloudapi.ListOptions{OrderColumn: cloudapi.OrderByName, PageSize: 1}),
-			want:  &cloudapi.Page[cloudapi.PrivateLocation]{Items: []*cloudapi.PrivateLocation{record}, Count: new(2), NextStartAfter: "us-east-1"},
+			want:  &cloudapi.Page[cloudapi.PrivateLocation]{Items: []*cloudapi.PrivateLocation{record}, Count: new(2), Next: "us-east-1"},
 		},
 		{
 			name: "all", method: "GET", target: base + "?page_size=1000", reply: `{"items":[` + full + `],"count":1}`,

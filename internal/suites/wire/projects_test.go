@@ -15,7 +15,7 @@ func TestProjectsWire(t *testing.T) {
 		{
 			method: "GET", target: "/project", reply: `{"items":[` + full + `],"count":3}`,
 			call: calls("Projects.List", nil),
-			want: &cloudapi.Page[cloudapi.Project]{Items: []*cloudapi.Project{record}, Count: new(3), NextStartAfter: stub.Project},
+			want: &cloudapi.Page[cloudapi.Project]{Items: []*cloudapi.Project{record}, Count: new(3), Next: stub.Project},
 		},
 		{
 			name: "all", method: "GET", target: "/project?page_size=1000", reply: `{"items":[` + full + `],"count":1}`,

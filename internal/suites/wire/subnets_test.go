@@ -28,7 +28,7 @@ func TestPrivateSubnetsWire(t *testing.T) {
 			{ID: "ncmyrc8pz91j0n5rjg6yva2ar1", Name: "spare", PrivateIPv4: "10.23.41.77", PrivateIPv6: "fd4c:91aa:7be0:12d:1f00::2"},
 		},
 	}
-	page := &cloudapi.Page[cloudapi.PrivateSubnet]{Items: []*cloudapi.PrivateSubnet{record}, Count: new(1), NextStartAfter: id}
+	page := &cloudapi.Page[cloudapi.PrivateSubnet]{Items: []*cloudapi.PrivateSubnet{record}, Count: new(1), Next: id}
 	runWireCases(t, "PrivateSubnets", []wireCase{
 		{
 			method: "GET", target: projectPath + "/private-subnet", reply: `{"items":[` + full + `],"count":1}`,

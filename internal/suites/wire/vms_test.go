@@ -48,7 +48,7 @@ func TestVMsWire(t *testing.T) {
 	serialLog := func(opts *cloudapi.VMSerialLogOptions) func(context.Context, *cloudapi.Client) (any, error) {
 		return calls("VMs.SerialLog", location, "web-1", opts)
 	}
-	page := &cloudapi.Page[cloudapi.VM]{Items: []*cloudapi.VM{item}, Count: new(1), NextStartAfter: stub.VMID}
+	page := &cloudapi.Page[cloudapi.VM]{Items: []*cloudapi.VM{item}, Count: new(1), Next: stub.VMID}
 	runWireCases(t, "VMs", []wireCase{
 		{
 			method: "GET", target: projectPath + "/vm", reply: `{"items":[` + short + `],"count":1}`,
@@ -58,7 +58,7 @@ func TestVMsWire(t *testing.T) {
 		{
 			name: "list a location by name", method: "GET", target: base + "?order_column=name&page_size=1&start_after=web", reply: `{"items":[` + short + `],"count":1}`,
 			call: calls("VMs.List", &cloudapi.ListOptions{Location: location, StartAfter: "web", PageSize: 1, OrderColumn: cloudapi.OrderByName}),
-			want: &cloudapi.Page[cloudapi.VM]{Items: []*cloudapi.VM{item}, Count: new(1), NextStartAfter: "web-1"},
+			want: &cloudapi.Page[cloudapi.VM]{Items: []*cloudapi.VM{item}, Count: new(1), Next: "web-1"},
 		},
 		{
 			name: "all in a location", method: "GET", target: base + "?page_size=1000", reply: `{"items":[` + short + `],"count":1}`,
@@ -96,7 +96,7 @@ func TestVMsWire(t *testing.T) {
 		{
 			name: "create with a script", method: "POST", target: base + "/web-1", reply: full,
 			body: `{"public_key":"laptop","size":"standard-4","init_script":"#!/bin/sh\nreboot\n"}`,
-			call: calls("VMs.Create", location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", Size: "standard-4", InitScriptText: cloudapi.NewScript("#!/bin/sh\nreboot\n")}),
+			call: calls("VMs.Create", location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", Size: "standard-4", InitScriptText: "#!/bin/sh\nreboot\n"}),
 			want: record,
 		},
 		{
@@ -164,11 +164,11 @@ func TestInitScriptsAreNotMixedUp(t *testing.T) {
 		"a script as a name":          {InitScript: text},
 		"a line as a name":            {InitScript: "apt-get update"},
 		"a line break behind a name":  {InitScript: "bootstrap\n"},
-		"a name as a script":          {InitScriptText: cloudapi.NewScript("bootstrap")},
-		"an ID as a script":           {InitScriptText: cloudapi.NewScript(cloudapitest.NewID(cloudapi.KindVMInitScript).String())},
-		"both":                        {InitScript: "bootstrap", InitScriptText: cloudapi.NewScript(text)},
-		"a script with arguments":     {InitScriptText: cloudapi.NewScript(text), InitScriptArgs: "--role web"},
-		"a script and a wrong subnet": {InitScriptText: cloudapi.NewScript(text), PrivateSubnetID: "../x"},
+		"a name as a script":          {InitScriptText: "bootstrap"},
+		"an ID as a script":           {InitScriptText: cloudapitest.NewID(cloudapi.KindVMInitScript).String()},
+		"both":                        {InitScript: "bootstrap", InitScriptText: text},
+		"a script with arguments":     {InitScriptText: text, InitScriptArgs: "--role web"},
+		"a script and a wrong subnet": {InitScriptText: text, PrivateSubnetID: "../x"},
 	} {
 		_, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &request)
 		e, ok := errors.AsType[*cloudapi.ArgumentError](err)
