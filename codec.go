@@ -144,8 +144,8 @@ func checkOptionalID(field, id string) *ArgumentError {
 	return checkID(field, id)
 }
 
-// checkIDOf checks an ID that is compared with IDs in records, where a name or
-// an ID of another kind would seem to be missing.
+// checkIDOf checks that a field is an ID of the kind. The SDK compares it with
+// the IDs in records, where a name would never match.
 func checkIDOf(kind Kind, operation, field, id string) *ArgumentError {
 	if IsID(id, kind) {
 		return nil

@@ -78,8 +78,8 @@ func (cfg *config) secretsFunc() func(*http.Request) []string {
 	}
 }
 
-// headerFunc returns a function that returns the headers of a request, with or
-// without the one for a body.
+// headerFunc returns a function that returns the headers of a request; content
+// says whether it has a body.
 func (cfg *config) headerFunc() func(content bool) http.Header {
 	agent := userAgent
 	if cfg.application != "" {

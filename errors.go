@@ -250,7 +250,7 @@ func (e *TransportError) Unwrap() []error { return causes(e.Err, e.outcome.NotRe
 
 // DecodeError says that the server reported success, but its response isn't
 // what the contract promises: not JSON, truncated, empty, of another type,
-// without its ID, or about another resource. It matches [ErrInvalidResponse].
+// without its ID, or another resource. It matches [ErrInvalidResponse].
 type DecodeError struct {
 	Operation   string // the operation's name, such as "VMs.Get"
 	Method      string // the HTTP method
@@ -446,8 +446,8 @@ func isStray(err error) bool {
 	return ok && e.Method == http.MethodGet && e.StatusCode == http.StatusNotFound && !e.isOwn()
 }
 
-// isVanishing reports whether an error can occur for a moment while a resource
-// is being destroyed: the token may not see it, or a gateway answers.
+// isVanishing reports whether a poll may fail like this for a moment while a
+// resource is being destroyed: with a 403, or with a gateway's 404.
 func isVanishing(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Method == http.MethodGet && e.Is(ErrForbidden) || isStray(err)

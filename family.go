@@ -64,8 +64,9 @@ func (f *family[T, P]) read(ctx context.Context, c *conn, location, reference st
 	return untypedRecord(f.find(ctx, c, location, reference))
 }
 
-// find reads a resource. If the service lacks the operation, a 404 proves that
-// the resource is missing only where the server has the list of such resources.
+// find reads a resource. If the service may lack the operation, a 404 doesn't
+// prove that the resource is missing; then find also reads the list of such
+// resources.
 func (f *family[T, P]) find(ctx context.Context, c *conn, location, reference string) (*T, error) {
 	record, err := fetch[T, P](ctx, c, f.get, f.args(location, reference)...)
 	if e, ok := errors.AsType[*Error](err); ok && f.get.class.has(contractOnly) && e.isMaybeUnsupported() {

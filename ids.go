@@ -186,9 +186,9 @@ type Resource struct {
 	Location string `json:"location,omitzero"` // "" if it is in no location
 	Name     string `json:"name,omitzero"`     // "" if it has no name, such as a rule
 
-	// Parent is what the resource is a part of: the firewall of a rule, the
-	// cluster of a node pool, the image of a version, the subnet of a NIC, or the
-	// database of a rule, server or destination. It's nil for all others.
+	// Parent is the resource that contains it: the firewall of a rule, the
+	// cluster of a node pool, the image of a version, the subnet of a NIC, or
+	// the database of a rule, server or destination. It's nil for all others.
 	Parent *Resource `json:"parent,omitzero"`
 }
 

@@ -87,7 +87,8 @@ func (s *MachineImagesService) All(ctx context.Context, opts *ListOptions) iter.
 }
 
 // Watch yields the machine images and then their changes; see [WatchOptions].
-// Of the versions, records show only which one is the latest.
+// It reports when another version becomes the latest, but no other change of a
+// version.
 func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions, known ...*MachineImage) iter.Seq2[Event[MachineImage], error] {
 	return machineImageFamily.watch(ctx, s.conn, opts, known)
 }

@@ -102,8 +102,8 @@ var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/m
 
 // Metrics returns the metrics of a database. The options may be nil. The server
 // chooses the interval between values, so that a series has at most about 480.
-// A metric that it can't read has no series; if Key selects it, Metrics returns
-// [ErrServer]. A server without metrics leads to [ErrNotFound].
+// A metric that the server can't read has no series; if Key selects it, Metrics
+// returns [ErrServer]. It returns [ErrNotFound] if the server has no metrics.
 func (s *PostgresService) Metrics(ctx context.Context, location, postgres string, opts *ResourceMetricsOptions) (*ResourceMetrics, error) {
 	return metrics(ctx, s.conn, &opPostgresMetrics, opts, location, postgres)
 }

@@ -32,9 +32,9 @@ type ListOptions struct {
 	// All and the server's in List: 10 in the contract, 1000 on the real server.
 	PageSize int `url:"page_size,omitempty"`
 
-	// OrderColumn is "id", the default, or for some lists "name". Names may occur
-	// in several locations, so All by name can miss items of a whole project: it
-	// then yields ErrPaginationStalled if the server counts the list.
+	// OrderColumn is "id", the default, or for some lists "name". Resources in
+	// several locations can have the same name, so All by name can miss some of
+	// them, and then yields [ErrPaginationStalled].
 	OrderColumn string `url:"order_column,omitempty"`
 
 	// Tags restrict a list of Postgres databases to those with all of the tags;
@@ -360,8 +360,7 @@ func Collect[T any](seq iter.Seq2[*T, error]) ([]*T, error) {
 }
 
 // listByKey fetches one page of a list that continues with a key from the
-// server. Each page but the last has such a key. The options are the query, with
-// the page size among them.
+// server. The options are the query, including the page size.
 func listByKey[T any, P record[T]](ctx context.Context, c *conn, op *Operation, options any, pageSize int, args ...string) (*Page[T], error) {
 	if err := checkPageSize(op, pageSize); err != nil {
 		return nil, err

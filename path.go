@@ -95,9 +95,9 @@ func (p pathParam) check(value string) string {
 	return fmt.Sprintf("must be an ID: %s and %d characters of %s", p.kinds, ubid.Length-ubid.PrefixLength, ubid.Alphabet)
 }
 
-// checkDeletion returns why no resource can have this reference, or "". It's
-// for deletions: the server answers 204 to the deletion of what doesn't exist,
-// which looks like success. Other operations leave the check to the server.
+// checkDeletion returns why no resource can have this reference, or "". Only
+// deletions check it, because the server answers 204 to the deletion of what
+// doesn't exist.
 //
 // It refuses an ID that the placeholder doesn't accept, although it could be a
 // name.
@@ -124,8 +124,8 @@ func (op *Operation) checkArgs(project string, args ...string) error {
 
 // path fills the placeholders of the route with args, in order. If the route
 // has one placeholder more than there are args, the first is the client's
-// project. The request is about the resource of the last placeholder, or of the
-// first of two for the same kind.
+// project. The last placeholder names the resource; if the last two are of the
+// same kind, the first of them does.
 func (op *Operation) path(project string, args []string) (path string, about subject, err error) {
 	var b strings.Builder
 	size := len(op.Route) + len(project)

@@ -75,11 +75,10 @@ type Postgres struct {
 	LogDestinations    []PostgresLogDestination    `json:"log_destinations,omitzero"` // † only the service
 	ReadReplicas       []Postgres                  `json:"read_replicas"`             // in the short form
 
-	// Restore accepts times from EarliestRestoreTime, which is 5 minutes after the
-	// oldest backup, to LatestRestoreTime. EarliestRestoreTime is zero before that
-	// backup. For 5 minutes after the backup, it's later than LatestRestoreTime:
-	// Restore accepts no time. Both are zero for replicas and restored databases,
-	// and if the server doesn't know them.
+	// Restore accepts times from EarliestRestoreTime to LatestRestoreTime.
+	// EarliestRestoreTime is 5 minutes after the oldest backup, so there is no
+	// such time for the first 5 minutes. Both are zero before the first backup,
+	// for replicas and restored databases, and if the server doesn't know them.
 	EarliestRestoreTime time.Time `json:"earliest_restore_time,omitzero"`
 	LatestRestoreTime   time.Time `json:"latest_restore_time,omitzero"`
 }

@@ -39,9 +39,9 @@ func (e *PostgresLogEntry) lacks() string {
 	return ""
 }
 
-// hash returns the same number for a line whenever it is read: a server's role
-// can change meanwhile. Messages may be an attacker's, who must not be able to
-// choose the hash of another line.
+// hash returns the same number for a line whenever it is read, although the
+// role of its server can change. An attacker who writes messages must not be
+// able to choose the hash of another line.
 func (e *PostgresLogEntry) hash() uint64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q %q %q", e.Timestamp.Unix(), e.Timestamp.Nanosecond(), e.StreamName, e.ServerUBID, e.Message, e.Context))
 	return binary.BigEndian.Uint64(sum[:])
@@ -137,16 +137,16 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 	})
 }
 
-// PostgresLogMarker is a place in the logs of a database, from which
+// PostgresLogMarker is a position in the logs of a database, from which
 // [PostgresService.FollowLogs] continues with the same filters. Its text and
-// JSON can be stored. They contain a time, and 11 characters for each line of
-// the last round: of a minute or so, or of up to a day of old lines.
+// JSON can be stored. They have 11 characters for each line of the last minute
+// or so, and for each line of up to a day while FollowLogs catches up.
 type PostgresLogMarker struct {
 	from time.Time
 	seen map[uint64]int // how many lines with a hash were yielded, of those since from at least; shared, so not to be changed
 }
 
-// IsZero reports whether the marker is no place.
+// IsZero reports whether the marker is empty.
 func (m PostgresLogMarker) IsZero() bool { return m.from.IsZero() }
 
 // String returns the text of the marker, "" for the zero marker.
@@ -381,8 +381,8 @@ func (f *logFollower) round(ctx context.Context, yield func(*PostgresLogEntry, e
 	return !end.Before(f.now), nil
 }
 
-// begin reads the server's clock, and determines where the sequence begins: not
-// in the future, where a marker can be if all clocks were wrong.
+// begin reads the server's clock, and determines where the sequence begins.
+// That is never in the future, even if a marker is.
 func (f *logFollower) begin(ctx context.Context) error {
 	supported := opPostgresLogs
 	supported.class &^= serviceOnly // a later 404 says that the database is gone
@@ -404,7 +404,7 @@ func (f *logFollower) begin(ctx context.Context) error {
 }
 
 // read returns the pages of a range, the newest first, and about how many bytes
-// they take. It ends at a range that is too large.
+// they take. It stops when they take too many.
 func (f *logFollower) read(ctx context.Context, start, end time.Time) (pages [][]*PostgresLogEntry, size int, err error) {
 	for page, err := range follow(f.op.Name, "", func(ctx context.Context, key string) (*Page[PostgresLogEntry], error) {
 		return f.page(ctx, PostgresLogsOptions{

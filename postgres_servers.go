@@ -100,8 +100,9 @@ func (s *PostgresService) WaitServers(ctx context.Context, location, postgres st
 	return s.waitServers(ctx, "Postgres.WaitServers", location, postgres, "", opts)
 }
 
-// WaitRecycled waits like [PostgresService.WaitServers], and until the server
-// with the given ID is gone: the primary before [PostgresService.Recycle].
+// WaitRecycled waits until the server with the given ID is gone, and then like
+// [PostgresService.WaitServers]. Pass the ID of the primary before
+// [PostgresService.Recycle].
 //
 // † Only the service has this.
 func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, serverID string, opts *WaitOptions) (*Postgres, error) {

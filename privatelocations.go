@@ -6,9 +6,8 @@ import (
 )
 
 // PrivateLocationsService manages private locations: regions of another
-// provider, in which the server creates resources with your own credentials. A
-// private location is referred to by the name you gave it,
-// [PrivateLocation.UIName], and not by its ID.
+// provider, in which the server creates resources with your own credentials.
+// Methods take the name that you gave it, [PrivateLocation.UIName], not its ID.
 type PrivateLocationsService service
 
 // PrivateLocation is a region of another provider. UIName is what methods take,

@@ -92,7 +92,8 @@ func resourceLists(opts *ListOptions, kinds []Kind) ([]anyFamily, error) {
 
 // Delete deletes a resource of any kind, by ID, or by name for a private
 // location. It may return before the resource is gone; [Client.WaitDeleted]
-// waits. It returns an [*ArgumentError] for a part, such as a rule.
+// waits. It returns an [*ArgumentError] for a resource inside another, such as
+// a rule.
 func (c *Client) Delete(ctx context.Context, resource Resource) error {
 	f, err := wholeFamily("Delete", resource)
 	if err != nil {
@@ -174,7 +175,8 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 	return existing, nil
 }
 
-// wholeFamily returns the family of a resource that isn't a part of another.
+// wholeFamily returns the family of a resource, and an error for a part such as
+// a rule.
 func wholeFamily(operation string, resource Resource) (anyFamily, error) {
 	f, part := familyOf(resource.Kind)
 	switch {
@@ -188,7 +190,7 @@ func wholeFamily(operation string, resource Resource) (anyFamily, error) {
 
 // Resolve finds a resource in the client's project. The reference is
 //
-//   - the ID of any [Record], including rules, node pools and NICs;
+//   - the ID of any resource, including rules, node pools and NICs;
 //   - "location/name" of a VM, machine image, private subnet, firewall, load
 //     balancer, Postgres database or Kubernetes cluster;
 //   - the name of an SSH public key, init script or private location.
@@ -206,7 +208,8 @@ func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (
 }
 
 // Fetch returns the full record of a resource: a *[VM] for [KindVM], and so on.
-// Programs that know the kind use [Lookup]. A part must have its Parent.
+// Programs that know the kind use [Lookup]. A resource inside another, such as
+// a rule, must have its Parent.
 func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	f, part := familyOf(resource.Kind)
 	switch {
@@ -248,9 +251,9 @@ func Lookup[T any, P interface {
 }
 
 // DeleteExisting deletes the resource of a reference, as in [Client.Resolve],
-// by its ID, and returns it. It returns [ErrNotFound] if there is none. It may
-// return before the resource is gone; [Client.WaitDeleted] waits. A part of
-// another resource, such as a firewall rule, leads to an [*ArgumentError].
+// by its ID, and returns it. It returns [ErrNotFound] if there is none, and an
+// [*ArgumentError] for a resource inside another, such as a firewall rule. It
+// may return before the resource is gone; [Client.WaitDeleted] waits.
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	ref, _ := ParseReference(reference) // find returns the error
 	if _, part := familyOf(ID(ref.ID).Kind()); part != nil {
@@ -399,7 +402,8 @@ func ambiguous(operation string, ref Reference, one, other Resource) error {
 	return fmt.Errorf("cloudapi: %s: %v: %w: %v and %v", operation, ref, ErrAmbiguous, one, other)
 }
 
-// findPart looks for a part in all resources that may have it.
+// findPart looks for a part, such as a rule, in all resources that may contain
+// it.
 func (c *Client) findPart(ctx context.Context, operation string, f anyFamily, part *part, ref Reference) (*Resource, any, error) {
 	var parent Resource
 	record, err := c.search(ctx, operation, f, ref, func(item any) (any, error) {
@@ -445,9 +449,9 @@ func families() []anyFamily {
 	}
 }
 
-// familyOf returns the family of a kind. For the kind of a part, or another
-// kind that IDs of the part may have, it returns the family of the whole and
-// the part.
+// familyOf returns the family of a kind. Resources such as rules and node pools
+// have no family: for these it returns the family of the resource that contains
+// them, such as the firewall, and the part.
 func familyOf(kind Kind) (anyFamily, *part) {
 	var found *part
 	if i := slices.IndexFunc(parts, func(p part) bool { return p.kind.includes(kind) }); i >= 0 {
@@ -462,19 +466,21 @@ func familyOf(kind Kind) (anyFamily, *part) {
 	return nil, nil
 }
 
-// part is a kind of resource that is a part of another resource.
+// part is a kind of resource that exists only inside another, such as a
+// firewall rule in a firewall.
 type part struct {
 	kind   Kind
 	of     Kind
 	listed bool // whether the short form of the whole contains it
 	in     func(of any, id string) any
 
-	// all lists the parts of a whole whose full form doesn't contain them. It's
-	// nil if the full form does.
+	// all lists the resources of this kind in one of the others. It's nil if
+	// the full record contains them.
 	all func(ctx context.Context, c *conn, of Resource) (any, error)
 }
 
-// whole returns the record or the list in which to look for a part.
+// whole returns what contains the resource: the record of the firewall, for
+// example, or the list of an image's versions.
 func (p *part) whole(ctx context.Context, c *conn, f anyFamily, of Resource) (any, error) {
 	if p.all != nil {
 		return p.all(ctx, c, of)

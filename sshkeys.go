@@ -68,7 +68,8 @@ func (s *SSHPublicKeysService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[SSHPublicKey](ctx, s.conn, &listSSHPublicKeys, opts)
 }
 
-// Watch yields the keys and then their changes, except those of PublicKey.
+// Watch yields the keys and then their changes. It doesn't report changes of
+// PublicKey, which lists don't have.
 func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions, known ...*SSHPublicKey) iter.Seq2[Event[SSHPublicKey], error] {
 	return sshPublicKeyFamily.watch(ctx, s.conn, opts, known)
 }

@@ -361,8 +361,8 @@ func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opt
 	return w.run(ctx, opts)
 }
 
-// WaitStopped waits until a VM is stopped, and returns it. It keeps waiting
-// while the provider has stopped the VM: such a VM can't be started or copied.
+// WaitStopped waits until a VM is stopped, and returns it. It also waits while
+// the provider has stopped the VM: such a VM can't be started or copied.
 func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts *WaitOptions) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitStopped", location, vm, reaches[*VM](VMStateStopped), opts)
 }

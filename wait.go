@@ -150,8 +150,8 @@ type waiter[T any] struct {
 	fetch     func(context.Context) (*T, error)
 	done      func(*T) (bool, error)
 
-	// lacks, if not nil, returns the name of a field that the record lacks and
-	// that done depends on, or "". A zero value could look like success.
+	// lacks, if not nil, returns the name of a field that done needs and the
+	// record doesn't have, or "". Its zero value could look like success.
 	lacks func(*T) string
 
 	// gone: the wait is for a deletion, and succeeds if the resource isn't
@@ -159,8 +159,8 @@ type waiter[T any] struct {
 	gone bool
 
 	// isNotYet reports whether the short form of a record shows that the wait
-	// isn't over. If it isn't nil, the wait shares the list that join returns,
-	// unless that is nil, and looks there for the reference.
+	// isn't over. If it's set, and join returns a list, the wait looks for the
+	// reference in that list first.
 	isNotYet  func(*T) bool
 	join      func(context.Context) *sharedlist.List[T]
 	reference string

@@ -62,7 +62,7 @@ func envelopeOf(page reflect.Value) map[string]any {
 	return envelope
 }
 
-// contentOf returns what the API's envelope has about an error.
+// contentOf returns the members of the API's error envelope for an error.
 func contentOf(err error) map[string]any {
 	e, ok := err.(*cloudapi.Error)
 	if !ok {

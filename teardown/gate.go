@@ -7,14 +7,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
-// gate limits the number of concurrent requests. It sees every call of a
-// client, as the client's observer.
+// gate limits the number of concurrent requests. As an observer of the client,
+// it sees every call.
 type gate struct {
 	places chan struct{} // holds one value per taken place
 
-	// turns holds one value for each deletion that has a place or is next in
-	// line. The other deletions wait for a turn, so a poll waits behind a few
-	// requests at most, and not behind a thousand deletions.
+	// turns limits how many deletions wait for a place. So a poll waits behind
+	// a few requests, and not behind a thousand deletions.
 	turns chan struct{}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
-// looks takes looks at the project, one after another. Callers that want one at
-// the same time share the next.
+// looks reads the project for several callers, one reading after another. All
+// callers that wait share the next reading.
 type looks[V any] struct {
 	mu   sync.Mutex
 	next *look[V]      // hasn't begun; nil if nobody waits
@@ -26,7 +26,7 @@ func newLooks[V any]() *looks[V] { return &looks[V]{turn: make(chan struct{}, 1)
 
 var errUnfinished = errors.New("the look has not ended")
 
-// take returns the result of a look that begins after the call.
+// take returns the result of a reading that begins after the call.
 func (l *looks[V]) take(ctx context.Context, do func(context.Context) (V, error)) (V, error) {
 	l.mu.Lock()
 	shared := l.next
@@ -46,8 +46,8 @@ func (l *looks[V]) take(ctx context.Context, do func(context.Context) (V, error)
 	}
 }
 
-// lead looks for everyone who shares the look. They belong to the same run, so
-// their contexts end at the same time.
+// lead reads for all callers that share the reading. They belong to the same
+// run, so their contexts end at the same time.
 func (l *looks[V]) lead(ctx context.Context, this *look[V], do func(context.Context) (V, error)) {
 	defer close(this.over) // even if do panics
 	select {

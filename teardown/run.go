@@ -240,10 +240,12 @@ func renamed(now cloudapi.Resource) error {
 	return fmt.Errorf("it is now %v: %w", now, cloudapi.ErrLocationNotFound)
 }
 
-// keepsLocation is how long Run waits for the deletion of a private location.
+// keepsLocation limits the wait for the deletion of a private location, which
+// the server keeps as long as it has backups there.
 const keepsLocation = 2 * time.Minute
 
-// wait waits until the resource isn't where at says any more.
+// wait waits until the resource is no longer where at says: it's gone, or its
+// private location was renamed.
 func (d *deletion) wait(ctx context.Context, at cloudapi.Resource) error {
 	if at.Kind != cloudapi.KindPrivateLocation {
 		return d.client.WaitDeleted(ctx, at, d.waitOptions())

@@ -39,9 +39,9 @@ var (
 	order = slices.Concat(located, []cloudapi.Kind{cloudapi.KindPrivateLocation, cloudapi.KindSSHPublicKey, cloudapi.KindVMInitScript, cloudapi.KindInferenceAPIKey})
 )
 
-// dependants returns the kinds whose records show that they need a resource of
-// the given kind. The server deletes the resource even if one of the last kind
-// needs it.
+// dependants returns the kinds of resources that may need a resource of the
+// given kind, as their records show. The server doesn't check the last kind: it
+// deletes the resource even if one of that kind needs it.
 func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	switch kind {
 	case cloudapi.KindKubernetesCluster, cloudapi.KindPostgres: // the load balancers in its own subnet
@@ -193,9 +193,9 @@ func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource, known 
 	return users, nil
 }
 
-// madeFor returns the ID of the cluster or database in the name of a resource,
-// or "" if the server doesn't give such names to what it creates for them. No
-// list shows the nodes of clusters.
+// madeFor returns the ID of the cluster or database for which the server has
+// created the resource, or "". The ID begins the resource's name. No list shows
+// the nodes of clusters.
 func madeFor(r cloudapi.Resource) string {
 	id, purpose, _ := strings.Cut(r.Name, "-")
 	if !cloudapi.IsID(id, cloudapi.KindKubernetesCluster, cloudapi.KindPostgres) {

@@ -12,8 +12,8 @@ import (
 // maxError is larger than any JSON error.
 const maxError = 1 << 20
 
-// Check returns why a response isn't a whole file, as far as its status, header
-// and kind of content show.
+// Check returns why a response isn't a complete file, as far as its status,
+// header and content show.
 func Check(status int, header http.Header, body []byte) error {
 	mediaType, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
 	trimmed := bytes.TrimSpace(body)

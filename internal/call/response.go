@@ -46,8 +46,8 @@ var ErrTooLarge = errors.New("response exceeds the limit")
 // receive reads the response and closes it. It sets the result or the failure
 // of the attempt, even if the body is truncated. It returns the connection's
 // error if the connection failed while the body was read, or the context's
-// error. It looks at the context only if the response is large, since the first
-// look starts the attempt's timer.
+// error. It checks the context only for a large response, since the first check
+// starts the attempt's timer.
 func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	if resp.Body == nil {
 		resp.Body = http.NoBody

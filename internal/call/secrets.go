@@ -19,8 +19,8 @@ func (c *call) secrets() mask.Secrets {
 }
 
 // withoutSecrets returns the error, or a masked one if any text in its chain
-// shows a secret: net/http quotes malformed parts of a response, and those may
-// repeat the request.
+// contains a secret. net/http quotes malformed responses, and those may repeat
+// the request.
 func (c *call) withoutSecrets(err error) error {
 	secrets := c.secrets()
 	clean, shows := withoutShowing(secrets, err)

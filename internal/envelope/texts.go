@@ -33,10 +33,10 @@ func (e *Error) SaysTaken(status int) bool {
 	return false
 }
 
-// isTaken reports whether a problem in a message says that database columns
-// aren't unique, such as "project_id and name is already taken". A message may
-// list several problems. Only the names of columns count before the last one,
-// since other problems may contain text of the request.
+// isTaken reports whether a message says that a value is taken, such as
+// "project_id and name is already taken". A message may list several problems,
+// and may contain text of the request: only names of database columns may come
+// before the words.
 func isTaken(problem string) bool {
 	columns, found := strings.CutSuffix(problem, " is already taken")
 	return found && !strings.Contains(strings.ReplaceAll(columns, " and ", ""), " ")

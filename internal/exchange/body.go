@@ -12,8 +12,8 @@ const (
 	// A Content-Length alone can't take more memory.
 	maxTrustedLength = 1 << 20
 
-	// maxAnnounced is the maximum size to which a Content-Length makes a buffer
-	// grow. For a larger body, the buffer grows as the body arrives.
+	// maxAnnounced is the size up to which the buffer grows to the announced
+	// Content-Length. For a larger body, it grows as the body arrives.
 	maxAnnounced = 64 << 20
 
 	// maxPooledBuffer is the maximum size of a buffer that is reused.

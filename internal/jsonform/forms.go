@@ -12,8 +12,8 @@ import (
 // and record types contain one another, so there could be thousands of levels.
 const formLevels = 16
 
-// otherForms converts JSON that doesn't decode into a type to the forms that
-// the type has, down to the given number of levels.
+// otherForms converts JSON that doesn't decode into a type, such as a number
+// where the type has a string. It converts the given number of levels.
 func otherForms(data json.RawMessage, t reflect.Type, levels int) json.RawMessage {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -1,5 +1,6 @@
-// Package jsonform decodes JSON of unknown origin: within a limit of memory, and
-// with values in another form than their type has.
+// Package jsonform decodes JSON that may be hostile: it limits the memory for
+// the values. It also accepts values in other forms than their Go types have,
+// such as a number for a string.
 package jsonform
 
 import (
@@ -12,8 +13,8 @@ import (
 )
 
 const (
-	// Small is the size up to which decoding JSON takes little time and memory,
-	// whatever it is.
+	// Small is the size up to which decoding takes little time and memory, even
+	// if the JSON is hostile.
 	Small = 32 << 10
 
 	// Estimates of how many bytes decoded values take. An object may become a map.

@@ -78,8 +78,7 @@ func (secrets Secrets) replacer() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// unescaped returns JSON, or part of it, with its escapes replaced by the
-// characters.
+// unescaped returns a text of JSON with its escapes replaced by the characters.
 func unescaped(s string) string {
 	var out []byte
 	for {

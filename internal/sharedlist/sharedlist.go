@@ -187,9 +187,9 @@ func (l *List[T]) begin(since time.Time) *reading[T] {
 	return r
 }
 
-// isWorthIt reports whether the list doesn't have many times more items than
-// there are waits, and so takes fewer requests than their Gets. Calls of the
-// group that don't wait yet count, since they may be about to.
+// isWorthIt reports whether reading the list takes fewer requests than getting
+// each resource: whether it has at most a few times more items than there are
+// waits. It counts calls that may begin to wait soon.
 func (l *List[T]) isWorthIt() bool {
 	g := l.group
 	coming := max(0, min(g.calls, g.atOnce)-g.waits)

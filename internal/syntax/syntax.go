@@ -1,6 +1,6 @@
-// Package syntax checks what a request is sent with: its address, the segments
-// of its path, its token, and its headers. Each check returns what is wrong, as
-// the end of a sentence, or "".
+// Package syntax checks the address of a server, the segments of a path,
+// tokens, and headers. Each check returns what is wrong, as the end of a
+// sentence, or "".
 package syntax
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// isMasked is what is wrong with a value that a program has printed or stored
-// without revealing it.
+// isMasked is the reason for refusing a value that a program has printed or
+// stored without revealing it.
 const isMasked = "is the masked form of a Secret: use the result of Reveal"
 
 // maxSegment is the maximum length of a path segment.
@@ -41,9 +41,8 @@ func Segment(s string) string {
 	return ""
 }
 
-// BaseURL parses the address of a server, which may have a path. It also returns
-// what an error can show of the address: without the parts that may contain a
-// password by mistake.
+// BaseURL parses the address of a server, which may have a path. shown is the
+// address for errors, without what may be a password.
 func BaseURL(address string) (u *url.URL, shown, reason string) {
 	u, err := url.Parse(address)
 	shown = address

@@ -1,10 +1,11 @@
-// Package tally records which items of a list walks have seen, and whether they
-// have seen all.
+// Package tally records which items of a list have been read, and whether all
+// have.
 package tally
 
 import "maps"
 
-// Tally is a record of the items that walks over a list have seen.
+// Tally records the items that have been read, in one walk over the list or
+// several.
 type Tally struct {
 	known     map[string]struct{} // the IDs of the items after passed, except recent
 	recent    []string            // IDs of the first walk, as long as they ascend and need no lookup
@@ -61,9 +62,9 @@ func (t *Tally) index() {
 	t.recent = nil
 }
 
-// EndPage records the size of the whole list according to a page, or nil if the
-// page doesn't say. Once there are many IDs, EndPage forgets them: if IDs
-// ascend, the walk has seen all IDs up to the last one.
+// EndPage records the size of the list that a page states, or nil if it states
+// none. Once there are many IDs, EndPage forgets them: if IDs ascend, the walk
+// has read all IDs up to the last one.
 func (t *Tally) EndPage(count *int) {
 	if count != nil && (t.least == nil || *count < *t.least) {
 		t.least = count

@@ -27,9 +27,9 @@ func (c *Call) Run(steps ...func(*Call) error) error {
 	return nil
 }
 
-// Admit checks that the object or the part of it exists, that the token may
-// execute the operation on the object, and that the body has no null byte. It
-// checks in the order of the real server.
+// Admit checks that the object exists, or the rule or node pool in it, that the
+// token may execute the operation on the object, and that the body has no null
+// byte. It checks in the order of the real server.
 func (c *Call) Admit(o Stored, found bool) error {
 	switch {
 	case !found:

@@ -127,8 +127,8 @@ func (s *scopeObjects) sortedByID() []Stored {
 	return s.sorted
 }
 
-// after returns the index of the first object after a place in the order of
-// IDs.
+// after returns the index of the first object that follows order in the order
+// of IDs.
 func after(objects []Stored, order string) int {
 	i, found := slices.BinarySearchFunc(objects, order, func(o Stored, order string) int {
 		return strings.Compare(o.Core().order, order)

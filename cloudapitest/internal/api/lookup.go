@@ -74,7 +74,7 @@ func isIDOf(kind cloudapi.Kind, s string) bool {
 	return looksLikeID(kind, s) && ValidID(s)
 }
 
-// NewObject returns the common part of a new object of the kind, in the call's
+// NewObject returns the [Object] of a new object of the kind, in the call's
 // project and location.
 func (c *Call) NewObject(kind cloudapi.Kind, name string) Object {
 	return Object{

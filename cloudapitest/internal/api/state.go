@@ -23,7 +23,8 @@ type State struct {
 // Stored is an object of any kind.
 type Stored interface{ Core() *Object }
 
-// Object is the common part of objects of all kinds. Kinds embed it.
+// Object has what objects of all kinds have: an ID, a name, a location, times.
+// Kinds embed it.
 type Object struct {
 	ID       string
 	order    string // order of the ID: its UUID

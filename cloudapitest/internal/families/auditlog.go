@@ -109,8 +109,8 @@ func auditLogRange(now time.Time, day string) (from, until time.Time, ok bool) {
 // midnight returns the beginning of a day in UTC.
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// parseKey returns the time and the ID in a pagination key, those of the first
-// entry of the page.
+// parseKey returns the time and the ID in a pagination key. They're those of
+// the next page's first entry.
 func parseKey(key string) (at time.Time, id cloudapi.ID, ok bool) {
 	moment, text, _ := strings.Cut(key, "/")
 	seconds, fraction, _ := strings.Cut(moment, ".")

@@ -75,7 +75,7 @@ func (p logPlace) key() string {
 	return fmt.Sprintf("%08x-%04x-%04x-7000-%012x", p.received.Unix(), ns>>16, ns&0xffff, p.number)
 }
 
-// logPlaceOf returns the place of a key.
+// logPlaceOf parses a pagination key.
 func logPlaceOf(key string) logPlace {
 	part := func(from, to int) int64 {
 		n, _ := strconv.ParseInt(key[from:to], 16, 64) // the form was checked
@@ -215,7 +215,7 @@ func (p *postgres) logged(now, from, to time.Time) iter.Seq[loggedLine] {
 }
 
 // AddLogLine adds a line to the logs of a database, as if the service received
-// it now. Fields that aren't given are as in most lines.
+// it now. Empty fields get the values that most lines have.
 func AddLogLine(at *api.Moment, id string, entry cloudapi.PostgresLogEntry) error {
 	p, ok := at.State.ByID[id].(*postgres)
 	if !ok || at.Config.Version == version.Contract {

@@ -20,7 +20,7 @@ type postgresServers struct {
 	standbys int
 }
 
-// alone returns the servers without standbys.
+// alone returns the primary without its standbys.
 func (s postgresServers) alone() postgresServers {
 	s.standbys = 0
 	return s

@@ -300,8 +300,8 @@ func (v *vm) setSubnet(c *api.Call) error {
 
 // setInitScript checks the script, which no response contains. In the contract
 // init_script is the name or ID of a registered script, and in the service the
-// text of a script. A server that has both takes it for a reference if there are
-// arguments for the script, since a text has none.
+// text of a script. A server that has both expects a name if the request also
+// has arguments for the script.
 func setInitScript(c *api.Call) error {
 	if c.Config.Version == version.Contract || c.Config.Both && c.Body.Has("init_script_args") {
 		return checkInitScriptReference(c)

@@ -12,8 +12,8 @@ import (
 var (
 	// ErrNetwork is the error for an invalid network.
 	ErrNetwork = errors.New("invalid CIDR")
-	// ErrNoMask is the error for a network without a mask after the slash, for
-	// which the real server fails.
+	// ErrNoMask is the error for a network that ends with a slash. The real
+	// server responds with a 500.
 	ErrNoMask = errors.New("a slash without a mask")
 )
 
@@ -140,7 +140,8 @@ func parseIP6(s string) (netip.Addr, bool) {
 	return netip.AddrFrom16([16]byte(sum.FillBytes(make([]byte, 16)))), true
 }
 
-// fieldsOf returns the words of a part of an address; "" has none.
+// fieldsOf splits an IPv6 address at its colons, and ignores colons at the end.
+// It returns nil for "".
 func fieldsOf(s string) []string {
 	if s = strings.TrimRight(s, ":"); s == "" {
 		return nil
