@@ -135,18 +135,12 @@ func TestTeardownOfMachineImages(t *testing.T) {
 		network := stub.Recorder{Answer: project.answer}
 		client := sdktest.Recorded(t, &network)
 
-		kept, err := teardown.NewPlan(t.Context(), client, &teardown.Options{Keep: func(r cloudapi.Resource) bool { return r.ID == stub.VMID }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		kept := stub.Must(teardown.NewPlan(t.Context(), client, &teardown.Options{Keep: func(r cloudapi.Resource) bool { return r.ID == stub.VMID }}))(t)
 		if got := kept.String(); !strings.Contains(got, "machine image eu-central-h1/golden ("+testImageID+"), needed by VM eu-central-h1/copy") || !strings.Contains(got, "1 to delete, 2 to keep") {
 			t.Errorf("with the VM kept the plan is %s", got)
 		}
 
-		plan, err := teardown.NewPlan(t.Context(), client, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := stub.Must(teardown.NewPlan(t.Context(), client, nil))(t)
 		if err := plan.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -173,10 +167,7 @@ func TestTeardownDuringACapture(t *testing.T) {
 			versions: map[string]string{"v1": cloudapi.MachineImageVersionStateCreating},
 			vms:      []*cloudapi.VM{{ID: stub.VMID, Name: "source", Location: "eu-central-h1", State: cloudapi.VMStateStopped}}}
 		network := stub.Recorder{Answer: project.answer}
-		plan, err := teardown.NewPlan(t.Context(), sdktest.Recorded(t, &network), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := stub.Must(teardown.NewPlan(t.Context(), sdktest.Recorded(t, &network), nil))(t)
 		if err := plan.Run(t.Context()); err != nil || project.image || len(project.vms) > 0 {
 			t.Errorf("%v; sent was %q", err, project.changes)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestMain(m *testing.M) { demo.Isolate(m) }
@@ -61,9 +62,7 @@ func newServer(t *testing.T) *cloudapitest.Server {
 	create := func(location, name string) {
 		t.Helper()
 		request := &cloudapi.VMCreateRequest{PublicKey: demo.PublicKey, EnableIP4: new(true), UnixUser: "admin"}
-		if _, err := server.Client().VMs.Create(t.Context(), location, name, request); err != nil {
-			t.Fatal(err)
-		}
+		stub.Must(server.Client().VMs.Create(t.Context(), location, name, request))(t)
 	}
 	create("eu-central-h1", "web")
 	create("us-east-a2", "web")

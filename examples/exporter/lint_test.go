@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
@@ -22,10 +23,7 @@ func TestNames(t *testing.T) {
 		name := metricName(cloudapi.ResourceMetric{Key: key})
 		fmt.Fprintf(&text, "# HELP %s A key\n# TYPE %s gauge\n%s 1\n", name, name, name)
 	}
-	problems, err := promlint.New(&text).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	problems := stub.Must(promlint.New(&text).Lint())(t)
 	for _, problem := range problems {
 		t.Errorf("%s: %s", problem.Metric, problem.Text)
 	}

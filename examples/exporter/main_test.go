@@ -16,6 +16,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -96,10 +97,7 @@ func TestServesUntilInterrupted(t *testing.T) {
 
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for path, want := range map[string]string{url: "cloudapi_up 1", strings.TrimSuffix(url, "metrics"): "/metrics"} {
-		reply, err := client.Get(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		reply := stub.Must(client.Get(path))(t)
 		body, err := io.ReadAll(reply.Body)
 		reply.Body.Close()
 		if err != nil || reply.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
@@ -118,10 +116,7 @@ func gather(t *testing.T, c *collector) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(c)
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := stub.Must(registry.Gather())(t)
 	values := map[string]float64{}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
@@ -143,14 +138,10 @@ func newServer(t *testing.T) (*cloudapitest.Server, *cloudapi.Client) {
 	server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{}))
 	client := server.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
 	for i := range 2 {
-		if _, err := client.VMs.Create(t.Context(), "eu-central-h1", fmt.Sprint("vm-", i), &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}); err != nil {
-			t.Fatal(err)
-		}
+		stub.Must(client.VMs.Create(t.Context(), "eu-central-h1", fmt.Sprint("vm-", i), &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))(t)
 	}
 	request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
-	if _, err := client.Postgres.Create(t.Context(), "eu-central-h1", "db", request); err != nil {
-		t.Fatal(err)
-	}
+	stub.Must(client.Postgres.Create(t.Context(), "eu-central-h1", "db", request))(t)
 	return server, client
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestMain(m *testing.M) { demo.Isolate(m) }
@@ -49,10 +50,7 @@ func TestReplicaWithoutParent(t *testing.T) {
 
 func TestCSV(t *testing.T) {
 	t.Parallel()
-	rows, err := csv.NewReader(strings.NewReader(runForTest(t, "-o", "csv"))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := stub.Must(csv.NewReader(strings.NewReader(runForTest(t, "-o", "csv"))).ReadAll())(t)
 	kinds := map[string]int{}
 	for _, row := range rows[1:] {
 		kinds[row[0]]++
@@ -91,10 +89,7 @@ func TestPage(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "project.html")
 	runForTest(t, "--html", file)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := stub.Must(os.ReadFile(file))(t)
 	page := string(text)
 	for _, want := range []string{"3 subnets · 4 firewalls · ", "load balancer www</b> port 443 → 8080", `gate open"><b>public-web</b> 80, 443 from anywhere`,
 		"subnet batch <", "Postgres orders-reports <small>version 17 · replica of orders<", "Kubernetes staging <", `<li class="stopped"`} {

@@ -7,6 +7,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/built"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestEndOfFollowing: the program ends normally after an interrupt, and
@@ -16,9 +17,7 @@ func TestEndOfFollowing(t *testing.T) {
 	built.Ending{
 		Server: func(t *testing.T) *cloudapitest.Server {
 			server := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service), cloudapitest.WithDelays(cloudapitest.Delays{Backup: -time.Hour}))
-			if _, err := server.Client().Postgres.Create(t.Context(), "eu-central-h1", "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}); err != nil {
-				t.Fatal(err)
-			}
+			stub.Must(server.Client().Postgres.Create(t.Context(), "eu-central-h1", "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
 			return server
 		},
 		Args:  []string{"--follow", "--every", "100ms", "--json", "eu-central-h1/db"},

@@ -17,6 +17,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestMain(m *testing.M) { demo.Isolate(m) }
@@ -73,32 +74,20 @@ func TestRunsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := cloudapitest.New(t)
 		client := server.Client()
-		env, err := load("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		env := stub.Must(load(""))(t)
 		for _, want := range []string{"created", "was there"} {
-			results, err := provision(t, client, env, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			results := stub.Must(provision(t, client, env, false))(t)
 			if want := strings.ReplaceAll("deploy X; blog-web X; blog X; blog-1 X; blog-2 X; blog X; ", "X", want); results != want {
 				t.Errorf("did %s, want %s", results, want)
 			}
 		}
 
-		firewall, err := client.Firewalls.Get(t.Context(), env.Location, "blog-web")
-		if err != nil {
-			t.Fatal(err)
-		}
+		firewall := stub.Must(client.Firewalls.Get(t.Context(), env.Location, "blog-web"))(t)
 		rules := ruleTexts(firewall.FirewallRules)
 		if want := "0.0.0.0/0 443, 0.0.0.0/0 80, 203.0.113.0/24 22"; rules != want {
 			t.Errorf("rules are %s, want %s", rules, want)
 		}
-		db, err := client.Postgres.Get(t.Context(), env.Location, "blog")
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := stub.Must(client.Postgres.Get(t.Context(), env.Location, "blog"))(t)
 		if len(db.FirewallRules) != 4 || db.HAType != "async" || len(firewall.PrivateSubnets) != 1 {
 			t.Errorf("database %v, firewall %v", db, firewall)
 		}
@@ -135,13 +124,8 @@ func TestDrift(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				client := cloudapitest.New(t).Client()
-				env, err := load("")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := provision(t, client, env, false); err != nil {
-					t.Fatal(err)
-				}
+				env := stub.Must(load(""))(t)
+				stub.Must(provision(t, client, env, false))(t)
 				test.change(env)
 				if test.want != "" {
 					if _, err := provision(t, client, env, false); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -173,16 +157,9 @@ func TestOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client, ctx := cloudapitest.New(t).Client(), t.Context()
-		env, err := load("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := client.PrivateSubnets.Create(ctx, env.Location, "blog", nil); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := client.Postgres.Create(ctx, env.Location, "blog", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, Version: "17", HAType: "async"}); err != nil {
-			t.Fatal(err)
-		}
+		env := stub.Must(load(""))(t)
+		stub.Must(client.PrivateSubnets.Create(ctx, env.Location, "blog", nil))(t)
+		stub.Must(client.Postgres.Create(ctx, env.Location, "blog", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, Version: "17", HAType: "async"}))(t)
 		p := &provisioner{client: client, env: env, planOnly: true, update: true}
 		if err := p.run(ctx); err != nil {
 			t.Fatal(err)
@@ -221,10 +198,7 @@ func TestPlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := cloudapitest.New(t)
 		client := server.Client()
-		env, err := load("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		env := stub.Must(load(""))(t)
 		plan := func(update bool, want string) string {
 			t.Helper()
 			before := len(server.Requests())
@@ -246,9 +220,7 @@ func TestPlan(t *testing.T) {
 			return strings.ReplaceAll("deploy X; blog-web X; blog X; blog-1 X; blog-2 X; blog X; ", "X", result)
 		}
 		plan(false, all("create"))
-		if _, err := provision(t, client, env, false); err != nil {
-			t.Fatal(err)
-		}
+		stub.Must(provision(t, client, env, false))(t)
 		plan(false, all("keep"))
 
 		env.Firewalls[0].Rules[0].From = "198.51.100.0/24"
@@ -280,13 +252,8 @@ func TestChangesNothingWithoutUpdate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := cloudapitest.New(t)
-		env, err := load("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := provision(t, server.Client(), env, false); err != nil {
-			t.Fatal(err)
-		}
+		env := stub.Must(load(""))(t)
+		stub.Must(provision(t, server.Client(), env, false))(t)
 		env.Firewalls[0].Rules = append(env.Firewalls[0].Rules, rule{"0.0.0.0/0", "8080"})
 		env.Databases[0].Allow = append(env.Databases[0].Allow, "192.0.2.0/24")
 		before := len(server.Requests())
@@ -309,10 +276,7 @@ func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Create: time.Hour})).Client()
-		env, err := load("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		env := stub.Must(load(""))(t)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		p := &provisioner{client: client, env: env, progress: newProgress(io.Discard, false)}
@@ -334,13 +298,8 @@ func TestReportsAllDrift(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := cloudapitest.New(t).Client()
-		env, err := load("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := provision(t, client, env, false); err != nil {
-			t.Fatal(err)
-		}
+		env := stub.Must(load(""))(t)
+		stub.Must(provision(t, client, env, false))(t)
 		env.SSHKeys[0].PublicKey += "-changed"
 		env.Firewalls[0].Rules = env.Firewalls[0].Rules[2:]
 		env.VMs[0].Size = "standard-4"
@@ -398,10 +357,7 @@ func TestBars(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := cloudapitest.New(t)
 		for _, fault := range []bool{false, true} {
-			env, err := load("")
-			if err != nil {
-				t.Fatal(err)
-			}
+			env := stub.Must(load(""))(t)
 			want := "3 of 3"
 			if fault {
 				env.VMs[1].Name = "refused"

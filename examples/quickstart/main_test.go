@@ -14,6 +14,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
@@ -119,10 +120,7 @@ func TestLeavesNothing(t *testing.T) {
 				if err := env.provision(ctx); !errors.Is(err, test.want) {
 					t.Errorf("error %v, want %v", err, test.want)
 				}
-				plan, err := teardown.NewPlan(t.Context(), client, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				plan := stub.Must(teardown.NewPlan(t.Context(), client, nil))(t)
 				if stages := plan.Stages(); len(stages) != 0 {
 					t.Errorf("left: %v", stages)
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestMain(m *testing.M) { demo.Isolate(m) }
@@ -69,23 +70,15 @@ func newDatabase(t *testing.T, client *cloudapi.Client, location string) *clouda
 	if location == "own" {
 		request.Size, request.StorageSize = "m8gd.large", 118
 	}
-	if _, err := client.Postgres.Create(t.Context(), location, "db", request); err != nil {
-		t.Fatal(err)
-	}
-	source, err := client.Postgres.Get(t.Context(), location, "db")
-	if err != nil {
-		t.Fatal(err)
-	}
+	stub.Must(client.Postgres.Create(t.Context(), location, "db", request))(t)
+	source := stub.Must(client.Postgres.Get(t.Context(), location, "db"))(t)
 	return source
 }
 
 // databases returns the names of the existing databases.
 func (d *drill) databases(t *testing.T) string {
 	t.Helper()
-	databases, err := cloudapi.Collect(d.client.Postgres.All(t.Context(), nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	databases := stub.Must(cloudapi.Collect(d.client.Postgres.All(t.Context(), nil)))(t)
 	names := ""
 	for _, db := range databases {
 		names += db.Name + " "

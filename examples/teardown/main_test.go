@@ -14,6 +14,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
@@ -75,15 +76,10 @@ func newCommand(t *testing.T, stdin string) (*command, *cloudapitest.Server, *cl
 	server := cloudapitest.New(t)
 	client := server.Client()
 	for _, name := range []string{"one", "two"} {
-		if _, err := client.VMs.Create(t.Context(), "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}); err != nil {
-			t.Fatal(err)
-		}
+		stub.Must(client.VMs.Create(t.Context(), "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))(t)
 	}
 	count := func() int {
-		vms, err := cloudapi.Collect(client.VMs.All(t.Context(), nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		vms := stub.Must(cloudapi.Collect(client.VMs.All(t.Context(), nil)))(t)
 		return len(vms)
 	}
 	return &command{timeout: time.Hour, output: new(demo.Output), stdin: strings.NewReader(stdin), stdout: io.Discard, stderr: io.Discard}, server, client, count

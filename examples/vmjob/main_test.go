@@ -13,6 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestMain(m *testing.M) { demo.Isolate(m) }
@@ -104,9 +105,7 @@ func TestCleans(t *testing.T) {
 			"prefix-" + jobName("ci", old):      false,
 			"job-ci-20259999-000000-abcde":      false,
 		} {
-			if _, err := j.client.VMs.Create(t.Context(), j.location, name, &cloudapi.VMCreateRequest{PublicKey: demo.PublicKey}); err != nil {
-				t.Fatal(err)
-			}
+			stub.Must(j.client.VMs.Create(t.Context(), j.location, name, &cloudapi.VMCreateRequest{PublicKey: demo.PublicKey}))(t)
 			if !mine {
 				kept = append(kept, name)
 			}

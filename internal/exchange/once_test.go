@@ -87,10 +87,7 @@ func TestGuard(t *testing.T) {
 		for _, body := range []string{"", "{}"} {
 			var sent *http.Request
 			ctx, _, end := Begin(t.Context(), 0, once)
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.test/", strings.NewReader(body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			req := stub.Must(http.NewRequestWithContext(ctx, http.MethodPost, "https://api.test/", strings.NewReader(body)))(t)
 			_, _ = Guard(Transport{}, func() http.RoundTripper {
 				return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 					sent = req

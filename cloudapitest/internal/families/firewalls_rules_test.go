@@ -28,16 +28,10 @@ func TestRulesForAllOperations(t *testing.T) {
 		{"Bearer", "?a[]=2&a=1&;=;", ""},
 	} {
 		srv := cloudapitest.New(t, cloudapitest.Lenient())
-		req, err := http.NewRequestWithContext(t.Context(), "GET", srv.URL()+"/project/"+srv.ProjectID()+"/firewall", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := stub.Must(http.NewRequestWithContext(t.Context(), "GET", srv.URL()+"/project/"+srv.ProjectID()+"/firewall", nil))(t)
 		req.URL.RawQuery = strings.TrimPrefix(tt.query, "?")
 		req.Header.Set("Authorization", tt.scheme+" "+srv.Token())
-		resp, err := srv.HTTPClient().Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := stub.Must(srv.HTTPClient().Do(req))(t)
 		var body strings.Builder
 		resp.Write(&body)
 		resp.Body.Close()

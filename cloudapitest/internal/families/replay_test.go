@@ -29,10 +29,7 @@ type script struct {
 
 func read(t *testing.T, name string) []recordings.Exchange {
 	t.Helper()
-	exchanges, err := recordings.Read(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exchanges := stub.Must(recordings.Read(name))(t)
 	return exchanges
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestMain(m *testing.M) { Isolate(m) }
@@ -37,10 +38,7 @@ func TestConnectFillsTheEmbeddedServer(t *testing.T) {
 	if states[cloudapi.VMStateRunning] != 12 || states[cloudapi.VMStateStopped] != 1 {
 		t.Errorf("VMs by state: %v", states)
 	}
-	db, err := Database(t.Context(), client, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := stub.Must(Database(t.Context(), client, nil))(t)
 	if db.Name != "orders" || db.EarliestRestoreTime.IsZero() {
 		t.Errorf("database %s can be restored from %v", db.Name, db.EarliestRestoreTime)
 	}
@@ -70,9 +68,7 @@ func TestDatabase(t *testing.T) {
 	client := cloudapitest.New(t).Client()
 	for _, name := range []string{"one", "two"} {
 		request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
-		if _, err := client.Postgres.Create(t.Context(), europe, name, request); err != nil {
-			t.Fatal(err)
-		}
+		stub.Must(client.Postgres.Create(t.Context(), europe, name, request))(t)
 	}
 	if db, err := Database(t.Context(), client, []string{europe + "/two"}); err != nil || db.Name != "two" {
 		t.Errorf("by name: %v, %v", db, err)

@@ -62,9 +62,7 @@ func (unlimited) Wait(context.Context) error { return nil }
 func TestNewClientIsIdle(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 10 {
-		if _, err := cloudapi.NewClient(cloudapi.WithBaseURL(stub.BaseURL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithPrefetch(3)); err != nil {
-			t.Fatal(err)
-		}
+		stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL(stub.BaseURL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithPrefetch(3)))(t)
 	}
 	if after := runtime.NumGoroutine(); after > before {
 		t.Errorf("%d goroutines, and %d before", after, before)
@@ -78,17 +76,12 @@ func TestUnwantedResponses(t *testing.T) {
 	const limit = 16 << 20
 	var bomb bytes.Buffer
 	compressor := gzip.NewWriter(&bomb)
-	if _, err := io.CopyN(compressor, endless{}, 4*limit); err != nil {
-		t.Fatal(err)
-	}
+	stub.Must(io.CopyN(compressor, endless{}, 4*limit))(t)
 	compressor.Close()
 	for name, body := range map[string]func() io.Reader{
 		"endless": func() io.Reader { return endless{} },
 		"gzip": func() io.Reader {
-			r, err := gzip.NewReader(bytes.NewReader(bomb.Bytes()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := stub.Must(gzip.NewReader(bytes.NewReader(bomb.Bytes())))(t)
 			return r
 		},
 	} {
@@ -168,10 +161,7 @@ func (n pages) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (n pages) client(t *testing.T, opts ...cloudapi.Option) *cloudapi.Client {
 	t.Helper()
-	client, err := cloudapi.NewClient(append(opts, cloudapi.WithBaseURL(stub.BaseURL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithHTTPClient(&http.Client{Transport: n}))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := stub.Must(cloudapi.NewClient(append(opts, cloudapi.WithBaseURL(stub.BaseURL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithHTTPClient(&http.Client{Transport: n}))...))(t)
 	return client
 }
 

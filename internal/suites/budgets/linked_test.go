@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestLinked: a program links only the methods that it calls.
@@ -36,10 +38,7 @@ func main() {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	symbols, err := exec.CommandContext(t.Context(), "go", "tool", "nm", program).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	symbols := stub.Must(exec.CommandContext(t.Context(), "go", "tool", "nm", program).Output())(t)
 	called := false
 	for _, method := range regexp.MustCompile(`cloudapi\.\(\*(\w+)Service\)\.(\w+)`).FindAllSubmatch(symbols, -1) {
 		if name := string(method[1]) + "." + string(method[2]); name == "VMs.Get" {

@@ -61,9 +61,7 @@ func TestRetryBudget(t *testing.T) {
 
 		down = false
 		for range 30 { // successes refill the budget
-			if _, err := client.VMs.List(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
+			stub.Must(client.VMs.List(t.Context(), nil))(t)
 		}
 		failNext = true
 		network.Take()

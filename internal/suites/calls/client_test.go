@@ -107,17 +107,11 @@ func TestCopiesDoNotShareSlices(t *testing.T) {
 		cloudapi.WithObserver(following("1")), cloudapi.WithObserver(following("2")), cloudapi.WithObserver(following("3")))
 	var copies []*cloudapi.Client
 	for _, name := range []string{"a", "b"} {
-		c, err := base.With(cloudapi.WithHeader("X-4", name), cloudapi.WithMiddleware(naming(name)), cloudapi.WithObserver(following(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := stub.Must(base.With(cloudapi.WithHeader("X-4", name), cloudapi.WithMiddleware(naming(name)), cloudapi.WithObserver(following(name))))(t)
 		copies = append(copies, c)
 	}
 	for i, name := range []string{"a", "b"} {
-		again, err := copies[i].With() // wraps the transport again
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := stub.Must(copies[i].With())(t) // wraps the transport again
 		_, _ = again.VMs.List(t.Context(), nil)
 		s := network.Take()[0]
 		if s.Header.Get("X-4") != name || !slices.Equal(s.Header["X-Through"], []string{"1", "2", "3", name}) {
@@ -146,10 +140,7 @@ func TestMiddlewaresAreShared(t *testing.T) {
 	})
 	base := sdktest.Recorded(t, &first, counting)
 	with := func(opts ...cloudapi.Option) *cloudapi.Client {
-		c, err := base.With(opts...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := stub.Must(base.With(opts...))(t)
 		return c
 	}
 	for i, c := range []*cloudapi.Client{
@@ -202,10 +193,7 @@ func TestWithRetryInWith(t *testing.T) {
 			{cloudapi.RetryPolicy{MaxAttempts: 1}, 1, 0},
 			{cloudapi.RetryPolicy{MaxRetryAfter: time.Second}, 3, 2 * time.Second},
 		} {
-			changed, err := client.With(cloudapi.WithRetry(tt.policy))
-			if err != nil {
-				t.Fatal(err)
-			}
+			changed := stub.Must(client.With(cloudapi.WithRetry(tt.policy)))(t)
 			start := time.Now()
 			_, _ = changed.VMs.List(t.Context(), nil)
 			if n := len(network.Take()); n != tt.attempts || time.Since(start) != tt.took {
@@ -250,14 +238,8 @@ func TestConnectionsAreShared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limited, err := client.With(cloudapi.WithLimiter(stub.Limiter(func(context.Context) error { return errors.New("no") })))
-	if err != nil {
-		t.Fatal(err)
-	}
-	with, err := client.With(cloudapi.WithTimeout(time.Minute))
-	if err != nil {
-		t.Fatal(err)
-	}
+	limited := stub.Must(client.With(cloudapi.WithLimiter(stub.Limiter(func(context.Context) error { return errors.New("no") }))))(t)
+	with := stub.Must(client.With(cloudapi.WithTimeout(time.Minute)))(t)
 	for range 5 {
 		_, _ = client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
 		_, _ = limited.VMs.Get(t.Context(), "eu-central-h1", "web-1")

@@ -267,10 +267,7 @@ func TestDecodingEndsWithTheContext(t *testing.T) {
 				resp.Body, resp.ContentLength = endingBody{strings.NewReader(body), cancel}, int64(len(body))
 				return resp, nil
 			})
-			client, err := cloudapi.NewClient(cloudapi.WithBaseURL(stub.BaseURL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithHTTPClient(&http.Client{Transport: network}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			client := stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL(stub.BaseURL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithHTTPClient(&http.Client{Transport: network})))(t)
 			if err := call(ctx, client); !errors.Is(err, context.Canceled) || errors.Is(err, cloudapi.ErrInvalidResponse) {
 				t.Errorf("%s of %s: %v", method, name, err)
 			}

@@ -251,9 +251,7 @@ func TestResponseLimitCountsTheContent(t *testing.T) {
 	t.Parallel()
 	var bomb bytes.Buffer
 	compressor := gzip.NewWriter(&bomb)
-	if _, err := io.CopyN(compressor, endless{}, 2<<20); err != nil {
-		t.Fatal(err)
-	}
+	stub.Must(io.CopyN(compressor, endless{}, 2<<20))(t)
 	compressor.Close()
 	synctest.Test(t, func(t *testing.T) {
 		p := sdktest.StartPeer(t, sdktest.Answers(200, "Content-Encoding: gzip\r\n", bomb.String()))

@@ -44,10 +44,7 @@ func cursors(t *testing.T, sent []stub.Request) []string {
 	t.Helper()
 	var out []string
 	for _, s := range sent {
-		u, err := url.Parse(s.Target)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := stub.Must(url.Parse(s.Target))(t)
 		out = append(out, u.Query().Get("start_after"))
 	}
 	return out

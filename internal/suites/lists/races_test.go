@@ -12,6 +12,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
@@ -134,9 +135,7 @@ func TestNoParametersForWholeLists(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)
 	client := srv.Client()
-	if _, err := teardown.NewPlan(t.Context(), client, nil); err != nil {
-		t.Fatal(err)
-	}
+	stub.Must(teardown.NewPlan(t.Context(), client, nil))(t)
 	for _, name := range []string{"SSHPublicKeys.List", "InferenceAPIKeys.List", "VMInitScripts.List"} {
 		requests := srv.Requests()
 		i := slices.IndexFunc(requests, func(r cloudapitest.Request) bool { return r.Name == name })

@@ -298,10 +298,7 @@ func TestSharedPollsWithFailingLists(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				srv := cloudapitest.New(t)
-				client, err := srv.Client().With(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
-				if err != nil {
-					t.Fatal(err)
-				}
+				client := stub.Must(srv.Client().With(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})))(t)
 				created := createVMs(t, client, 10)
 				srv.Fail(cloudapitest.Match{Operation: "VMs.ListInLocation"}, fault, fault)
 				vms, err := cloudapi.WaitAll(t.Context(), created, waitRunning(client), nil)

@@ -280,10 +280,7 @@ func TestWatchEndsOnACertificate(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	client, err := cloudapi.NewClient(cloudapi.WithBaseURL(server.URL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL(server.URL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project)))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	rounds, last := 0, error(nil)
