@@ -240,15 +240,15 @@ func idOrName(orderColumn, id, name string) string {
 	return id
 }
 
-// subject is what a request says about the records in its response. Empty
-// fields say nothing.
+// subject is the resource that a request names. Records in the response are
+// compared with its fields, except for empty ones.
 type subject struct {
 	location string
 	kinds    kinds // of a record with the ID or the name; "" for any kind
 	id, name string
 }
 
-// other returns the field of a record in which it differs from the subject, or
+// other returns the first field in which a record differs from the request, or
 // "". Servers may leave out the name and the location.
 func (s *subject) other(r Resource) string {
 	differs := func(want, got string) bool { return want != "" && got != "" && want != got }

@@ -80,7 +80,8 @@ func (f *family[T, P]) find(ctx context.Context, c *conn, location, reference st
 }
 
 // exists reports whether a resource exists. It returns [ErrForbidden] if the
-// token may not see it. A resource without an ID is any with the name.
+// token may not see it. If the resource has no ID, any resource with the name
+// will do.
 func (f *family[T, P]) exists(ctx context.Context, c *conn, r Resource) (bool, error) {
 	record, err := f.find(ctx, c, r.Location, addressOf(f, r))
 	if IsGone(err) {

@@ -86,9 +86,9 @@ func (s *InferenceAPIKeysService) All(ctx context.Context, opts *ListOptions) it
 	return all[InferenceAPIKey](ctx, s.conn, &listInferenceAPIKeys, opts)
 }
 
-// Watch yields the keys and then their changes; see [WatchOptions]. It also
-// yields as deleted what the token may no longer see: the API sends the same
-// response for both.
+// Watch yields the keys and then their changes; see [WatchOptions]. A key that
+// the token is no longer allowed to see is also yielded as deleted, since the
+// API's responses don't tell the two apart.
 func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions, known ...*InferenceAPIKey) iter.Seq2[Event[InferenceAPIKey], error] {
 	return inferenceAPIKeyFamily.watch(ctx, s.conn, opts, known)
 }

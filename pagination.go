@@ -405,9 +405,9 @@ func decodePageByKey[T any, P record[T]](r call.Response) (*Page[T], error) {
 	return &Page[T]{Items: body.Items, Next: body.PaginationKey}, nil
 }
 
-// newestFirst yields the items of a list by key, the newest first. For each
-// walk, begin fixes defaults of the options at the time when the walk begins,
-// and returns the first key and the function that fetches the page of a key.
+// newestFirst yields the items of a list by key, the newest first. begin is
+// called when a walk begins. It sets the defaults that depend on the time, and
+// returns the first key and the function that fetches the page of a key.
 func newestFirst[T any](ctx context.Context, c *conn, op *Operation,
 	begin func(now time.Time) (key string, fetch func(context.Context, string) (*Page[T], error))) iter.Seq2[*T, error] {
 	return items(ctx, c, func(ctx context.Context) iter.Seq2[*Page[T], error] {

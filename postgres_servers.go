@@ -341,7 +341,8 @@ func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string
 }
 
 // UpgradeStatus returns the progress of an upgrade. It returns
-// [ErrInvalidRequest] if there's none to report, as after one has succeeded.
+// [ErrInvalidRequest] if there is no upgrade to report, for example because it
+// has succeeded.
 //
 // † Only the service has this.
 func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {

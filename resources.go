@@ -26,9 +26,9 @@ import (
 //	}
 //
 // The options apply to the list of each kind; a Location leaves out the kinds
-// without locations. Lists that only other versions of the server have count as
-// empty; if all are such, Resources yields [ErrNotFound]. A kind that isn't in a
-// project's lists leads to an [*ArgumentError]. An [*UnlistedError] comes last.
+// without locations. Resources skips the lists that the server doesn't have, and
+// yields [ErrNotFound] if it has none of them. It yields an [*ArgumentError] for
+// a kind that no list of a project contains. An [*UnlistedError] comes last.
 func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind) iter.Seq2[Resource, error] {
 	return func(yield func(Resource, error) bool) {
 		lists, err := resourceLists(opts, kinds)

@@ -121,7 +121,8 @@ func (s *SSHPublicKeysService) ensurer(request *SSHPublicKeyCreateRequest) ensur
 	}
 }
 
-// Delete deletes an SSH public key; VMs created with it keep it.
+// Delete deletes an SSH public key. VMs that were created with the key still
+// accept it.
 func (s *SSHPublicKeysService) Delete(ctx context.Context, key string) error {
 	return remove(ctx, s.conn, &opSSHPublicKeysDelete, key)
 }

@@ -321,11 +321,11 @@ type WaitAllOptions struct {
 //		return client.VMs.WaitRunning(ctx, location, name, nil)
 //	}, nil)
 //
-// Waits of one client for deletions, or for states that lists show, share the
-// lists of a family and location if that takes fewer requests than getting each
-// resource; the records in [Progress] can then have the short form. A list may
-// be stale, so after 16 of them a wait gets its resource. Waits must use the
-// context that WaitAll passes: set a deadline on WaitAll's own.
+// Waits of one client share lists where that saves requests: waits for deletions,
+// or for states that lists show, of resources of one family and location. The
+// records in [Progress] can then have the short form. A list may be stale, so
+// after 16 of them a wait gets its resource. Waits must use the context that
+// WaitAll passes: set a deadline on WaitAll's own.
 func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts *WaitAllOptions) ([]*T, error) {
 	const operation = "WaitAll"
 	o := orZero(opts)

@@ -308,8 +308,7 @@ func (w *watcher[T, P]) stillExists(r Resource, last *note) (bool, error) {
 	return exists, err
 }
 
-// tolerance decides whether something that keeps polling a list continues after
-// an error.
+// tolerance decides whether a loop that polls a list continues after an error.
 type tolerance struct {
 	stalls int // rounds that stalled, or got a gateway's 404, since the last complete one
 }

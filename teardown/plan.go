@@ -51,7 +51,7 @@ type Options struct {
 	Keep func(cloudapi.Resource) bool
 
 	// DeleteProject also deletes the project, after everything in it. The project
-	// stays if Keep keeps anything.
+	// stays if Keep returns true for anything.
 	DeleteProject bool
 
 	// Concurrency is the maximum number of concurrent requests. The default is 8,
@@ -87,8 +87,8 @@ type step struct {
 	stage    int   // from 0; one more than the highest stage in before
 }
 
-// keptResource is a resource that stays because Keep keeps it, another resource
-// needs it, or it's hidden.
+// keptResource is a resource that stays: because Keep returns true for it,
+// because another resource that stays needs it, or because it's hidden.
 type keptResource struct{ resource, neededBy cloudapi.Resource }
 
 // NewPlan finds the resources of the client's project and an order in which
@@ -216,7 +216,7 @@ func (p *Plan) arrange(all []item) {
 }
 
 // keep returns the resources that stay. Each is mapped to the resource that
-// needs it, or to none if Keep keeps it or it's hidden.
+// needs it, or to none if Keep returns true for it or it's hidden.
 func (p *Plan) keep(all []item, needs map[string][]string, owners map[string]cloudapi.Resource) map[string]cloudapi.Resource {
 	kept := map[string]cloudapi.Resource{}
 	for _, item := range all {

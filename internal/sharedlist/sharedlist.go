@@ -113,7 +113,7 @@ func Join[T any](ctx context.Context, key any, open func() Source[T]) *List[T] {
 	return list
 }
 
-// end waits for the goroutine that reads, and panics if it did.
+// end waits for the goroutine that reads. It panics if that goroutine panicked.
 func (l *List[T]) end() {
 	l.group.mu.Lock()
 	wait := l.wait

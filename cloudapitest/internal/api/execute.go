@@ -77,9 +77,8 @@ func (o *Operation) enterLocation(c *Call) error {
 	return nil
 }
 
-// guard checks the permission of a guarded operation, and the text in the body
-// of an operation without an object. All others check that once they have found
-// their object.
+// guard checks that the token has the operation's permission. For an operation
+// without an object, it also checks that the body has no null byte.
 func (o *Operation) guard(c *Call) error {
 	switch {
 	case o.guarded && !c.Permitted():

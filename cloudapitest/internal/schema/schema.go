@@ -102,8 +102,8 @@ func (s Schema) OrNull() Schema {
 	return s
 }
 
-// Named sets the name of the schema in messages, its name among the
-// description's components.
+// Named sets the name that messages use for the schema: its name in the API's
+// description.
 func (s Schema) Named(component string) Schema {
 	s.component = component
 	return s
