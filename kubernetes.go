@@ -418,8 +418,12 @@ func (p *KubernetesNodePool) settled() bool {
 		!slices.ContainsFunc(p.VMs, func(vm VM) bool { return vm.State != VMStateRunning })
 }
 
-// lacksNodes returns the name of the field that has the nodes if it's missing.
-func (p *KubernetesNodePool) lacksNodes() string { return unless(p.VMs != nil, "vms") }
+// lacksNodes returns the name of the field that has the nodes if it's missing,
+// or doesn't say which they are.
+func (p *KubernetesNodePool) lacksNodes() string {
+	isUnknown := func(vm VM) bool { return vm.ID == "" || vm.Name == "" }
+	return unless(p.VMs != nil && !slices.ContainsFunc(p.VMs, isUnknown), "vms")
+}
 
 // isCalled reports whether a reference names the node pool.
 func (p *KubernetesNodePool) isCalled(ref string) bool { return p.ID == ref || p.Name == ref }

@@ -373,7 +373,7 @@ func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loa
 	}
 	w := loadBalancerFamily.waiter(s.conn, operation, location, loadBalancer)
 	w.done = func(l *LoadBalancer) (bool, error) { return !slices.Contains(l.VMs, vmID), nil }
-	w.lacks = func(l *LoadBalancer) string { return unless(l.VMs != nil, "vms") }
+	w.lacks = func(l *LoadBalancer) string { return unless(l.VMs != nil && !slices.Contains(l.VMs, ""), "vms") }
 	return w.run(ctx, opts)
 }
 

@@ -3,6 +3,7 @@ package cloudapi
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -397,6 +398,9 @@ func (s *PostgresService) ensurer(location, name string, request *PostgresCreate
 			wants(&d, "version", request.Version, cmp.Or(p.TargetVersion, p.Version))
 			if request.Tags != nil && !slices.Equal(sortedTags(request.Tags), sortedTags(p.Tags)) {
 				d = append(d, Drift{Field: "tags", Wanted: request.Tags, Found: p.Tags, Updatable: true})
+			}
+			if orZero(request.RestrictByDefault) && p.FirewallRules == nil {
+				return nil, fmt.Errorf("cloudapi: Postgres.Ensure: %w: the record has no firewall_rules", ErrInvalidResponse)
 			}
 			if open := openRules(p); orZero(request.RestrictByDefault) && len(open) > 0 {
 				ranges := []string{}

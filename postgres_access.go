@@ -78,8 +78,10 @@ func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 		return invalid("SSLMode", opts.SSLMode, "must be one of "+strings.Join(sslModes, ", "))
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return invalid("connection", "", "must be a postgres:// URL") // the parser's error would contain the URL
+	if err != nil || u.Host == "" || strings.Contains(text, "#") || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		// The parser's error would contain the URL. For net/url, a parameter after a
+		// "#" is none, but libpq reads it.
+		return invalid("connection", "", "must be a postgres:// URL")
 	}
 	const plus, space = "%2B", "%20" // libpq reads a plus sign as one, and not as a space
 	query, err := url.ParseQuery(strings.ReplaceAll(u.RawQuery, "+", plus))

@@ -68,7 +68,7 @@ func TestConnectionURL(t *testing.T) {
 	}
 	for _, connection := range []string{
 		"", "hunter2", "host=orders password=hunter2", "https://u:hunter2@example.net/", "postgres:///db?password=hunter2", "postgres://u:hunter2@%zz/",
-		"postgres://u:hunter2@b/c?x=%zz", "postgres://u@b/c?x=1;password=hunter2", "postgres://u:hunter2@b/c%00",
+		"postgres://u:hunter2@b/c?x=%zz", "postgres://u@b/c?x=1;password=hunter2", "postgres://u:hunter2@b/c%00", "postgres://u@b/c#?password=hunter2",
 	} {
 		got, err := cloudapi.ConnectionURL(cloudapi.NewSecret(connection), options{})
 		if !errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.Contains(fmt.Sprint(err), "ConnectionURL: connection ") || strings.Contains(fmt.Sprint(err), "hunter2") || !got.IsZero() {

@@ -168,7 +168,8 @@ func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateS
 				if f.ID == request.FirewallID {
 					continue
 				}
-				if _, err := firewalls.DetachSubnet(ctx, location, f.ID, subnet.ID); err != nil {
+				_, err := firewalls.DetachSubnet(ctx, location, f.ID, subnet.ID)
+				if err != nil && !IsGone(err) { // the firewall can be deleted meanwhile
 					return nil, err
 				}
 			}

@@ -383,7 +383,9 @@ func itemName[S any](items []S, i int) string {
 	case Resource:
 		return fmt.Sprintf("item %d, %v", i, item)
 	case identified:
-		return fmt.Sprintf("item %d, %v", i, item.Resource())
+		if !isNil(item) {
+			return fmt.Sprintf("item %d, %v", i, item.Resource())
+		}
 	}
 	return fmt.Sprintf("item %d", i)
 }

@@ -148,10 +148,12 @@ func TestEnsureClosesASubnet(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		attached bool // whether it has the wanted firewall as well
+		deleted  bool // whether somebody else deletes the other one before the detachment
 		want     []string
 	}{
-		{"open", false, []string{"Firewalls.AttachSubnet", "Firewalls.DetachSubnet"}},
-		{"open and closed", true, []string{"Firewalls.DetachSubnet"}},
+		{"open", false, false, []string{"Firewalls.AttachSubnet", "Firewalls.DetachSubnet"}},
+		{"open and closed", true, false, []string{"Firewalls.DetachSubnet"}},
+		{"open, but not for long", false, true, []string{"Firewalls.AttachSubnet", "Firewalls.Delete", "Firewalls.DetachSubnet"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -173,6 +175,18 @@ func TestEnsureClosesASubnet(t *testing.T) {
 			}
 			if _, outcome, err := ensure(cloudapi.EnsureOptions{DryRun: true, Update: true}); outcome != cloudapi.EnsureUpdated || err != nil {
 				t.Errorf("a dry run of an update: %q, %v", outcome, err)
+			}
+			if tt.deleted {
+				client = stub.Must(client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+					return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+						if strings.HasSuffix(req.URL.Path, "/detach-subnet") {
+							if err := srv.Client().Firewalls.Delete(ctx, sdktest.Somewhere, open.ID); err != nil {
+								t.Error(err)
+							}
+						}
+						return next.RoundTrip(req)
+					})
+				})))(t)
 			}
 			subnet, outcome, err := ensure(cloudapi.EnsureOptions{Update: true})
 			if outcome != cloudapi.EnsureUpdated || err != nil || len(subnet.Firewalls) != 1 || subnet.Firewalls[0].ID != closed.ID {
@@ -232,6 +246,17 @@ func TestEnsureClosesADatabase(t *testing.T) {
 		if got := strings.Join(slices.Compact(ranges), " "); got != step.rules {
 			t.Errorf("the rules are %s, want %s", got, step.rules)
 		}
+	}
+}
+
+// TestEnsureWithoutRules: a record that lacks its firewall rules doesn't show
+// that a database is restricted.
+func TestEnsureWithoutRules(t *testing.T) {
+	t.Parallel()
+	client := sdktest.Answering(t, http.StatusOK, "application/json", `{"id":"pgn30gjk1d1e2jj34v9x0dq4rp","name":"db-1"}`)
+	db, outcome, err := client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", &cloudapi.PostgresCreateRequest{RestrictByDefault: new(true)}, nil)
+	if db != nil || outcome != "" || !errors.Is(err, cloudapi.ErrInvalidResponse) {
+		t.Errorf("%v, %q, %v", db, outcome, err)
 	}
 }
 

@@ -464,6 +464,9 @@ func TestWaitsOnIncompleteRecords(t *testing.T) {
 		{"LoadBalancers.WaitVMDetached", lb, "vms", func(ctx context.Context, c *cloudapi.Client) error {
 			return first(c.LoadBalancers.WaitVMDetached(ctx, location, name, stub.VMID, nil))
 		}},
+		{"LoadBalancers.WaitVMDetached", `"vms":[null]`, "vms", func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.LoadBalancers.WaitVMDetached(ctx, location, name, stub.VMID, nil))
+		}},
 		{"Kubernetes.WaitNodePoolDeleted", `"nodepools":null`, "nodepools", func(ctx context.Context, c *cloudapi.Client) error {
 			return c.Kubernetes.WaitNodePoolDeleted(ctx, location, name, "np", nil)
 		}},
@@ -474,6 +477,9 @@ func TestWaitsOnIncompleteRecords(t *testing.T) {
 			return c.Kubernetes.WaitNodeRetired(ctx, location, name, "node", nil)
 		}},
 		{"Kubernetes.WaitNodeRetired", `"nodepools":[{"id":"kn","name":"np","vms":null}]`, "vms", func(ctx context.Context, c *cloudapi.Client) error {
+			return c.Kubernetes.WaitNodeRetired(ctx, location, name, "node", nil)
+		}},
+		{"Kubernetes.WaitNodeRetired", `"nodepools":[{"id":"kn","name":"np","vms":[{"id":"vm"}]}]`, "vms", func(ctx context.Context, c *cloudapi.Client) error {
 			return c.Kubernetes.WaitNodeRetired(ctx, location, name, "node", nil)
 		}},
 		{"Kubernetes.WaitNodePool", `"nodepools":[{"id":"kn","name":"np"}]`, "node_count", func(ctx context.Context, c *cloudapi.Client) error {

@@ -67,6 +67,9 @@ func TestWaitAllNamesTheItem(t *testing.T) {
 			t.Errorf("%v: %s", item, got)
 		}
 	}
+	if got := failing((*cloudapi.VM)(nil)); got != "cloudapi: WaitAll: item 0: no" { // from another WaitAll
+		t.Errorf("a nil record: %s", got)
+	}
 }
 
 // TestWaitConcurrency: waits begin in the order of the items, each as soon as
