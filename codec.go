@@ -265,8 +265,8 @@ func (s *subject) other(r Resource) string {
 }
 
 // firstOther returns the index of the first record that isn't what the call
-// asks for, and the field that shows it, or "". Caches and gateways can mix up
-// responses.
+// asked for, and the field in which it differs, or "" if all are. Caches and
+// gateways can mix up responses.
 func firstOther[T any](about *subject, records []*T) (i int, field string) {
 	for i, record := range records {
 		if r, ok := any(record).(identified); ok {

@@ -219,9 +219,8 @@ func all[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes,
 // requested, and items come and go.
 //
 // If every page counted more items than the walk has found, walk reads the list
-// again, after the delay of a retry. On the real server, that happens by
-// chance: an item was added between the page and its count, or an item after
-// the cursor was deleted while another was added before it.
+// again, after the delay of a retry. That can happen by chance: an item was added
+// between a page and its count, or behind the cursor.
 func walk[T any, P listItem[T]](c *conn, routes *listRoutes, o ListOptions, args []string) pageSeq[T] {
 	pages := follow(routes.project.Name, o.StartAfter, func(ctx context.Context, cursor string) (*Page[T], error) {
 		asked := o

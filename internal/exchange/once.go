@@ -24,9 +24,10 @@ import (
 //     after the server has executed the request.
 //
 // net/http doesn't retry if it can't read the body again. So Guard gives such a
-// request a body that can't be read again, unless the transport is own and
-// speaks only HTTP/1.1. It does so even for an empty body, whose length HTTP/1.1
-// then doesn't announce. What another transport speaks can't be known.
+// request a body that can't be read again, unless the transport is the SDK's
+// (own) and speaks only HTTP/1.1. It does so even for an empty body, which
+// HTTP/1.1 then sends without a length. It can't know what protocols another
+// transport uses.
 func Guard(own Transport, current func() http.RoundTripper) http.RoundTripper {
 	return &guard{own, current}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
-// Input is what a request says.
+// Input is the body of a request, decoded.
 type Input struct {
 	Header http.Header
 	Params map[string]string // of the path

@@ -68,8 +68,7 @@ func FindByName[T Stored](c *Call, kind cloudapi.Kind, name string) (T, bool) {
 	return first, len(found) > 0
 }
 
-// isIDOf reports whether the server takes s for an ID of the kind, where s
-// could also be a name.
+// isIDOf reports whether s is an ID of the kind for the server, and not a name.
 func isIDOf(kind cloudapi.Kind, s string) bool {
 	return looksLikeID(kind, s) && ValidID(s)
 }
