@@ -95,46 +95,31 @@ func TestAllYieldsEachItemOnce(t *testing.T) {
 	}
 }
 
-// TestListOfOnePageIsOneRequest: a list takes one request if the server sends
-// a count and the page has room for more items.
-func TestListOfOnePageIsOneRequest(t *testing.T) {
+// TestAllTakesFewRequests: a list takes one request if the server sends a count
+// and the page has room for more items, and at most one more than it has pages.
+// Pages are as large as the server permits.
+func TestAllTakesFewRequests(t *testing.T) {
 	t.Parallel()
+	items := stub.Numbered(2500)
 	for _, tt := range []struct {
 		items, pageSize int
+		after           string
 		whole           bool
-	}{{0, 0, false}, {1, 0, false}, {999, 0, false}, {9, 10, false}, {1500, 2000, false}, {25, 10, true}} {
-		server := stub.List{Items: stub.Numbered(tt.items), Whole: tt.whole}
+		want, most      int // items, and requests
+	}{
+		{0, 0, "", false, 0, 1}, {1, 0, "", false, 1, 1}, {999, 0, "", false, 999, 1}, {9, 10, "", false, 9, 1}, {1500, 2000, "", false, 1500, 1},
+		{25, 10, "", true, 25, 1}, {2500, 0, "", false, 2500, 4},
+		{35, 10, items[9].ID, false, 25, 4}, {35, 0, items[34].ID, false, 0, 1}, {35, 0, "vmz", false, 0, 1},
+	} {
+		server := stub.List{Items: items[:tt.items], Whole: tt.whole}
 		network := stub.Recorder{Answer: server.Answer}
-		got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: tt.pageSize}))
-		if n := len(network.Take()); err != nil || n != 1 || len(got) != tt.items {
-			t.Errorf("%d items in pages of %d: got %d items in %d requests, want 1 request: %v", tt.items, tt.pageSize, len(got), n, err)
+		got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: tt.pageSize, StartAfter: tt.after}))
+		sent := network.Take()
+		if err != nil || len(sent) > tt.most || !slices.Equal(got, stub.IDsOf(items[tt.items-tt.want:tt.items])) {
+			t.Errorf("%+v: got %d items in %d requests: %v", tt, len(got), len(sent), err)
 		}
-	}
-}
-
-func TestAllAsksForLargePages(t *testing.T) {
-	t.Parallel()
-	server := stub.List{Items: stub.Numbered(2500)}
-	network := stub.Recorder{Answer: server.Answer}
-	got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), nil))
-	sent := network.Take()
-	if err != nil || len(got) != 2500 || len(sent) > 4 || sent[0].Target != "/project/"+stub.Project+"/vm?page_size=1000" {
-		t.Errorf("got %d of 2500 items in %d requests, want at most 4 with page_size=1000, not %s: %v", len(got), len(sent), sent[0].Target, err)
-	}
-}
-
-func TestAllFromAnItem(t *testing.T) {
-	t.Parallel()
-	server := stub.List{Items: stub.Numbered(35)}
-	network := stub.Recorder{Answer: server.Answer}
-	got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{StartAfter: server.Items[9].ID, PageSize: 10}))
-	if err != nil || !slices.Equal(got, stub.IDsOf(server.Items[10:])) {
-		t.Errorf("got %d items: %v", len(got), err)
-	}
-	for _, after := range []string{server.Items[34].ID, "vmz"} {
-		got, err = ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{StartAfter: after}))
-		if err != nil || len(got) != 0 {
-			t.Errorf("after %s: %d items, %v", after, len(got), err)
+		if tt.pageSize == 0 && !strings.HasPrefix(sent[0].Target, "/project/"+stub.Project+"/vm?page_size=1000") {
+			t.Errorf("%+v: asked for %s", tt, sent[0].Target)
 		}
 	}
 }
@@ -292,6 +277,18 @@ func TestCollect(t *testing.T) {
 func TestBreakLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 1, 2, 5} {
+		synctest.Test(t, func(t *testing.T) { // a panic leaves nothing either
+			server := stub.List{Items: stub.Numbered(1000)}
+			network := stub.Recorder{Answer: server.Answer}
+			defer func() {
+				if r := recover(); r != "enough" {
+					t.Errorf("recovered %v", r)
+				}
+			}()
+			for range sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}) {
+				panic("enough")
+			}
+		})
 		for _, taken := range []int{1, 10, 11, 25} {
 			t.Run(fmt.Sprintf("%d/%d", prefetch, taken), func(t *testing.T) {
 				t.Parallel()
@@ -336,23 +333,6 @@ func TestBreakLeavesNothing(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestPanicLeavesNothing(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server := stub.List{Items: stub.Numbered(1000)}
-		network := stub.Recorder{Answer: server.Answer}
-		client := sdktest.Recorded(t, &network, cloudapi.WithPrefetch(3))
-		defer func() {
-			if r := recover(); r != "enough" {
-				t.Errorf("recovered %v", r)
-			}
-		}()
-		for range client.VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}) {
-			panic("enough")
-		}
-	})
 }
 
 // TestPrefetchEndsAsItsFetcher: if the goroutine that fetches panics or exits,
@@ -491,18 +471,6 @@ func TestAllEndsWithTheDeadline(t *testing.T) {
 	}
 }
 
-func TestAllWithoutAContext(t *testing.T) {
-	t.Parallel()
-	for _, prefetch := range []int{0, 2} {
-		var none context.Context
-		var network stub.Recorder
-		got, err := ids(t, sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.All(none, nil))
-		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "ctx" || len(got) != 0 {
-			t.Errorf("prefetch %d: %d items, %v", prefetch, len(got), err)
-		}
-	}
-}
-
 // TestAllKeepsNoItem: if the consumer keeps nothing, the page doesn't stay in
 // memory.
 func TestAllKeepsNoItem(t *testing.T) {
@@ -593,6 +561,7 @@ func TestList(t *testing.T) {
 func TestInvalidListOptions(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
+	var none context.Context
 	client := sdktest.Recorded(t, &network)
 	for _, tt := range []struct {
 		name, operation string
@@ -601,6 +570,11 @@ func TestInvalidListOptions(t *testing.T) {
 		{"PageSize", "VMs.List", func() error { _, err := client.VMs.List(t.Context(), &cloudapi.ListOptions{PageSize: -1}); return err }},
 		{"PageSize", "VMs.List", func() error {
 			_, err := cloudapi.Collect(client.VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: -1}))
+			return err
+		}},
+		{"ctx", "VMs.List", func() error { _, err := cloudapi.Collect(client.VMs.All(none, nil)); return err }},
+		{"ctx", "VMs.List", func() error {
+			_, err := cloudapi.Collect(sdktest.Recorded(t, &network, cloudapi.WithPrefetch(2)).VMs.All(none, nil))
 			return err
 		}},
 		{"Location", "Projects.List", func() error {

@@ -49,26 +49,46 @@ func TestAllWhenTheListChanges(t *testing.T) {
 	}
 }
 
-// TestAllWithACountThatIsTooSmall: the count doesn't end a list of several
-// pages.
-func TestAllWithACountThatIsTooSmall(t *testing.T) {
+// TestAllWithOddCounts: neither a count that is too small nor one that only some
+// pages have ends a list of several pages.
+func TestAllWithOddCounts(t *testing.T) {
 	t.Parallel()
-	for _, count := range []int{-1, 0, 1, 9} {
-		server := stub.List{Items: stub.Numbered(25)}
-		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
-			resp, err := server.Answer(req)
-			if err != nil {
-				return nil, err
+	always := func(int) bool { return true }
+	for name, tt := range map[string]struct {
+		isOdd func(page int) bool
+		count any // in place of the right one
+	}{
+		"negative":     {always, -1},
+		"zero":         {always, 0},
+		"one":          {always, 1},
+		"too small":    {always, 9},
+		"late":         {func(page int) bool { return page < 2 }, nil},
+		"first":        {func(page int) bool { return page > 1 }, nil},
+		"now and then": {func(page int) bool { return page%2 == 1 }, nil},
+	} {
+		for _, size := range []int{0, 5, 10, 25, 30} {
+			if count, ok := tt.count.(int); ok && count > size {
+				continue
 			}
-			var page struct{ Items []stub.Item }
-			if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
-				return nil, err
+			server, page := stub.List{Items: stub.Numbered(size)}, 0
+			network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+				resp, err := server.Answer(req)
+				if page++; err != nil || !tt.isOdd(page) {
+					return resp, err
+				}
+				var body map[string]any
+				if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
+					return nil, err
+				}
+				if body["count"] = tt.count; tt.count == nil {
+					delete(body, "count")
+				}
+				return stub.Respond(200, string(stub.JSON(body))), nil
+			}}
+			got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}))
+			if err != nil || !slices.Equal(got, stub.IDsOf(server.Items)) {
+				t.Errorf("%s: got %d of %d items: %v", name, len(got), size, err)
 			}
-			return stub.Respond(200, string(stub.JSON(map[string]any{"items": page.Items, "count": count}))), nil
-		}}
-		got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}))
-		if err != nil || len(got) != 25 {
-			t.Errorf("counted as %d: got %d items of 25: %v", count, len(got), err)
 		}
 	}
 }
@@ -190,22 +210,6 @@ func TestWholeListsAreChecked(t *testing.T) {
 				t.Errorf("%d items in %d requests: %v", len(got), served, err)
 			}
 		})
-	}
-}
-
-// TestAllReachesTheEnd: neither a page that is shorter than requested nor the
-// counted number of items ends a list.
-func TestAllReachesTheEnd(t *testing.T) {
-	t.Parallel()
-	for _, longest := range []int{1, 10, 100} {
-		for _, habits := range []stub.List{{NoCount: true}, {Bare: true}, {}} {
-			server := stub.List{Items: stub.Numbered(250), Max: longest, NoCount: habits.NoCount, Bare: habits.Bare}
-			network := stub.Recorder{Answer: server.Answer}
-			got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), nil))
-			if err != nil || !slices.Equal(got, stub.IDsOf(server.Items)) {
-				t.Errorf("pages of %d, %+v: got %d of 250 items: %v", longest, habits, len(got), err)
-			}
-		}
 	}
 }
 
@@ -389,50 +393,31 @@ func TestAllYieldsNothingTwice(t *testing.T) {
 	t.Parallel()
 	for _, order := range []string{"", cloudapi.OrderByName} {
 		for _, size := range []int{25, 12_000} { // more IDs than are remembered
-			pageSize := size / 12
-			for _, back := range []int{1, pageSize / 2, pageSize} {
-				items := stub.Numbered(size)
-				server := stub.List{Items: items}
-				network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
-					query := req.URL.Query()
-					if after := query.Get("start_after"); after != "" {
-						at := slices.IndexFunc(items, func(l stub.Item) bool { return l.Key(order) == after })
-						query.Del("start_after")
-						if at >= back {
-							query.Set("start_after", items[at-back].Key(order))
+			for _, stale := range []int{0, 2, 3, 4} { // the page that is too early; 0: each
+				pageSize := max(size/12, 10)
+				for _, back := range []int{1, pageSize / 2, pageSize} {
+					server, served := stub.List{Items: stub.Numbered(size)}, 0
+					network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+						query := req.URL.Query()
+						served++
+						if after := query.Get("start_after"); after != "" && (stale == 0 || stale == served) {
+							at := slices.IndexFunc(server.Items, func(l stub.Item) bool { return l.Key(order) == after })
+							query.Del("start_after")
+							if at >= back {
+								query.Set("start_after", server.Items[at-back].Key(order))
+							}
+							req.URL.RawQuery = query.Encode()
 						}
-						req.URL.RawQuery = query.Encode()
+						return server.Answer(req)
+					}}
+					got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: pageSize, OrderColumn: order}))
+					if err != nil && !errors.Is(err, cloudapi.ErrPaginationStalled) || !slices.Equal(got, stub.IDsOf(server.Items[:len(got)])) {
+						t.Errorf("%d items, page %d too early by %d: got %d items: %v", size, stale, back, len(got), err)
 					}
-					return server.Answer(req)
-				}}
-				got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: pageSize, OrderColumn: order}))
-				if err != nil && !errors.Is(err, cloudapi.ErrPaginationStalled) || !slices.Equal(got, stub.IDsOf(items[:len(got)])) {
-					t.Errorf("%d items, each page %d too early: got %d items: %v", size, back, len(got), err)
+					if err == nil && len(got) != size {
+						t.Errorf("%d items, page %d too early by %d: got %d items, and no error", size, stale, back, len(got))
+					}
 				}
-				if err == nil && len(got) != size {
-					t.Errorf("%d items, each page %d too early: got %d items, and no error", size, back, len(got))
-				}
-			}
-		}
-	}
-}
-
-// TestAllWithAPageFromBefore: one page begins before its cursor.
-func TestAllWithAPageFromBefore(t *testing.T) {
-	t.Parallel()
-	for _, order := range []string{"", cloudapi.OrderByName} {
-		for _, stale := range []int{2, 3, 4} {
-			server := stub.List{Items: stub.Numbered(25)}
-			served := 0
-			network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
-				if served++; served == stale {
-					return stub.Respond(200, string(stub.JSON(map[string]any{"items": server.Items[1:11], "count": 25}))), nil
-				}
-				return server.Answer(req)
-			}}
-			got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10, OrderColumn: order}))
-			if !slices.Equal(got, stub.IDsOf(server.Items[:min(len(got), 25)])) || err == nil && len(got) != 25 || err != nil && !errors.Is(err, cloudapi.ErrPaginationStalled) {
-				t.Errorf("request %d: got %d items, which are %d: %v", stale, len(got), len(slices.Compact(slices.Sorted(slices.Values(got)))), err)
 			}
 		}
 	}
@@ -465,73 +450,43 @@ func TestAllInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestAllWithACountThatComesLate: only later pages, or some pages, have a
-// count.
-func TestAllWithACountThatComesLate(t *testing.T) {
-	t.Parallel()
-	for _, counts := range []func(page int) bool{
-		func(page int) bool { return page >= 2 },
-		func(page int) bool { return page == 1 },
-		func(page int) bool { return page%2 == 0 },
-	} {
-		for _, size := range []int{0, 5, 10, 25, 30} {
-			counting, silent := stub.List{Items: stub.Numbered(size)}, stub.List{Items: stub.Numbered(size), NoCount: true}
-			page := 0
-			network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
-				if page++; counts(page) {
-					return counting.Answer(req)
-				}
-				return silent.Answer(req)
-			}}
-			got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}))
-			if err != nil || !slices.Equal(got, stub.IDsOf(counting.Items)) {
-				t.Errorf("got %d of %d items: %v", len(got), size, err)
-			}
-		}
-	}
-}
-
-// TestLongListIsWalkedAgain: a list too long to be remembered isn't incomplete
-// because items were added before the cursor.
+// TestLongListIsWalkedAgain: of a list too long to be remembered, a second walk
+// yields only what the first one didn't show, and an item that was added before
+// the cursor doesn't make it incomplete.
 func TestLongListIsWalkedAgain(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		items := stub.Numbered(20_000)
-		server := &changing{List: stub.List{Items: items[1:]}, on: func(c *changing, n int) {
+	items := stub.Numbered(20_000)
+	for _, tt := range []struct {
+		name       string
+		items      []stub.Item
+		on, midway func(*changing, int)
+		want       []stub.Item
+	}{
+		{"one comes before the cursor, and another goes", items[1:], func(c *changing, n int) {
 			if n == 10 {
 				c.remove(items[19_000].ID)
 				c.insert(items[0])
 			}
-		}}
-		network := stub.Recorder{Answer: server.RoundTrip}
-		got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), nil))
-		if want := slices.Concat(stub.IDsOf(items[1:19_000]), stub.IDsOf(items[19_001:])); err != nil || !slices.Equal(got, want) {
-			t.Errorf("got %d items, want %d, or in another order: %v", len(got), len(want), err)
-		}
-	})
-}
-
-// TestLongListWithOneThatWasHidden: the second walk yields only the item that
-// the first one didn't show.
-func TestLongListWithOneThatWasHidden(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		items := stub.Numbered(5001)
-		server := &changing{List: stub.List{Items: items}, on: func(c *changing, n int) {
+		}, nil, slices.Concat(items[1:19_000], items[19_001:])},
+		{"one is hidden", items[:5001], func(c *changing, n int) {
 			if n <= 6 {
 				c.remove(items[3500].ID)
 			}
-		}, midway: func(c *changing, n int) {
+		}, func(c *changing, n int) {
 			if n <= 6 {
 				c.insert(items[3500])
 			}
-		}}
-		network := stub.Recorder{Answer: server.RoundTrip}
-		got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), nil))
-		if want := stub.IDsOf(slices.Concat(items[:3500], items[3501:], items[3500:3501])); err != nil || !slices.Equal(got, want) {
-			t.Errorf("got %d items, want %d, or in another order: %v", len(got), len(want), err)
-		}
-	})
+		}, slices.Concat(items[:3500], items[3501:5001], items[3500:3501])},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			server := &changing{List: stub.List{Items: tt.items}, on: tt.on, midway: tt.midway}
+			network := stub.Recorder{Answer: server.RoundTrip}
+			got, err := ids(t, sdktest.Recorded(t, &network).VMs.All(t.Context(), nil))
+			if err != nil || !slices.Equal(got, stub.IDsOf(tt.want)) {
+				t.Errorf("%s: got %d items, want %d, or in another order: %v", tt.name, len(got), len(tt.want), err)
+			}
+		})
+	}
 }
 
 // TestOrderOfIDs: within a kind, IDs are ordered like their UUIDs, as in lists
