@@ -10,7 +10,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
-// Input is the body of a request, decoded.
+// Input is what a handler reads of a request.
 type Input struct {
 	Header http.Header
 	Params map[string]string // of the path
