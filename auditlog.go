@@ -22,7 +22,7 @@ type AuditLogEntry struct {
 	ObjectIDs   []string  `json:"object_ids"`   // what it changed or involved, such as a firewall and its subnet
 }
 
-func (e *AuditLogEntry) lacks() string { return lacksField("action", e.Action) }
+func (e *AuditLogEntry) lacks() string { return missing("action", e.Action == "") }
 
 // AuditLogOptions select entries, which must match all options that are set. A
 // value that matches nothing, even an invalid one, leads to an empty list.

@@ -40,7 +40,7 @@ func perform[T any, P record[T]](ctx context.Context, in *invocation) (*T, error
 		if field := P(record).lacks(); field != "" {
 			return fmt.Errorf("it has no %s", field)
 		}
-		if _, field := firstOther(&in.about, []*T{record}); field != "" {
+		if _, field := firstMismatch(&in.want, []*T{record}); field != "" {
 			return fmt.Errorf("it is about another resource: it has another %s", field)
 		}
 		return nil
@@ -88,7 +88,7 @@ func remove(ctx context.Context, c *conn, op *Operation, args ...string) error {
 type invocation struct {
 	conn    *conn
 	op      *Operation
-	about   subject
+	want    expected
 	request call.Request
 }
 
@@ -96,19 +96,19 @@ type invocation struct {
 // the request. There is no body if request is nil, and an empty object if it's
 // a nil pointer.
 func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, error) {
-	path, about, err := op.path(c.config.project, args)
+	path, want, err := op.path(c.config.project, args)
 	if errors.Is(err, ErrNoProject) {
 		err = fmt.Errorf("%w%s", err, c.config.unset())
 	}
 	if err != nil {
 		return nil, err
 	}
-	in := &invocation{conn: c, op: op, about: about, request: call.Request{Method: op.Method, Path: path, Idempotent: !op.class.has(once)}}
+	in := &invocation{conn: c, op: op, want: want, request: call.Request{Method: op.Method, Path: path, Idempotent: op.class&once == 0}}
 	if name := newNameOf(request); name != "" {
 		// After the first attempt the old name may be gone.
-		in.request.Idempotent = in.request.Idempotent && about.id != ""
+		in.request.Idempotent = in.request.Idempotent && want.id != ""
 		if !in.request.Idempotent {
-			in.about = subject{location: about.location, name: name}
+			in.want = expected{location: want.location, name: name}
 		}
 	}
 	if request != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/jsonform"
 	"github.com/cloudapi-sdk/cloudapi/internal/reveal"
-	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
 // namer is a request that names the resource of the response. An idempotent
@@ -125,34 +124,6 @@ type referrer interface {
 	checkIDs() *ArgumentError
 }
 
-// checkID checks an ID in a field of a request by the rule for references in
-// paths, and no more strictly: the contract says only that these fields are
-// strings. If an ID has the wrong kind, the server refuses the request and
-// names the field.
-func checkID(field, id string) *ArgumentError {
-	if reason := syntax.Segment(id); reason != "" {
-		return argumentError("", field, id, reason)
-	}
-	return nil
-}
-
-// checkOptionalID is [checkID] for a field that may be empty.
-func checkOptionalID(field, id string) *ArgumentError {
-	if id == "" {
-		return nil
-	}
-	return checkID(field, id)
-}
-
-// checkIDOf checks that a field is an ID of the kind. The SDK compares it with
-// the IDs in records, where a name would never match.
-func checkIDOf(kind Kind, operation, field, id string) *ArgumentError {
-	if IsID(id, kind) {
-		return nil
-	}
-	return argumentError(operation, field, id, "must be the ID of a "+kind.String())
-}
-
 // decodeRecords decodes a response into records, even if fields have another
 // form.
 func decodeRecords(r call.Response, v any) error {
@@ -212,18 +183,12 @@ type record[T any] interface {
 	lacks() string
 }
 
-// lacksID implements lacks for a record whose only required field is the ID.
-func lacksID(id string) string { return lacksField("id", id) }
-
-// lacksField implements lacks for a record with one required field.
-func lacksField(name, value string) string { return unless(value != "", name) }
-
-// unless returns the name of a field unless the record has it.
-func unless(hasField bool, name string) string {
-	if hasField {
-		return ""
+// missing returns the name of a field that a record lacks, or "".
+func missing(name string, isMissing bool) string {
+	if isMissing {
+		return name
 	}
-	return name
+	return ""
 }
 
 // Values of [ListOptions.OrderColumn].
@@ -240,37 +205,37 @@ func idOrName(orderColumn, id, name string) string {
 	return id
 }
 
-// subject is the resource that a request names. Records in the response are
+// expected is the resource that a request names. Records in the response are
 // compared with its fields, except for empty ones.
-type subject struct {
+type expected struct {
 	location string
 	kinds    kinds // of a record with the ID or the name; "" for any kind
 	id, name string
 }
 
-// other returns the first field in which a record differs from the request, or
-// "". Servers may leave out the name and the location.
-func (s *subject) other(r Resource) string {
+// mismatch returns the first field in which a record differs from the request,
+// or "". Servers may leave out the name and the location.
+func (want *expected) mismatch(r Resource) string {
 	differs := func(want, got string) bool { return want != "" && got != "" && want != got }
-	isKind := s.kinds == "" || s.kinds.has(r.Kind)
+	isKind := want.kinds == "" || want.kinds.has(r.Kind)
 	switch {
-	case isKind && differs(s.id, r.ID):
+	case isKind && differs(want.id, r.ID):
 		return "id"
-	case isKind && differs(s.name, r.Name):
+	case isKind && differs(want.name, r.Name):
 		return "name"
-	case differs(s.location, r.Location):
+	case differs(want.location, r.Location):
 		return "location"
 	}
 	return ""
 }
 
-// firstOther returns the index of the first record that isn't what the call
+// firstMismatch returns the index of the first record that isn't what the call
 // asked for, and the field in which it differs, or "" if all are. Caches and
 // gateways can mix up responses.
-func firstOther[T any](about *subject, records []*T) (i int, field string) {
+func firstMismatch[T any](want *expected, records []*T) (i int, field string) {
 	for i, record := range records {
 		if r, ok := any(record).(identified); ok {
-			if field := about.other(r.Resource()); field != "" {
+			if field := want.mismatch(r.Resource()); field != "" {
 				return i, field
 			}
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
-	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
 // EnsureOptions are settings of the Ensure methods. Nil means the defaults.
@@ -99,8 +98,8 @@ func (e *ensureSpec[T]) check(ctx context.Context) error {
 		e.invalid.Operation = e.operation
 		return e.invalid
 	}
-	reason := syntax.Segment(e.name)
-	if IsID(e.name, kindOf[T]()) {
+	id, reason := referenceRule{kinds: kinds(kindOf[T]())}.parse(e.name)
+	if id != "" {
 		reason = "must be a name and not an ID"
 	}
 	if reason != "" {

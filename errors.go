@@ -142,7 +142,7 @@ func (e *Error) Error() string {
 // hint returns what is known about the failure beyond the response, or "".
 func (e *Error) hint() string {
 	switch {
-	case e.isMaybeUnsupported() && e.class.has(contractOnly):
+	case e.isMaybeUnsupported() && e.class&contractOnly != 0:
 		return "the operation is only in the contract: Ubicloud's service doesn't have it"
 	case e.isMaybeUnsupported():
 		return "the operation isn't in the contract, and the server may lack it"
@@ -152,7 +152,7 @@ func (e *Error) hint() string {
 
 // isMaybeUnsupported reports whether the operation may be what doesn't exist.
 func (e *Error) isMaybeUnsupported() bool {
-	return e.StatusCode == http.StatusNotFound && e.Type == "ResourceNotFound" && e.class.has(serviceOnly|contractOnly)
+	return e.StatusCode == http.StatusNotFound && e.Type == "ResourceNotFound" && e.class&(serviceOnly|contractOnly) != 0
 }
 
 // FieldErrors returns the texts of the details by field, or nil if they aren't
@@ -410,7 +410,7 @@ func causes(errs ...error) []error {
 // for [ErrMaybeUnsupported] first if your program runs on one.
 func IsGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return isMissing(err) && !isOfSearch(err) && !(ok && e.class.has(contractOnly))
+	return isMissing(err) && !isOfSearch(err) && !(ok && e.class&contractOnly != 0)
 }
 
 // isMissing reports whether the server says that a resource doesn't exist, or

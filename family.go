@@ -44,8 +44,8 @@ type anyFamily interface {
 
 func (f *family[T, P]) kind() Kind         { return kindOf[T]() }
 func (f *family[T, P]) hasLocations() bool { return strings.Contains(f.get.Route, "{location}") }
-func (f *family[T, P]) takesNames() bool   { return !f.get.lastParam().idOnly }
-func (f *family[T, P]) takesIDs() bool     { return f.get.lastParam().takesIDs() }
+func (f *family[T, P]) takesNames() bool   { return !f.get.lastRule().idOnly }
+func (f *family[T, P]) takesIDs() bool     { return f.get.lastRule().takesIDs() }
 func (f *family[T, P]) hasHomonyms() bool  { return f.homonyms }
 
 func (f *family[T, P]) all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[any, error] {
@@ -69,7 +69,7 @@ func (f *family[T, P]) read(ctx context.Context, c *conn, location, reference st
 // resources.
 func (f *family[T, P]) find(ctx context.Context, c *conn, location, reference string) (*T, error) {
 	record, err := fetch[T, P](ctx, c, f.get, f.args(location, reference)...)
-	if e, ok := errors.AsType[*Error](err); ok && f.get.class.has(contractOnly) && e.isMaybeUnsupported() {
+	if e, ok := errors.AsType[*Error](err); ok && f.get.class&contractOnly != 0 && e.isMaybeUnsupported() {
 		if _, lookup := list[T, P](ctx, c, f.lists, nil); lookup == nil {
 			proven := *e
 			proven.class &^= contractOnly
@@ -183,8 +183,10 @@ func (f *family[T, P]) join(ctx context.Context, c *conn, location string) *shar
 // name, the resource is also gone when another one has the name.
 func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref string, opts *WaitOptions) error {
 	operation, kind := strings.TrimSuffix(f.del.Name, "Delete")+"WaitDeleted", f.kind()
-	if reason := f.get.lastParam().checkDeletion(ref); reason != "" {
-		return argumentError(operation, "reference", ref, reason)
+	rule := f.get.lastRule()
+	rule.certain = true
+	if err := rule.check(operation, "reference", ref); err != nil {
+		return err
 	}
 	id := "" // of the resource that was there first
 	if IsID(ref, kind) {

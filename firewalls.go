@@ -29,7 +29,7 @@ type Firewall struct {
 	Path           string          `json:"path"` // within the project; only in a VM record
 }
 
-func (f *Firewall) lacks() string               { return lacksID(f.ID) }
+func (f *Firewall) lacks() string               { return missing("id", f.ID == "") }
 func (f *Firewall) cursor(column string) string { return idOrName(column, f.ID, f.Name) }
 
 // Resource identifies the firewall.
@@ -57,7 +57,7 @@ const (
 	FirewallProtocolUDP = "udp"
 )
 
-func (r *FirewallRule) lacks() string { return lacksID(r.ID) }
+func (r *FirewallRule) lacks() string { return missing("id", r.ID == "") }
 
 // Resource identifies the rule.
 func (r *FirewallRule) Resource() Resource { return Resource{Kind: KindFirewallRule, ID: r.ID} }
@@ -92,7 +92,7 @@ type FirewallRuleCreateRequest struct {
 }
 
 func (r FirewallRuleCreateRequest) checkIDs() *ArgumentError {
-	return cmp.Or(checkOptionalID("firewall_id", r.FirewallID), checkOptionalID("project_id", r.ProjectID))
+	return cmp.Or(optionalReference.check("", "firewall_id", r.FirewallID), optionalReference.check("", "project_id", r.ProjectID))
 }
 
 // FirewallRuleUpdateRequest is the body of [FirewallsService.UpdateRule].
@@ -104,7 +104,7 @@ type FirewallRuleUpdateRequest struct {
 }
 
 func (r FirewallRuleUpdateRequest) checkIDs() *ArgumentError {
-	return cmp.Or(checkOptionalID("firewall_id", r.FirewallID), checkOptionalID("project_id", r.ProjectID))
+	return cmp.Or(optionalReference.check("", "firewall_id", r.FirewallID), optionalReference.check("", "project_id", r.ProjectID))
 }
 
 // FirewallUpdateRequest is the body of [FirewallsService.Update].
@@ -147,7 +147,7 @@ type subnetRequest struct {
 }
 
 func (r subnetRequest) checkIDs() *ArgumentError {
-	return checkID("private_subnet_id", r.PrivateSubnetID)
+	return anyReference.check("", "private_subnet_id", r.PrivateSubnetID)
 }
 
 const (

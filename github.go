@@ -21,7 +21,7 @@ type GitHubInstallation struct {
 	Name string `json:"name"` // the name of the account or organization
 }
 
-func (i *GitHubInstallation) lacks() string               { return lacksID(i.ID) }
+func (i *GitHubInstallation) lacks() string               { return missing("id", i.ID == "") }
 func (i *GitHubInstallation) cursor(column string) string { return idOrName(column, i.ID, i.Name) }
 
 // Resource identifies the installation.
@@ -36,7 +36,7 @@ type GitHubRepository struct {
 	Name             string `json:"name"` // without the name of the installation
 }
 
-func (r *GitHubRepository) lacks() string { return lacksID(r.ID) }
+func (r *GitHubRepository) lacks() string { return missing("id", r.ID == "") }
 
 // Resource identifies the repository.
 func (r *GitHubRepository) Resource() Resource {
@@ -61,7 +61,7 @@ type GitHubCacheEntry struct {
 	LastAccessedAt   time.Time `json:"last_accessed_at"` // zero if no workflow has used it
 }
 
-func (e *GitHubCacheEntry) lacks() string        { return lacksID(e.ID) }
+func (e *GitHubCacheEntry) lacks() string        { return missing("id", e.ID == "") }
 func (e *GitHubCacheEntry) cursor(string) string { return e.ID }
 
 // Resource identifies the cache entry.

@@ -113,13 +113,6 @@ func (set kinds) has(kind Kind) bool {
 // hasID reports whether s has the form of an ID of one of the kinds.
 func (set kinds) hasID(s string) bool { return ubid.WellFormed(s) && set.has(ID(s).Kind()) }
 
-// reserves reports whether the server refuses s as a name because it looks like
-// an ID of one of the kinds.
-func (set kinds) reserves(s string) bool {
-	return len(s) == ubid.Length && set.has(ID(s).Kind()) &&
-		!strings.ContainsFunc(s, func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'z') })
-}
-
 // String lists the prefixes.
 func (set kinds) String() string {
 	var prefixes []string
@@ -238,10 +231,10 @@ func ParseReference(s string) (Reference, error) {
 	location, last, found := strings.Cut(s, "/")
 	if !found {
 		location, last = "", s
-	} else if reason := syntax.Segment(location); reason != "" {
+	} else if _, reason := anyReference.parse(location); reason != "" {
 		return Reference{}, argumentError("", "reference", s, "has a location that "+reason)
 	}
-	if reason := syntax.Segment(last); reason != "" {
+	if _, reason := anyReference.parse(last); reason != "" {
 		return Reference{}, argumentError("", "reference", s, "has a name that "+reason)
 	}
 	if IsID(last) {
@@ -255,6 +248,82 @@ func ParseReference(s string) (Reference, error) {
 
 // String returns the reference as it is written.
 func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Name)) }
+
+// A referenceRule says which references are valid as an argument: in a path, in
+// a field of a request, or in a record. Names and locations are references too.
+type referenceRule struct {
+	kinds    kinds // the kinds of resources that it can stand for; none if its IDs are unknown
+	idOnly   bool  // it accepts only an ID and no name
+	nameOnly bool  // it accepts only a name and no ID
+	optional bool  // it may be empty
+
+	// certain: it refuses what no resource can have, even an ID that could be a
+	// name. Only deletions need it, because the server answers 204 to the deletion
+	// of what doesn't exist.
+	certain bool
+}
+
+// Rules for the arguments whose kind the server checks: the contract says only
+// that they are strings, and the server's error names the field.
+var (
+	anyReference      = referenceRule{}
+	optionalReference = referenceRule{optional: true}
+)
+
+// idOf is the rule for an ID that is compared with IDs in records, where a name
+// or an ID of another kind would seem to be missing.
+func idOf(kind Kind) referenceRule { return referenceRule{kinds: kinds(kind), idOnly: true} }
+
+// takesIDs reports whether the rule accepts IDs.
+func (r referenceRule) takesIDs() bool { return r.kinds != "" && !r.nameOnly }
+
+// check returns an error unless the rule accepts the value of an argument.
+func (r referenceRule) check(operation, argument, value string) *ArgumentError {
+	if _, reason := r.parse(value); reason != "" {
+		return argumentError(operation, argument, value, reason)
+	}
+	return nil
+}
+
+// parse returns the ID that a reference stands for, in its canonical spelling,
+// or "" if the reference is a name. It returns why the reference is invalid, or
+// "".
+func (r referenceRule) parse(value string) (id, reason string) {
+	takesIDs := r.takesIDs()
+	switch {
+	case value == "" && r.optional:
+		return "", ""
+	case takesIDs && r.kinds.hasID(value):
+		id = value
+	case r.idOnly:
+		return "", fmt.Sprintf("must be an ID: %s and %d characters of %s", r.kinds, ubid.Length-ubid.PrefixLength, ubid.Alphabet)
+	default:
+		if reason := syntax.Segment(value); reason != "" {
+			return "", reason
+		}
+	}
+	if len(value) != ubid.Length || id != "" && !r.certain {
+		return id, ""
+	}
+	// The server refuses a name that looks like an ID of one of the kinds.
+	isReserved := takesIDs && r.kinds.has(ID(value).Kind()) &&
+		!strings.ContainsFunc(value, func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'z') })
+	parsed, err := ubid.Parse(value)
+	if isReserved && err == nil {
+		return parsed.String(), ""
+	}
+	switch {
+	case !r.certain:
+		return "", ""
+	case isReserved:
+		return "", err.Error()
+	case err != nil || !IsID(value):
+		return "", ""
+	case !takesIDs:
+		return "", "must be a name, not an ID"
+	}
+	return "", "is the ID of another kind: " + ID(parsed.String()).Kind().String()
+}
 
 // identified is a record that knows its kind, ID, location and name.
 type identified interface{ Resource() Resource }

@@ -103,6 +103,76 @@ func TestIsID(t *testing.T) {
 	}
 }
 
+// TestReferenceRule: what each kind of rule accepts as an ID and as a name.
+func TestReferenceRule(t *testing.T) {
+	t.Parallel()
+	const (
+		vm       = "vm064pbm96ba3grq6vbsvjb3ax"
+		mistyped = "vm164pbm96ba3grq6vbsvjb3az" // has the form of an ID
+		looks    = "vmo64pbm96ba3grq6vbsvjb3ax" // the server reads the "o" as 0
+		another  = "10wjr5d6zvxy1pnjrnt393515p"
+		unknown  = "emam788072kd1mwb48sjn8g000"
+		notID    = "must be an ID: vm and 24 characters of " + ubid.Alphabet
+		badHalf  = "is mistyped: the parity of its first half is wrong"
+	)
+	var (
+		reference = referenceRule{kinds: kinds(KindVM)}
+		deletion  = referenceRule{kinds: kinds(KindVM), certain: true}
+		byID      = referenceRule{kinds: kinds(KindVM), idOnly: true, certain: true}
+		byName    = referenceRule{kinds: kinds(KindVM), nameOnly: true, certain: true}
+	)
+	for _, tt := range []struct {
+		rule              referenceRule
+		value, id, reason string
+	}{
+		{anyReference, "web-1", "", ""},
+		{anyReference, vm, "", ""},
+		{anyReference, "", "", "must not be empty"},
+		{anyReference, "..", "", "must not be a relative path"},
+		{anyReference, "a/b", "", "may only contain letters, digits, and the characters - . _ ~"},
+		{optionalReference, "", "", ""},
+		{optionalReference, ".", "", "must not be a relative path"},
+
+		{reference, "web-1", "", ""},
+		{reference, vm, vm, ""},
+		{reference, mistyped, mistyped, ""},
+		{reference, looks, vm, ""},
+		{reference, strings.ToUpper(vm), "", ""},
+		{reference, another, "", ""},
+		{reference, unknown, "", ""},
+
+		{deletion, "web-1", "", ""},
+		{deletion, vm, vm, ""},
+		{deletion, looks, vm, ""},
+		{deletion, mistyped, "", badHalf},
+		{deletion, "vm" + strings.Repeat("z", 24), "", badHalf},
+		{deletion, "10" + strings.Repeat("z", 24), "", ""}, // a possible name
+		{deletion, another, "", "is the ID of another kind: private location"},
+		{deletion, unknown, "", ""},
+
+		{idOf(KindVM), vm, vm, ""},
+		{idOf(KindVM), mistyped, mistyped, ""},
+		{idOf(KindVM), looks, "", notID},
+		{idOf(KindVM), another, "", notID},
+		{idOf(KindVM), "web-1", "", notID},
+		{idOf(KindVM), "", "", notID},
+		{byID, mistyped, "", badHalf},
+
+		{byName, "mine", "", ""},
+		{byName, mistyped, "", ""},
+		{byName, vm, "", "must be a name, not an ID"},
+		{byName, another, "", "must be a name, not an ID"},
+	} {
+		id, reason := tt.rule.parse(tt.value)
+		if id != tt.id || reason != tt.reason {
+			t.Errorf("%+v of %q: %q, %q, want %q, %q", tt.rule, tt.value, id, reason, tt.id, tt.reason)
+		}
+		if err := tt.rule.check("VMs.Get", "vm", tt.value); (err != nil) != (reason != "") || err != nil && *err != (ArgumentError{"VMs.Get", "vm", tt.value, reason}) {
+			t.Errorf("%+v of %q: %v", tt.rule, tt.value, err)
+		}
+	}
+}
+
 // newID returns a random ID of the kind. The tests of this package can't import
 // cloudapitest, which has the same.
 func newID(t *testing.T, kind Kind) string {

@@ -28,7 +28,7 @@ type InferenceEndpointPrice struct {
 	PerMillionCompletionTokens *float64 `json:"per_million_completion_tokens"`
 }
 
-func (e *InferenceEndpoint) lacks() string        { return lacksID(e.ID) }
+func (e *InferenceEndpoint) lacks() string        { return missing("id", e.ID == "") }
 func (e *InferenceEndpoint) cursor(string) string { return e.ID }
 
 var (
@@ -58,7 +58,7 @@ type InferenceAPIKey struct {
 	Key Secret `json:"key"` // the key itself; all responses contain it, even lists
 }
 
-func (k *InferenceAPIKey) lacks() string        { return lacksID(k.ID) }
+func (k *InferenceAPIKey) lacks() string        { return missing("id", k.ID == "") }
 func (k *InferenceAPIKey) cursor(string) string { return k.ID }
 
 // Resource identifies the key.

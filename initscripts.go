@@ -24,7 +24,7 @@ type VMInitScript struct {
 	Script string `json:"script"` // its text; List and All don't return it
 }
 
-func (s *VMInitScript) lacks() string               { return lacksID(s.ID) }
+func (s *VMInitScript) lacks() string               { return missing("id", s.ID == "") }
 func (s *VMInitScript) cursor(column string) string { return idOrName(column, s.ID, s.Name) }
 
 // Resource identifies the script.

@@ -34,7 +34,7 @@ type KubernetesCluster struct {
 	NodePools []KubernetesNodePool `json:"nodepools"` // Create creates one, called "<cluster>-np"
 }
 
-func (k *KubernetesCluster) lacks() string               { return lacksID(k.ID) }
+func (k *KubernetesCluster) lacks() string               { return missing("id", k.ID == "") }
 func (k *KubernetesCluster) cursor(column string) string { return idOrName(column, k.ID, k.Name) }
 
 // Resource identifies the cluster.
@@ -204,7 +204,7 @@ type KubernetesNodePool struct {
 	VMs                 []VM   `json:"vms"`                   // in the short form; not from RenameNodePool
 }
 
-func (p *KubernetesNodePool) lacks() string { return lacksID(p.ID) }
+func (p *KubernetesNodePool) lacks() string { return missing("id", p.ID == "") }
 
 // Resource identifies the node pool.
 func (p *KubernetesNodePool) Resource() Resource {
@@ -340,7 +340,7 @@ func (s *KubernetesService) waitNodePool(ctx context.Context, operation, locatio
 			return done(p) && state != KubernetesClusterStateUpgrading, nil
 		},
 		lacks: func(p *KubernetesNodePool) string {
-			return cmp.Or(unless(state != "", "display_state"), unless(p.NodeCount > 0, "node_count"), p.lacksNodes())
+			return cmp.Or(missing("display_state", state == ""), missing("node_count", p.NodeCount <= 0), p.lacksNodes())
 		},
 	}
 	return w.run(ctx, opts)
@@ -374,9 +374,9 @@ func (s *KubernetesService) waitGone(ctx context.Context, operation, location, c
 			return !slices.ContainsFunc(k.NodePools, func(p KubernetesNodePool) bool { return found(&p, name) }), nil
 		},
 		lacks: func(k *KubernetesCluster) string {
-			lacks := unless(k.NodePools != nil, "nodepools")
+			lacks := missing("nodepools", k.NodePools == nil)
 			for _, p := range k.NodePools {
-				lacks = cmp.Or(lacks, p.lacks(), lacksField("name", p.Name), p.lacksNodes())
+				lacks = cmp.Or(lacks, p.lacks(), missing("name", p.Name == ""), p.lacksNodes())
 			}
 			return lacks
 		},
@@ -422,7 +422,7 @@ func (p *KubernetesNodePool) settled() bool {
 // or doesn't say which they are.
 func (p *KubernetesNodePool) lacksNodes() string {
 	isUnknown := func(vm VM) bool { return vm.ID == "" || vm.Name == "" }
-	return unless(p.VMs != nil && !slices.ContainsFunc(p.VMs, isUnknown), "vms")
+	return missing("vms", p.VMs == nil || slices.ContainsFunc(p.VMs, isUnknown))
 }
 
 // isCalled reports whether a reference names the node pool.

@@ -38,7 +38,7 @@ type LoadBalancer struct {
 	VMs    []string `json:"vms"`    // the IDs of its VMs, even if the server sends records
 }
 
-func (l *LoadBalancer) lacks() string               { return lacksID(l.ID) }
+func (l *LoadBalancer) lacks() string               { return missing("id", l.ID == "") }
 func (l *LoadBalancer) cursor(column string) string { return idOrName(column, l.ID, l.Name) }
 
 // Resource identifies the load balancer.
@@ -89,7 +89,7 @@ type LoadBalancerCreateRequest struct {
 }
 
 func (r LoadBalancerCreateRequest) checkIDs() *ArgumentError {
-	return checkID("private_subnet_id", r.PrivateSubnetID)
+	return anyReference.check("", "private_subnet_id", r.PrivateSubnetID)
 }
 
 // LoadBalancerUpdateRequest is the body of [LoadBalancersService.Update]. It
@@ -109,7 +109,7 @@ func (r LoadBalancerUpdateRequest) checkIDs() *ArgumentError {
 		return &ArgumentError{Name: "vms", Reason: "must not be nil: give the IDs of all VMs, or an empty slice to remove all"}
 	}
 	for _, id := range r.VMs {
-		if err := checkID("vms", id); err != nil {
+		if err := anyReference.check("", "vms", id); err != nil {
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ type vmRequest struct {
 	VMID string `json:"vm_id"`
 }
 
-func (r vmRequest) checkIDs() *ArgumentError { return checkID("vm_id", r.VMID) }
+func (r vmRequest) checkIDs() *ArgumentError { return anyReference.check("", "vm_id", r.VMID) }
 
 // certRequest is the body of ToggleSSLCertificate.
 type certRequest struct {
@@ -213,7 +213,7 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 	if err != nil {
 		return nil, err
 	}
-	in.about.location = "" // the server creates it in the location of its subnet
+	in.want.location = "" // the server creates it in the location of its subnet
 	return perform[LoadBalancer](ctx, in)
 }
 
@@ -258,7 +258,7 @@ func (s *LoadBalancersService) ensurer(location, name string, request *LoadBalan
 	if request == nil {
 		return ensureSpec[LoadBalancer]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
 	}
-	if err := checkIDOf(KindPrivateSubnet, "", "private_subnet_id", request.PrivateSubnetID); err != nil {
+	if err := idOf(KindPrivateSubnet).check("", "private_subnet_id", request.PrivateSubnetID); err != nil {
 		return ensureSpec[LoadBalancer]{invalid: err}
 	}
 	return ensureSpec[LoadBalancer]{
@@ -368,12 +368,12 @@ func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, locatio
 // detached or deleted, and returns the load balancer.
 func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loadBalancer, vmID string, opts *WaitOptions) (*LoadBalancer, error) {
 	const operation = "LoadBalancers.WaitVMDetached"
-	if err := checkIDOf(KindVM, operation, "vm_id", vmID); err != nil {
+	if err := idOf(KindVM).check(operation, "vm_id", vmID); err != nil {
 		return nil, err
 	}
 	w := loadBalancerFamily.waiter(s.conn, operation, location, loadBalancer)
 	w.done = func(l *LoadBalancer) (bool, error) { return !slices.Contains(l.VMs, vmID), nil }
-	w.lacks = func(l *LoadBalancer) string { return unless(l.VMs != nil && !slices.Contains(l.VMs, ""), "vms") }
+	w.lacks = func(l *LoadBalancer) string { return missing("vms", l.VMs == nil || slices.Contains(l.VMs, "")) }
 	return w.run(ctx, opts)
 }
 

@@ -26,7 +26,7 @@ type MachineImage struct {
 	CreatedAt     time.Time `json:"created_at"`
 }
 
-func (m *MachineImage) lacks() string               { return lacksID(m.ID) }
+func (m *MachineImage) lacks() string               { return missing("id", m.ID == "") }
 func (m *MachineImage) cursor(column string) string { return idOrName(column, m.ID, m.Name) }
 
 // Resource identifies the image.
@@ -54,7 +54,9 @@ type MachineImageCreateRequest struct {
 	DestroySource bool `json:"destroy_source,omitzero"` // whether the server deletes the VM once the version is ready
 }
 
-func (r MachineImageCreateRequest) checkIDs() *ArgumentError { return checkID("vm", r.VM) }
+func (r MachineImageCreateRequest) checkIDs() *ArgumentError {
+	return anyReference.check("", "vm", r.VM)
+}
 
 // MachineImageUpdateRequest is the body of [MachineImagesService.Update].
 type MachineImageUpdateRequest struct {
@@ -175,7 +177,7 @@ type MachineImageVersion struct {
 	Latest         bool      `json:"latest"` // whether it's the latest version of its image
 }
 
-func (v *MachineImageVersion) lacks() string        { return lacksID(v.ID) }
+func (v *MachineImageVersion) lacks() string        { return missing("id", v.ID == "") }
 func (v *MachineImageVersion) cursor(string) string { return v.ID }
 
 // Resource identifies the version.
@@ -199,7 +201,9 @@ type MachineImageVersionCreateRequest struct {
 	DestroySource bool   `json:"destroy_source,omitzero"` // as in MachineImageCreateRequest
 }
 
-func (r MachineImageVersionCreateRequest) checkIDs() *ArgumentError { return checkID("vm", r.VM) }
+func (r MachineImageVersionCreateRequest) checkIDs() *ArgumentError {
+	return anyReference.check("", "vm", r.VM)
+}
 
 const machineImageVersionRoute = machineImageRoute + "/version/{version}"
 
@@ -289,7 +293,7 @@ func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location,
 			return !slices.ContainsFunc(*versions, func(v *MachineImageVersion) bool { return v.Version == version }), nil
 		},
 		lacks: func(versions *[]*MachineImageVersion) string {
-			return unless(!slices.ContainsFunc(*versions, func(v *MachineImageVersion) bool { return v.Version == "" }), "version")
+			return missing("version", slices.ContainsFunc(*versions, func(v *MachineImageVersion) bool { return v.Version == "" }))
 		},
 	}
 	_, err := w.run(ctx, opts)

@@ -31,8 +31,6 @@ const (
 	idempotent class = 0
 )
 
-func (c class) has(other class) bool { return c&other != 0 }
-
 // Beginnings of the routes.
 const (
 	projectRoute  = "/project/{project_id}"

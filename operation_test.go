@@ -46,75 +46,66 @@ func TestPlaceholders(t *testing.T) {
 		for kind := range kindNames {
 			id := newID(t, kind)
 			fits := slices.Contains(tt.kinds, kind)
-			path, about, err := op.path("", []string{id})
+			path, want, err := op.path("", []string{id})
 			if tt.idOnly && !fits {
 				if !errors.Is(err, ErrInvalidArgument) || !strings.Contains(err.Error(), "must be an ID: "+string(tt.kinds[0])) {
 					t.Errorf("%s with the ID of a %s: %q, %v", tt.route, kind, path, err)
 				}
 				continue
 			}
-			if want := tt.route[:strings.Index(tt.route, "{")] + id; err != nil || path != want || (about.id != "") != fits {
-				t.Errorf("%s with the ID of a %s: %q, by ID %v, %v", tt.route, kind, path, about.id != "", err)
+			if full := tt.route[:strings.Index(tt.route, "{")] + id; err != nil || path != full || (want.id != "") != fits {
+				t.Errorf("%s with the ID of a %s: %q, by ID %v, %v", tt.route, kind, path, want.id != "", err)
 			}
 		}
 		for _, name := range []string{"web-1", "A.b_c~d", strings.Repeat("x", 255), "..."} {
-			path, about, err := op.path("", []string{name})
-			if (err != nil) != tt.idOnly || err == nil && (!strings.HasSuffix(path, "/"+name) || about.id != "") {
-				t.Errorf("%s with %s: %q, by ID %v, %v", tt.route, name, path, about.id != "", err)
+			path, want, err := op.path("", []string{name})
+			if (err != nil) != tt.idOnly || err == nil && (!strings.HasSuffix(path, "/"+name) || want.id != "") {
+				t.Errorf("%s with %s: %q, by ID %v, %v", tt.route, name, path, want.id != "", err)
 			}
 		}
 	}
 }
 
-// TestReferencesOfDeletions: the error of a reference that a deletion refuses
-// says what the placeholder takes.
+// TestReferencesOfDeletions: a deletion, and a wait for one, refuse what no
+// resource can have; see TestReferenceRule.
 func TestReferencesOfDeletions(t *testing.T) {
 	t.Parallel()
-	vm, location, version := newID(t, KindVM), newID(t, KindPrivateLocation), newID(t, KindMachineImageVersion)
+	location := newID(t, KindPrivateLocation)
 	for _, tt := range []struct {
 		op     *Operation
-		value  string
 		reason string
 	}{
-		{&opVMsDelete, vm, ""},
-		{&opVMsDelete, "web-1", ""},
-		{&opVMsDelete, location, "is the ID of another kind: private location"},
-		{&opVMsDelete, "vm" + strings.Repeat("z", 24), "is mistyped: the parity of its first half is wrong"},
-		{&opPrivateLocationsDelete, "mine", ""},
-		{&opPrivateLocationsDelete, location, "must be a name, not an ID"},
-		{&opPrivateLocationsDelete, vm, "must be a name, not an ID"},
-		{&opPrivateLocationsDelete, "10" + strings.Repeat("z", 24), ""}, // a possible name
-		{&opMachineImagesDeleteVersion, "v1", ""},
-		{&opMachineImagesDeleteVersion, version, "must be a name, not an ID"},
+		{&opVMsDelete, "is the ID of another kind: private location"},
+		{&opPrivateLocationsDelete, "must be a name, not an ID"},
+		{&opMachineImagesDeleteVersion, "must be a name, not an ID"},
+		{&opVMsGet, ""},
+		{&opPrivateLocationsGet, ""},
 	} {
 		args := []string{stub.Project, "eu-central-h1", "golden"}[:strings.Count(tt.op.Route, "{")-1]
-		_, _, err := tt.op.path("", append(args, tt.value))
-		e, _ := errors.AsType[*ArgumentError](err)
-		if tt.reason == "" && err != nil || tt.reason != "" && (e == nil || e.Reason != tt.reason) {
-			t.Errorf("%s of %s: %v", tt.op.Name, tt.value, err)
+		_, _, err := tt.op.path("", append(args, location))
+		if e, _ := errors.AsType[*ArgumentError](err); tt.reason == "" && err != nil || tt.reason != "" && (e == nil || e.Reason != tt.reason) {
+			t.Errorf("%s: %v", tt.op.Name, err)
 		}
 	}
-	for _, name := range []string{location, vm} {
-		err := new(PrivateLocationsService).WaitDeleted(t.Context(), name, nil)
-		if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Operation != "PrivateLocations.WaitDeleted" || e.Reason != "must be a name, not an ID" {
-			t.Errorf("the wait for %s: %v", name, err)
-		}
+	err := new(PrivateLocationsService).WaitDeleted(t.Context(), location, nil)
+	if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Operation != "PrivateLocations.WaitDeleted" || e.Reason != "must be a name, not an ID" {
+		t.Errorf("the wait: %v", err)
 	}
 }
 
 func TestBoundProject(t *testing.T) {
 	t.Parallel()
 	op := Operation{Name: "VMs.Get", Route: vmRoute}
-	path, about, err := op.path(stub.Project, []string{"l", "v"})
-	if path != "/project/"+stub.Project+"/location/l/vm/v" || about.id != "" || err != nil {
-		t.Errorf("path = %q, %v, %v", path, about.id != "", err)
+	path, want, err := op.path(stub.Project, []string{"l", "v"})
+	if path != "/project/"+stub.Project+"/location/l/vm/v" || want.id != "" || err != nil {
+		t.Errorf("path = %q, %v, %v", path, want.id != "", err)
 	}
 	if _, _, err = op.path("", []string{"l", "v"}); !errors.Is(err, ErrNoProject) {
 		t.Errorf("without a project: %v", err)
 	}
 	op = Operation{Name: "Projects.Get", Route: projectRoute}
-	if path, about, err = op.path(stub.Project, []string{"pj00000000021g000000000001"}); path != "/project/pj00000000021g000000000001" || about.id == "" || err != nil {
-		t.Errorf("a project of its own: %q, %v, %v", path, about.id != "", err)
+	if path, want, err = op.path(stub.Project, []string{"pj00000000021g000000000001"}); path != "/project/pj00000000021g000000000001" || want.id == "" || err != nil {
+		t.Errorf("a project of its own: %q, %v, %v", path, want.id != "", err)
 	}
 	if path, _, err = (&Operation{Route: "/project"}).path("", nil); path != "/project" || err != nil {
 		t.Errorf("without placeholders: %q, %v", path, err)

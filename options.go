@@ -168,8 +168,8 @@ func WithTokenSource(source func(context.Context) (string, error)) Option {
 // [Client.InProject].
 func WithProject(id string) Option {
 	return func(c *config) error {
-		if reason := projectParam.check(id); reason != "" {
-			return optionError("project", id, reason)
+		if err := projectRule.check("", "project", id); err != nil {
+			return err
 		}
 		c.project = id
 		return nil

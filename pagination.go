@@ -106,7 +106,7 @@ func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes
 		if page, err = decodePage[T, P](r, &o); err != nil {
 			return err
 		}
-		if i, field := firstOther(&in.about, page.Items); field != "" {
+		if i, field := firstMismatch(&in.want, page.Items); field != "" {
 			return fmt.Errorf("item %d is of another %s", i, field)
 		}
 		return nil

@@ -84,7 +84,7 @@ type Postgres struct {
 	LatestRestoreTime   time.Time `json:"latest_restore_time,omitzero"`
 }
 
-func (p *Postgres) lacks() string               { return lacksID(p.ID) }
+func (p *Postgres) lacks() string               { return missing("id", p.ID == "") }
 func (p *Postgres) cursor(column string) string { return idOrName(column, p.ID, p.Name) }
 
 // Resource identifies the database.
@@ -337,7 +337,7 @@ func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres st
 
 // lacksTarget returns the name of a requested value that the record lacks.
 func (p *Postgres) lacksTarget() string {
-	return cmp.Or(lacksField("target_vm_size", p.TargetVMSize), unless(p.TargetStorageSizeGiB > 0, "target_storage_size_gib"))
+	return cmp.Or(missing("target_vm_size", p.TargetVMSize == ""), missing("target_storage_size_gib", p.TargetStorageSizeGiB <= 0))
 }
 
 // WaitResized waits until a database is running with the requested sizes, and

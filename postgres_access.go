@@ -279,7 +279,7 @@ type PostgresLogDestination struct {
 	URL  string `json:"url"`
 }
 
-func (d *PostgresLogDestination) lacks() string { return lacksID(d.ID) }
+func (d *PostgresLogDestination) lacks() string { return missing("id", d.ID == "") }
 
 // Resource identifies the destination.
 func (d *PostgresLogDestination) Resource() Resource {
@@ -358,7 +358,7 @@ type PostgresFirewallRule struct {
 	Port        int    `json:"port,omitzero"` // 5432, or 6432 for the connection pooler; † only the service
 }
 
-func (r *PostgresFirewallRule) lacks() string        { return lacksID(r.ID) }
+func (r *PostgresFirewallRule) lacks() string        { return missing("id", r.ID == "") }
 func (r *PostgresFirewallRule) cursor(string) string { return r.ID }
 
 // Resource identifies the rule.

@@ -23,7 +23,7 @@ type PostgresServer struct {
 	FallbackActive        bool   `json:"fallback_active"`        // whether it has another instance type than requested
 }
 
-func (s *PostgresServer) lacks() string        { return lacksID(s.ID) }
+func (s *PostgresServer) lacks() string        { return missing("id", s.ID == "") }
 func (s *PostgresServer) cursor(string) string { return s.ID }
 
 // Resource identifies the server.
@@ -107,7 +107,7 @@ func (s *PostgresService) WaitServers(ctx context.Context, location, postgres st
 // † Only the service has this.
 func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, serverID string, opts *WaitOptions) (*Postgres, error) {
 	const operation = "Postgres.WaitRecycled"
-	if err := checkIDOf(KindPostgresServer, operation, "server_id", serverID); err != nil {
+	if err := idOf(KindPostgresServer).check(operation, "server_id", serverID); err != nil {
 		return nil, err
 	}
 	return s.waitServers(ctx, operation, location, postgres, serverID, opts)
@@ -136,7 +136,7 @@ func (s *PostgresService) waitServers(ctx context.Context, operation, location, 
 	w := postgresFamily.waiter(s.conn, operation, location, postgres)
 	w.fetch = get
 	w.done = settled
-	w.lacks = func(p *Postgres) string { return unless(p.TargetServerCount > 0, "target_server_count") }
+	w.lacks = func(p *Postgres) string { return missing("target_server_count", p.TargetServerCount <= 0) }
 	return w.run(ctx, opts)
 }
 
@@ -147,7 +147,7 @@ type PostgresBackup struct {
 	LastModified time.Time `json:"last_modified"`
 }
 
-func (b *PostgresBackup) lacks() string        { return lacksField("key", b.Key) }
+func (b *PostgresBackup) lacks() string        { return missing("key", b.Key == "") }
 func (b *PostgresBackup) cursor(string) string { return b.Key }
 
 // PostgresBackupCredentials can read the backups of a database from an
@@ -163,7 +163,7 @@ type PostgresBackupCredentials struct {
 }
 
 func (c *PostgresBackupCredentials) lacks() string {
-	return lacksField("secret_access_key", c.SecretAccessKey.Reveal())
+	return missing("secret_access_key", c.SecretAccessKey.Reveal() == "")
 }
 
 var (
@@ -300,7 +300,7 @@ func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres s
 		return &p.Postgres, nil
 	}
 	w.done = promoted
-	w.lacks = func(*Postgres) string { return unless(tells, "read_replica") }
+	w.lacks = func(*Postgres) string { return missing("read_replica", !tells) }
 	return w.run(ctx, opts)
 }
 
@@ -312,7 +312,7 @@ type PostgresUpgrade struct {
 	UpgradeStage   string `json:"upgrade_stage"`   // for people, such as "wait_for_maintenance_window"; "" at first
 }
 
-func (u *PostgresUpgrade) lacks() string { return lacksField("upgrade_status", u.UpgradeStatus) }
+func (u *PostgresUpgrade) lacks() string { return missing("upgrade_status", u.UpgradeStatus == "") }
 
 // Values of [PostgresUpgrade.UpgradeStatus].
 const (
@@ -379,6 +379,6 @@ func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres s
 	w := postgresFamily.waiter(s.conn, "Postgres.WaitUpgraded", location, postgres)
 	w.fetch = get
 	w.done = upgraded
-	w.lacks = func(p *Postgres) string { return lacksField("target_version", p.TargetVersion) }
+	w.lacks = func(p *Postgres) string { return missing("target_version", p.TargetVersion == "") }
 	return w.run(ctx, opts)
 }

@@ -20,7 +20,7 @@ type PrivateLocation struct {
 	Path     string `json:"path"`     // path within the project: "/private-location/" and UIName
 }
 
-func (l *PrivateLocation) lacks() string               { return lacksID(l.ID) }
+func (l *PrivateLocation) lacks() string               { return missing("id", l.ID == "") }
 func (l *PrivateLocation) cursor(column string) string { return idOrName(column, l.ID, l.Name) }
 
 // Resource identifies the location.

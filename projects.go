@@ -21,7 +21,7 @@ type Project struct {
 	Discount *int     `json:"discount,omitzero"` // percent, 0 to 100
 }
 
-func (p *Project) lacks() string        { return lacksID(p.ID) }
+func (p *Project) lacks() string        { return missing("id", p.ID == "") }
 func (p *Project) cursor(string) string { return p.ID }
 
 // Resource identifies the project.

@@ -18,7 +18,7 @@ type SSHPublicKey struct {
 	PublicKey string `json:"public_key"` // as in SSHPublicKeyCreateRequest; List and All don't return it
 }
 
-func (k *SSHPublicKey) lacks() string               { return lacksID(k.ID) }
+func (k *SSHPublicKey) lacks() string               { return missing("id", k.ID == "") }
 func (k *SSHPublicKey) cursor(column string) string { return idOrName(column, k.ID, k.Name) }
 
 // Resource identifies the key.

@@ -22,7 +22,7 @@ type PrivateSubnet struct {
 	NICs      []NIC      `json:"nics"`
 }
 
-func (s *PrivateSubnet) lacks() string               { return lacksID(s.ID) }
+func (s *PrivateSubnet) lacks() string               { return missing("id", s.ID == "") }
 func (s *PrivateSubnet) cursor(column string) string { return idOrName(column, s.ID, s.Name) }
 
 // Resource identifies the subnet.
@@ -60,7 +60,7 @@ type PrivateSubnetCreateRequest struct {
 }
 
 func (r PrivateSubnetCreateRequest) checkIDs() *ArgumentError {
-	return checkOptionalID("firewall_id", r.FirewallID)
+	return optionalReference.check("", "firewall_id", r.FirewallID)
 }
 
 // connectRequest is the body of Connect. The hyphens are in the contract.
@@ -69,7 +69,7 @@ type connectRequest struct {
 }
 
 func (r connectRequest) checkIDs() *ArgumentError {
-	return checkID("connected-subnet-id", r.ConnectedSubnetID)
+	return anyReference.check("", "connected-subnet-id", r.ConnectedSubnetID)
 }
 
 const subnetRoute = locationRoute + "/private-subnet/{private_subnet_reference}"
@@ -126,7 +126,7 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 // ensurer returns what Ensure needs to know about subnets.
 func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateSubnetCreateRequest) ensureSpec[PrivateSubnet] {
 	if request != nil && request.FirewallID != "" {
-		if err := checkIDOf(KindFirewall, "", "firewall_id", request.FirewallID); err != nil {
+		if err := idOf(KindFirewall).check("", "firewall_id", request.FirewallID); err != nil {
 			return ensureSpec[PrivateSubnet]{invalid: err}
 		}
 	}

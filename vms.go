@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"time"
-
-	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
 // VMsService manages virtual machines. A VM is referred to by its ID (prefix
@@ -41,7 +39,7 @@ type VM struct {
 	GPU         string     `json:"gpu"`          // such as "1x NVIDIA A100 80GB PCIe"; "" if it has none
 }
 
-func (v *VM) lacks() string               { return lacksID(v.ID) }
+func (v *VM) lacks() string               { return missing("id", v.ID == "") }
 func (v *VM) cursor(column string) string { return idOrName(column, v.ID, v.Name) }
 
 // Resource identifies the VM.
@@ -78,7 +76,7 @@ type VMSerialLog struct {
 	Timestamp time.Time `json:"timestamp"` // when the fetch ended, or began if it hasn't
 }
 
-func (l *VMSerialLog) lacks() string     { return lacksField("status", l.Status) }
+func (l *VMSerialLog) lacks() string     { return missing("status", l.Status == "") }
 func (l *VMSerialLog) stateText() string { return l.Status }
 
 // Known values of [VMSerialLog.Status].
@@ -135,7 +133,7 @@ type VMCreateRequest struct {
 }
 
 func (r VMCreateRequest) checkIDs() *ArgumentError {
-	return cmp.Or(checkOptionalID("private_subnet_id", r.PrivateSubnetID), r.checkInitScript())
+	return cmp.Or(optionalReference.check("", "private_subnet_id", r.PrivateSubnetID), r.checkInitScript())
 }
 
 // checkInitScript refuses a name in place of a script, a script in place of a
@@ -143,9 +141,9 @@ func (r VMCreateRequest) checkIDs() *ArgumentError {
 func (r VMCreateRequest) checkInitScript() *ArgumentError {
 	script := r.InitScriptText
 	switch {
-	case r.InitScript != "" && syntax.Segment(r.InitScript) != "":
+	case optionalReference.check("", "init_script", r.InitScript) != nil:
 		return &ArgumentError{Name: "init_script", Reason: "must be the name or ID of a registered script; for the text of a script use InitScriptText"}
-	case script != "" && syntax.Segment(script) == "":
+	case script != "" && anyReference.check("", "init_script", script) == nil:
 		return argumentError("", "init_script", script, "must be the text of a script; for the name of a registered script use InitScript")
 	case script != "" && (r.InitScript != "" || r.InitScriptArgs != ""):
 		return &ArgumentError{Name: "init_script", Reason: "must not be both a text and a name, and a text has no arguments"}
@@ -242,7 +240,7 @@ func (s *VMsService) Ensure(ctx context.Context, location, name string, request 
 // ensurer returns what Ensure needs to know about VMs.
 func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) ensureSpec[VM] {
 	if request != nil && request.PrivateSubnetID != "" {
-		if err := checkIDOf(KindPrivateSubnet, "", "private_subnet_id", request.PrivateSubnetID); err != nil {
+		if err := idOf(KindPrivateSubnet).check("", "private_subnet_id", request.PrivateSubnetID); err != nil {
 			return ensureSpec[VM]{invalid: err}
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/diff"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
-	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
 // EventType is the kind of a change.
@@ -154,16 +153,21 @@ func (f *family[T, P]) checkKnown(operation, name, location string, record *T) e
 		return argumentError(operation, name, "", "must not be nil")
 	}
 	r := any(record).(identified).Resource()
-	if err := checkIDOf(r.Kind, operation, name+".ID", r.ID); err != nil {
+	if err := idOf(r.Kind).check(operation, name+".ID", r.ID); err != nil {
 		return err
 	}
-	switch {
-	case f.hasLocations() && syntax.Segment(r.Location) != "":
-		return argumentError(operation, name+".Location", r.Location, syntax.Segment(r.Location))
-	case f.hasLocations() && location != "" && location != r.Location:
-		return argumentError(operation, name+".Location", r.Location, "is not the watch's location, "+location)
-	case !f.takesIDs() && syntax.Segment(r.Name) != "":
-		return argumentError(operation, name, r.ID, "has no name, by which the API refers to it")
+	if f.hasLocations() {
+		if err := anyReference.check(operation, name+".Location", r.Location); err != nil {
+			return err
+		}
+		if location != "" && location != r.Location {
+			return argumentError(operation, name+".Location", r.Location, "is not the watch's location, "+location)
+		}
+	}
+	if !f.takesIDs() { // the API refers to it by its name
+		if err := anyReference.check(operation, name+".Name", r.Name); err != nil {
+			return err
+		}
 	}
 	return nil
 }

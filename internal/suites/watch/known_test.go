@@ -147,11 +147,12 @@ func TestWatchRefusesKnownRecords(t *testing.T) {
 			t.Errorf("sent %v", sent)
 		}
 	}
+	const notID = "must be an ID: vm and 24 characters of 0123456789abcdefghjkmnpqrstvwxyz"
 	for want, bad := range map[string]*cloudapi.VM{
 		`cloudapi: VMs.Watch: known[1] must not be nil`:                                    nil,
-		`cloudapi: VMs.Watch: known[1].ID must be the ID of a VM`:                          {Location: "here"},
-		`cloudapi: VMs.Watch: known[1].ID "web-1" must be the ID of a VM`:                  {ID: "web-1", Location: "here"},
-		`cloudapi: VMs.Watch: known[1].ID "` + subnet + `" must be the ID of a VM`:         {ID: subnet, Location: "here"},
+		`cloudapi: VMs.Watch: known[1].ID ` + notID:                                        {Location: "here"},
+		`cloudapi: VMs.Watch: known[1].ID "web-1" ` + notID:                                {ID: "web-1", Location: "here"},
+		`cloudapi: VMs.Watch: known[1].ID "` + subnet + `" ` + notID:                       {ID: subnet, Location: "here"},
 		`cloudapi: VMs.Watch: known[1].Location must not be empty`:                         {ID: vm},
 		`cloudapi: VMs.Watch: known[1].Location ".." must not be a relative path`:          {ID: vm, Location: ".."},
 		`cloudapi: VMs.Watch: known[1].Location "there" is not the watch's location, here`: {ID: vm, Location: "there"},
@@ -165,7 +166,7 @@ func TestWatchRefusesKnownRecords(t *testing.T) {
 	}
 	location := cloudapitest.NewID(cloudapi.KindPrivateLocation).String()
 	for _, err := range client.PrivateLocations.Watch(t.Context(), nil, &cloudapi.PrivateLocation{ID: location}) {
-		check(err, `cloudapi: PrivateLocations.Watch: known[0] "`+location+`" has no name, by which the API refers to it`)
+		check(err, `cloudapi: PrivateLocations.Watch: known[0].Name must not be empty`)
 	}
 }
 
