@@ -167,6 +167,9 @@ func arguments(fn reflect.Type, route string, ownProject bool) []reflect.Value {
 			args = append(args, reflect.ValueOf(&cloudapi.ListOptions{}))
 		default:
 			args = append(args, filled(in))
+			if request, ok := args[len(args)-1].Interface().(*cloudapi.VMCreateRequest); ok {
+				request.InitScriptText = "" // a request has this or InitScript
+			}
 		}
 	}
 	return args
