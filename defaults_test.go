@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestDefaults compares the defaults with testdata/defaults.txt. A default that
@@ -15,10 +16,7 @@ import (
 // a line to docs/CHANGELOG.md that names it.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	want, err := os.ReadFile("testdata/defaults.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := stub.Must(os.ReadFile("testdata/defaults.txt"))(t)
 	var b strings.Builder
 	line := func(name string, value any) { fmt.Fprintf(&b, "%s: %v\n", name, value) }
 	config := defaultConfig()

@@ -335,10 +335,7 @@ func FuzzMetrics(f *testing.F) {
 				t.Fatalf("%s is %v", pairs[i][0], sample.Time)
 			}
 		}
-		text, err := json.Marshal(samples)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := stub.Must(json.Marshal(samples))(t)
 		var again Samples
 		if err := json.Unmarshal(text, &again); err != nil || len(again) != len(samples) {
 			t.Fatalf("%s is not read again: %v", text, err)

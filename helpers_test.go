@@ -13,13 +13,10 @@ import (
 // mockClient returns a client with a transport that has no network.
 func mockClient(t testing.TB, transport http.RoundTripper, opts ...Option) *Client {
 	t.Helper()
-	client, err := NewClient(append([]Option{
+	client := stub.Must(NewClient(append([]Option{
 		WithBaseURL(stub.BaseURL), WithToken(stub.Token), WithProject(stub.Project),
 		WithHTTPClient(&http.Client{Transport: transport}),
-	}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, opts...)...))(t)
 	return client
 }
 

@@ -451,12 +451,9 @@ func TestTransportWithoutResponse(t *testing.T) {
 		func() (*http.Response, error) { return nil, nil },
 		func() (*http.Response, error) { return &http.Response{StatusCode: 204}, nil },
 	} {
-		client, err := cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com:8443"), cloudapi.WithToken("pat-x"),
+		client := stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com:8443"), cloudapi.WithToken("pat-x"),
 			cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}),
-			cloudapi.WithHTTPClient(&http.Client{Transport: roundTripper(answer)}), tel.instrument())
-		if err != nil {
-			t.Fatal(err)
-		}
+			cloudapi.WithHTTPClient(&http.Client{Transport: roundTripper(answer)}), tel.instrument()))(t)
 		_ = client.VMs.Delete(t.Context(), location, "web-1")
 	}
 	want := "internal VMs.Delete cloudapi.attempts=1 error.type=*errors.errorString\n" +

@@ -58,11 +58,8 @@ func startWith(t *testing.T, stderr io.Writer, args ...string) (client *cloudapi
 		}
 	})
 	t.Cleanup(stop)
-	client, err := cloudapi.NewClient(cloudapi.WithBaseURL(env[cloudapi.EnvBaseURL]), cloudapi.WithToken(env[cloudapi.EnvToken]),
-		cloudapi.WithProject(env[cloudapi.EnvProject]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client = stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL(env[cloudapi.EnvBaseURL]), cloudapi.WithToken(env[cloudapi.EnvToken]),
+		cloudapi.WithProject(env[cloudapi.EnvProject])))(t)
 	return client, env, stop
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestCommands checks that the folders, packages and tests in the commands of
@@ -157,10 +159,7 @@ var aboutTheAPI = slices.Concat(topics, []string{"README.md", "docs/design.md", 
 // TestNames checks that the exported names in these documents exist.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(root, "testdata/api.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := stub.Must(os.ReadFile(filepath.Join(root, "testdata/api.txt")))(t)
 	api := string(text)
 	has := func(name string) bool { return regexp.MustCompile(`\b` + name + `\b`).MatchString(api) }
 	name := regexp.MustCompile(`^(?:cloudapi\.|cloudapitest\.|client\.|srv\.)?([A-Z]\w+)(?:\.([A-Z]\w+))?(?:\(.*\))?$`)

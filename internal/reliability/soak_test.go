@@ -33,13 +33,10 @@ func TestSoak(t *testing.T) {
 	go srv.Serve(listener)
 
 	var attempts attemptCounter
-	client, err := cloudapi.NewClient(cloudapi.WithBaseURL("http://"+loopback.Addr().String()),
+	client := stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL("http://"+loopback.Addr().String()),
 		cloudapi.WithToken(srv.Token()), cloudapi.WithProject(srv.ProjectID()),
 		cloudapi.WithRetry(cloudapi.RetryPolicy{MinDelay: time.Millisecond, MaxDelay: 10 * time.Millisecond}),
-		cloudapi.WithMiddleware(attempts.wrap))
-	if err != nil {
-		t.Fatal(err)
-	}
+		cloudapi.WithMiddleware(attempts.wrap)))(t)
 
 	goroutines := runtime.NumGoroutine()
 	ctx := context.Background()

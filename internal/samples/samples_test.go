@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // list is a type whose JSON are samples.
@@ -156,10 +158,7 @@ func TestUnixTimeIsExact(t *testing.T) {
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	const text = `[[1759512000,"0.42"],[1759512000.5,"1000000"],[0.000000001,"NaN"],[-0.5,"+Inf"],[-2,"-Inf"],[-1.25,"3"]]`
-	read, err := Read[sample]([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := stub.Must(Read[sample]([]byte(text)))(t)
 	if got := string(JSON(read)); got != text {
 		t.Errorf("written as %s, want %s", got, text)
 	}

@@ -41,12 +41,9 @@ func TestAllocationBudgets(t *testing.T) {
 // Hooks that do nothing cost little.
 func TestHooksBudget(t *testing.T) {
 	without, _ := clients(t, workloads[0].reply)
-	with, err := without.With(cloudapi.WithLogger(slog.New(slog.DiscardHandler)), cloudapi.WithLimiter(unlimited{}),
+	with := stub.Must(without.With(cloudapi.WithLogger(slog.New(slog.DiscardHandler)), cloudapi.WithLimiter(unlimited{}),
 		cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return next }),
-		cloudapi.WithObserver(func(ctx context.Context, _ cloudapi.Operation) (context.Context, func(error)) { return ctx, nil }))
-	if err != nil {
-		t.Fatal(err)
-	}
+		cloudapi.WithObserver(func(ctx context.Context, _ cloudapi.Operation) (context.Context, func(error)) { return ctx, nil })))(t)
 	got := allocations(t, func() error { return workloads[0].sdk(t.Context(), with) })
 	want := allocations(t, func() error { return workloads[0].sdk(t.Context(), without) })
 	if got > want*1.25 {

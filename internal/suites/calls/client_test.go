@@ -62,14 +62,11 @@ func TestWithAndInProjectChangeACopy(t *testing.T) {
 	t.Parallel()
 	var first, second stub.Recorder
 	client := sdktest.Recorded(t, &first, cloudapi.WithHeader("X-A", "1"), cloudapi.WithMiddleware(naming("one")))
-	changed, err := client.With(
+	changed := stub.Must(client.With(
 		cloudapi.WithBaseURL("https://other.example.com"), cloudapi.WithToken("other"), cloudapi.WithProject("pj00000000021g000000000001"),
 		cloudapi.WithHTTPClient(&http.Client{Transport: &second, Timeout: time.Hour}), cloudapi.WithHeader("X-A", "2"), cloudapi.WithHeader("X-B", "3"),
 		cloudapi.WithMiddleware(naming("two")), cloudapi.WithUserAgent("job/1"), cloudapi.WithPrefetch(3), cloudapi.WithResponseLimit(1), cloudapi.WithInsecureHTTP(),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	))(t)
 	for _, c := range []*cloudapi.Client{changed, client, client.InProject("pjzzzzzzzzz75qzzzzzzzzzzzz")} {
 		_, _ = c.VMs.List(t.Context(), nil)
 	}
@@ -233,11 +230,8 @@ func TestConnectionsAreShared(t *testing.T) {
 		return listener.Dial(ctx)
 	}}
 	counter := &closeCounter{RoundTripper: transport}
-	client, err := cloudapi.NewClient(cloudapi.WithBaseURL("http://api.localhost"), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project),
-		cloudapi.WithHTTPClient(&http.Client{Transport: counter}), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL("http://api.localhost"), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project),
+		cloudapi.WithHTTPClient(&http.Client{Transport: counter}), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})))(t)
 	limited := stub.Must(client.With(cloudapi.WithLimiter(stub.Limiter(func(context.Context) error { return errors.New("no") }))))(t)
 	with := stub.Must(client.With(cloudapi.WithTimeout(time.Minute)))(t)
 	for range 5 {

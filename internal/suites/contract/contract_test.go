@@ -14,6 +14,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // mark is what the documentation says about an operation that only the service
@@ -148,10 +149,7 @@ func readSource(t *testing.T, texts map[string]string) *packageSource {
 	}
 	var files []*ast.File
 	for name, text := range texts {
-		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := stub.Must(parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution))(t)
 		files = append(files, file)
 	}
 	// Each step needs the results of the preceding step from all files.

@@ -278,13 +278,10 @@ func TestEnsureAfterAPredecessor(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		vms, err := cloudapi.WaitAll(ctx, make([]int, 10), func(ctx context.Context, _ int) (*cloudapi.VM, error) {
+		vms := stub.Must(cloudapi.WaitAll(ctx, make([]int, 10), func(ctx context.Context, _ int) (*cloudapi.VM, error) {
 			vm, _, err := client.VMs.Ensure(ctx, sdktest.Somewhere, "web-1", request, nil)
 			return vm, err
-		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, nil))(t)
 		for _, vm := range vms {
 			if vm.ID != vms[0].ID || vm.ID == before.ID {
 				t.Errorf("it is %s, want %s", vm.ID, vms[0].ID)

@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestListModel walks lists of servers with random habits. For each walk, items
@@ -212,11 +213,8 @@ func (s *server) page(req *http.Request) []item {
 
 // walk ranges over the list and checks the items by the rule.
 func (s *server) walk(t *testing.T) error {
-	client, err := cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com"), cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"),
-		cloudapi.WithHTTPClient(&http.Client{Transport: s}), cloudapi.WithPrefetch(s.Prefetch))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com"), cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"),
+		cloudapi.WithHTTPClient(&http.Client{Transport: s}), cloudapi.WithPrefetch(s.Prefetch)))(t)
 	seen := map[string]int{}
 	var end error
 	for vm, err := range client.VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: s.Asked, OrderColumn: s.Order}) {

@@ -48,11 +48,8 @@ func cloud(t *testing.T) (address string, requests *atomic.Int32) {
 
 func newClient(t *testing.T, opts ...cloudapi.Option) *cloudapi.Client {
 	t.Helper()
-	client, err := cloudapi.NewClient(append([]cloudapi.Option{cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project),
-		cloudapi.WithRetry(cloudapi.RetryPolicy{MinDelay: time.Nanosecond})}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := stub.Must(cloudapi.NewClient(append([]cloudapi.Option{cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project),
+		cloudapi.WithRetry(cloudapi.RetryPolicy{MinDelay: time.Nanosecond})}, opts...)...))(t)
 	t.Cleanup(client.CloseIdleConnections)
 	return client
 }

@@ -28,10 +28,7 @@ import (
 func exported(t *testing.T) (types, options []string) {
 	t.Helper()
 	for name, text := range sdktest.Source(t) {
-		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := stub.Must(parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution))(t)
 		for _, decl := range file.Decls {
 			switch d := decl.(type) {
 			case *ast.GenDecl:

@@ -42,10 +42,7 @@ const (
 // recorded returns the response of the service in a case of a story.
 func recorded(t *testing.T, story, name string) answer {
 	t.Helper()
-	exchanges, err := recordings.Read(recordings.August2026)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exchanges := stub.Must(recordings.Read(recordings.August2026))(t)
 	i := slices.IndexFunc(exchanges, func(x recordings.Exchange) bool { return x.Story == story && x.Case == name })
 	if i < 0 {
 		t.Fatalf("nothing is recorded as %s of %s", name, story)

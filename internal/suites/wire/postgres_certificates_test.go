@@ -52,10 +52,7 @@ func TestClientKeyPairIsWholeAndSecret(t *testing.T) {
 	create := func(content string) (*cloudapi.File, error) {
 		return sdktest.Answering(t, 200, "application/x-pem-file", content).Postgres.CreateClientKeyPair(t.Context(), "eu-central-h1", "orders-db", "app", time.Hour)
 	}
-	file, err := create(testKeyPair)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := stub.Must(create(testKeyPair))(t)
 	if text := fmt.Sprintf("%v %+v %#v %s", file, file, *file, stub.JSON(file)); strings.Contains(text, "U0VD") || file.Name != "client.pem" {
 		t.Errorf("the file shows as %s", text)
 	}

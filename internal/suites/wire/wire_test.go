@@ -96,10 +96,7 @@ func (c *wireCase) run(t *testing.T) (op cloudapi.Operation) {
 			}
 			return resp, nil
 		})
-		got, err := c.call(t.Context(), sdktest.Client(t, mock))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := stub.Must(c.call(t.Context(), sdktest.Client(t, mock)))(t)
 		if n := mock.GetTotalCallCount(); n != 1 {
 			t.Errorf("%d requests were sent", n)
 		}
