@@ -13,7 +13,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/jsonform"
-	"github.com/cloudapi-sdk/cloudapi/internal/reveal"
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
 // namer is a request that names the resource of the response. An idempotent
@@ -77,8 +77,8 @@ func encodeBody(operation string, request any) (body []byte, secrets []string, e
 	}
 	form := request
 	if c, ok := request.(confidential); ok {
-		secrets = reveal.Secrets(request)
-		form, err = reveal.Tree(request)
+		secrets = mask.SecretsIn(request)
+		form, err = mask.Reveal(request)
 		if body, ok := form.(map[string]any); ok {
 			c.prune(body)
 		}
@@ -130,7 +130,7 @@ func decodeRecords(r call.Response, v any) error {
 	if err := decodeJSON(r, v, true); err != nil {
 		return err
 	}
-	if hasMask(r.Body) && slices.Contains(reveal.Secrets(v), redacted) {
+	if hasMask(r.Body) && slices.Contains(mask.SecretsIn(v), redacted) {
 		return errMasked
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/internal/reveal"
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
 // Encode returns the JSON that a server sends for a record, such as a
@@ -80,7 +80,7 @@ func contentOf(err error) map[string]any {
 
 // treeOf returns the decoded JSON of a value, with its secrets.
 func treeOf(v any) any {
-	tree, err := reveal.Tree(v)
+	tree, err := mask.Reveal(v)
 	if err != nil {
 		panic(fmt.Sprintf("cloudapitest: Encode: %v", err))
 	}

@@ -54,7 +54,7 @@ func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.response = http.Response{Body: http.NoBody, Request: req}
 	header, err := c.prepare()
 	if err != nil {
-		c.unsent, c.notSent = true, c.withoutSecrets(err) // the error of a token source may contain secrets
+		c.unsent, c.notSent = true, c.secrets().Error(err) // the error of a token source may contain secrets
 		if c.attempts == 0 {
 			c.failure = &Failure{Cause: fmt.Errorf("%w, %w", c.notSent, ErrNotSent)}
 		}
@@ -129,7 +129,7 @@ func (c *call) attempt(req *http.Request, header http.Header) {
 		case ctx.Err() != nil:
 			err = &timeoutError{c.cfg.Timeout}
 		}
-		c.failure = &Failure{Cause: c.withoutSecrets(err), sent: sent}
+		c.failure = &Failure{Cause: c.secrets().Error(err), sent: sent}
 	}
 	if c.failure != nil && c.status != 0 {
 		if id := resp.Header.Get("X-Request-Id"); id != "" {

@@ -135,7 +135,7 @@ func Do(ctx context.Context, cfg *Config, req *Request) *Failure {
 	c.request.Request = c.newRequest()
 	_, err := c.cfg.Loop.Do(&c.request)
 	if err != nil && c.failure == nil {
-		c.failure = &Failure{Cause: c.withoutSecrets(err)} // from the http.Client itself
+		c.failure = &Failure{Cause: c.secrets().Error(err)} // from the http.Client itself
 	}
 	if c.isAnswered() {
 		c.cfg.Budget.succeeded(c.attempts)
@@ -148,12 +148,23 @@ func Do(ctx context.Context, cfg *Config, req *Request) *Failure {
 		c.notSent = pace.Err(c.Context) // the context ended during the pause between attempts
 	}
 	if f.Attempts = c.attempts; f.Attempts > 0 && c.notSent != nil {
-		f.NotRetried = c.withoutSecrets(c.notSent) // the cause of a context's end may contain secrets
+		f.NotRetried = c.secrets().Error(c.notSent) // the cause of a context's end may contain secrets
 	}
 	f.MayHaveRun = c.mayHaveRun && c.req.changes()
 	f.Earlier = f.MayHaveRun && c.req.Idempotent && c.isAnswered()
 	f.Unknown = f.Earlier || f.MayHaveRun && !c.req.Idempotent
 	return f
+}
+
+// secrets returns what a response may repeat and no text may show: the
+// credentials, and the secrets in the request.
+func (c *call) secrets() mask.Secrets {
+	if c.known == nil {
+		values := c.cfg.Secrets(c.request.Request)
+		values = append(values[:len(values):len(values)], c.req.Secrets...)
+		c.known = mask.New(append(values, c.tokens...))
+	}
+	return c.known
 }
 
 // Format prints the caller's context in place of the call, which contains

@@ -95,7 +95,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	contentType, _ := mask.Excerpt(c.secrets().Mask(resp.Header.Get("Content-Type")), maxExcerpt)
 	c.failure = &Failure{
 		Status:      resp.StatusCode,
-		Cause:       c.withoutSecrets(err),
+		Cause:       c.secrets().Error(err),
 		ContentType: contentType,
 		Body:        c.excerpt(buf.Bytes()),
 		Outcome:     Outcome{Truncated: errors.Is(err, io.ErrUnexpectedEOF)},

@@ -1,6 +1,7 @@
-// Package mask removes secrets from texts: it replaces values that are known to
-// be secret, and shortens and cleans text of unknown origin for errors and log
-// lines.
+// Package mask decides what may be shown. It replaces secrets in texts and
+// errors, shortens and cleans text of unknown origin for errors and log lines,
+// and finds the secrets in a value: whatever has a Reveal method, and a text that
+// masks it.
 package mask
 
 import (

@@ -1,6 +1,4 @@
-// Package reveal finds the secrets in a value, and returns the value's JSON
-// with them. A secret is anything with a Reveal method whose text masks it.
-package reveal
+package mask
 
 import (
 	"bytes"
@@ -10,15 +8,15 @@ import (
 	"strings"
 )
 
-// masked is a secret, whose text masks it.
-type masked interface {
+// secret is a value whose text masks it.
+type secret interface {
 	Reveal() string
 	encoding.TextMarshaler
 }
 
-// Tree returns the decoded JSON of a value, with its secrets in clear. Numbers
+// Reveal returns the decoded JSON of a value, with its secrets in clear. Numbers
 // are a [json.Number].
-func Tree(v any) (any, error) {
+func Reveal(v any) (any, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
@@ -32,8 +30,8 @@ func Tree(v any) (any, error) {
 	return walk(reflect.ValueOf(v), tree, func(string) {}), nil
 }
 
-// Secrets returns the secrets in a value.
-func Secrets(v any) (secrets []string) {
+// SecretsIn returns the secrets in a value.
+func SecretsIn(v any) (secrets []string) {
 	walk(reflect.ValueOf(v), nil, func(secret string) { secrets = append(secrets, secret) })
 	return secrets
 }
@@ -62,7 +60,7 @@ func walk(v reflect.Value, tree any, found func(string)) any {
 		}
 	case reflect.Struct:
 		if v.CanInterface() {
-			if s, ok := v.Interface().(masked); ok {
+			if s, ok := v.Interface().(secret); ok {
 				found(s.Reveal())
 				if text, err := s.MarshalText(); err == nil && tree == any(string(text)) {
 					return s.Reveal()

@@ -1,0 +1,73 @@
+package mask
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+)
+
+type hidden struct{ text string }
+
+func (s hidden) Reveal() string               { return s.text }
+func (s hidden) MarshalText() ([]byte, error) { return []byte("***"), nil }
+
+type inner struct {
+	Key    hidden `json:"key"`
+	unread hidden
+}
+
+type outer struct {
+	inner
+	ID       int64
+	Password hidden             `json:"password,omitzero"`
+	Pointer  *hidden            `json:"pointer"`
+	Map      map[string][]inner `json:"map"`
+	Any      any                `json:"any"`
+	Numbers  map[int]hidden     `json:"-"`
+	At       time.Time          `json:"at,omitzero"`
+	Raw      json.RawMessage    `json:"raw,omitzero"`
+}
+
+// TestReveal: the JSON of a value has its secrets wherever they are, and nothing
+// that the value's JSON leaves out. Numbers keep their digits.
+func TestReveal(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		value   any
+		want    string
+		secrets []string
+	}{
+		{nil, `null`, nil},
+		{hidden{"a"}, `"a"`, []string{"a"}},
+		{(*hidden)(nil), `null`, nil},
+		{[]hidden{{"a"}, {}}, `["a",""]`, []string{"a", ""}},
+		{[2]any{1, &hidden{"b"}}, `[1,"b"]`, []string{"b"}},
+		{map[string]any{"x": hidden{"c"}}, `{"x":"c"}`, []string{"c"}},
+		{struct {
+			inner
+			Key string `json:"key"`
+		}{inner{Key: hidden{"k"}}, "another"}, `{"key":"another"}`, []string{"k"}},
+		{outer{ID: 9007199254740993}, `{"ID":9007199254740993,"any":null,"key":"","map":null,"pointer":null}`, []string{"", ""}},
+		{
+			&outer{
+				inner: inner{hidden{"k"}, hidden{"h"}}, Password: hidden{"p"}, Pointer: &hidden{"q"}, Map: map[string][]inner{"m": {{Key: hidden{"l"}}}},
+				Any: inner{Key: hidden{"n"}}, At: time.Unix(0, 0).UTC(), Raw: json.RawMessage(`{"key":"***"}`),
+			},
+			`{"ID":0,"any":{"key":"n"},"at":"1970-01-01T00:00:00Z","key":"k","map":{"m":[{"key":"l"}]},"password":"p","pointer":"q","raw":{"key":"***"}}`,
+			[]string{"k", "p", "q", "l", "n"},
+		},
+	} {
+		tree, err := Reveal(tt.value)
+		text, encodeErr := json.Marshal(tree)
+		if err != nil || encodeErr != nil || string(text) != tt.want {
+			t.Errorf("%#v: %s, %v, %v, want %s", tt.value, text, err, encodeErr, tt.want)
+		}
+		if got := SecretsIn(tt.value); !slices.Equal(got, tt.secrets) {
+			t.Errorf("%#v: the secrets are %q, want %q", tt.value, got, tt.secrets)
+		}
+	}
+	if tree, err := Reveal(map[string]any{"a": func() {}}); err == nil {
+		t.Errorf("a function: %v", tree)
+	}
+}
