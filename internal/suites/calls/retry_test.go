@@ -242,98 +242,76 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-func TestNoRetryBeyondTheDeadline(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := sdktest.StartPeer(t, sdktest.Answers(503, "Retry-After: 30\r\n", stub.Envelope(503)))
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		start := time.Now()
-		_, err := p.Client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
-		if took := time.Since(start); took != 0 {
-			t.Errorf("took %v, want the error at once", took)
-		}
-		e, ok := errors.AsType[*cloudapi.Error](err)
-		if !ok || e.StatusCode != 503 || e.RetryAfter != 30*time.Second || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("error %v does not show both the status and the deadline", err)
-		}
-		if p.Requests() != 1 {
-			t.Errorf("%d requests", p.Requests())
-		}
-	})
-}
-
-// A call is retried if the retry is due before the deadline, but not if it is
-// due exactly then.
-func TestRetryBeforeTheDeadline(t *testing.T) {
-	t.Parallel()
-	for limit, want := range map[time.Duration]int{30 * time.Second: 1, 30*time.Second + 1: 2} {
-		synctest.Test(t, func(t *testing.T) {
-			p := sdktest.StartPeer(t, sdktest.Answers(503, "Retry-After: 30\r\n", stub.Envelope(503)), sdktest.Answers(200, "", stub.VM))
-			ctx, cancel := context.WithTimeout(t.Context(), limit)
-			defer cancel()
-			start := time.Now()
-			_, err := p.Client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
-			if took := time.Since(start); p.Requests() != want || (err == nil) != (want == 2) || took != time.Duration(want-1)*30*time.Second {
-				t.Errorf("within %v: %d requests in %v, %v", limit, p.Requests(), took, err)
-			}
-		})
-	}
-}
-
-func TestCancelDuringThePause(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := sdktest.StartPeer(t, sdktest.Answers(503, "Retry-After: 30\r\n", stub.Envelope(503)))
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(3*time.Second, cancel)
-		start := time.Now()
-		_, err := p.Client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
-		if took := time.Since(start); took != 3*time.Second {
-			t.Errorf("took %v, want 3s", took)
-		}
-		if !errors.Is(err, cloudapi.ErrServer) || !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v does not show both the status and the cancellation", err)
-		}
-	})
-}
-
-func TestCancelDuringAnAttempt(t *testing.T) {
+// TestTheContextEndsACall: a call ends with its context, or at once if a retry
+// is due at its deadline or later. The error shows both the last response and,
+// once, why the context ended.
+func TestTheContextEndsACall(t *testing.T) {
 	t.Parallel()
 	reason := errors.New("the operator lost patience")
-	synctest.Test(t, func(t *testing.T) {
-		p := sdktest.StartPeer(t, sdktest.Hangs)
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(3*time.Second, func() { cancel(reason) })
-		start := time.Now()
-		_, err := p.Client(t).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
-		if took := time.Since(start); took != 3*time.Second {
-			t.Errorf("took %v, want 3s", took)
-		}
-		for _, want := range []error{context.Canceled, reason, cloudapi.ErrOutcomeUnknown} {
-			if !errors.Is(err, want) {
-				t.Errorf("error %v is not %v", err, want)
-			}
-		}
-		if p.Requests() != 1 {
-			t.Errorf("%d requests", p.Requests())
-		}
-	})
-}
-
-// The error of a canceled call that would have been retried says only once that
-// it was canceled.
-func TestCancelIsReportedOnce(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := sdktest.StartPeer(t, sdktest.Hangs)
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(3*time.Second, cancel)
-		_, err := p.Client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
-		if !errors.Is(err, context.Canceled) || strings.Count(err.Error(), "canceled") != 1 || p.Requests() != 1 {
-			t.Errorf("the error is %v after %d requests", err, p.Requests())
-		}
-	})
+	unavailable := sdktest.Answers(503, "Retry-After: 30\r\n", stub.Envelope(503))
+	for _, tt := range []struct {
+		name      string
+		exchange  sdktest.Handler
+		deadline  time.Duration // 0: none
+		canceled  time.Duration // 0: not; -1: before the call
+		creates   bool
+		requests  int
+		took      time.Duration
+		is, isNot []error // all succeed if is is empty
+	}{
+		{"before the call", sdktest.Hangs, 0, -1, true, 0, 0, []error{context.Canceled}, []error{cloudapi.ErrOutcomeUnknown}},
+		{"during an attempt", sdktest.Hangs, 0, 3 * time.Second, false, 1, 3 * time.Second, []error{context.Canceled, reason}, nil},
+		{"during a create", sdktest.Hangs, 0, 3 * time.Second, true, 1, 3 * time.Second, []error{context.Canceled, reason, cloudapi.ErrOutcomeUnknown}, nil},
+		{"during the pause", unavailable, 0, 3 * time.Second, false, 1, 3 * time.Second, []error{cloudapi.ErrServer, context.Canceled, reason}, nil},
+		{"a retry due later", unavailable, 10 * time.Second, 0, false, 1, 0, []error{cloudapi.ErrServer, context.DeadlineExceeded}, nil},
+		{"a retry due then", unavailable, 30 * time.Second, 0, false, 1, 0, []error{cloudapi.ErrServer, context.DeadlineExceeded}, nil},
+		{"a retry due before", unavailable, 30*time.Second + 1, 0, false, 2, 30 * time.Second, nil, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := sdktest.StartPeer(t, tt.exchange, sdktest.Answers(200, "", stub.VM))
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				if tt.deadline > 0 {
+					var stop context.CancelFunc
+					ctx, stop = context.WithTimeout(ctx, tt.deadline)
+					defer stop()
+				}
+				if tt.canceled < 0 {
+					cancel(reason)
+				} else if tt.canceled > 0 {
+					time.AfterFunc(tt.canceled, func() { cancel(reason) })
+				}
+				start := time.Now()
+				var err error
+				if client := p.Client(t); tt.creates {
+					_, err = client.VMs.Create(ctx, "eu-central-h1", "web-1", nil)
+				} else {
+					_, err = client.VMs.Get(ctx, "eu-central-h1", "web-1")
+				}
+				if took := time.Since(start); took != tt.took || p.Requests() != tt.requests || (err == nil) != (tt.is == nil) {
+					t.Errorf("%d requests in %v: %v", p.Requests(), took, err)
+				}
+				for _, want := range tt.is {
+					if !errors.Is(err, want) {
+						t.Errorf("error %v is not %v", err, want)
+					}
+				}
+				for _, not := range tt.isNot {
+					if errors.Is(err, not) {
+						t.Errorf("error %v is %v", err, not)
+					}
+				}
+				if tt.canceled != 0 && strings.Count(err.Error(), "canceled") != 1 {
+					t.Errorf("error %v says more or less than once that it was canceled", err)
+				}
+				if e, ok := errors.AsType[*cloudapi.Error](err); ok && (e.StatusCode != 503 || e.RetryAfter != 30*time.Second) {
+					t.Errorf("the response is %+v", e)
+				}
+			})
+		})
+	}
 }
 
 // TestCancelAfterTheResponse: a response counts even if the context ends before
@@ -378,22 +356,6 @@ func TestCancelAfterTheResponse(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestCanceledBeforeTheCall(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := sdktest.StartPeer(t, sdktest.Answers(200, "", stub.VM))
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		_, err := p.Client(t).VMs.Create(ctx, "eu-central-h1", "web-1", nil)
-		if !errors.Is(err, context.Canceled) || errors.Is(err, cloudapi.ErrOutcomeUnknown) || p.Requests() != 0 {
-			t.Errorf("error %v after %d requests", err, p.Requests())
-		}
-		if e, ok := errors.AsType[*cloudapi.TransportError](err); !ok || e.Attempts != 0 {
-			t.Errorf("the error is %#v", err)
-		}
-	})
 }
 
 // TestMisconfigurationIsNotRetried: a retry would fail for the same reason.

@@ -62,10 +62,12 @@ func TestVMInitScriptsWire(t *testing.T) {
 	})
 }
 
+// A server may keep the old name if the new one is blank, and respond as to a
+// change.
 func TestEmptyVMInitScriptUpdate(t *testing.T) {
 	t.Parallel()
 	client := sdktest.SendingNothing(t)
-	for _, request := range []*cloudapi.VMInitScriptUpdateRequest{nil, {}} {
+	for _, request := range []*cloudapi.VMInitScriptUpdateRequest{nil, {}, {Name: " \t"}} {
 		_, err := client.VMInitScripts.Update(t.Context(), "bootstrap", request)
 		if !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("Update with %+v: %v", request, err)

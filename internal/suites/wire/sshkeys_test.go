@@ -63,10 +63,12 @@ func TestSSHPublicKeysWire(t *testing.T) {
 	})
 }
 
+// A server may keep the old name if the new one is blank, and respond as to a
+// change.
 func TestEmptySSHPublicKeyUpdate(t *testing.T) {
 	t.Parallel()
 	client := sdktest.SendingNothing(t)
-	for _, request := range []*cloudapi.SSHPublicKeyUpdateRequest{nil, {}} {
+	for _, request := range []*cloudapi.SSHPublicKeyUpdateRequest{nil, {}, {Name: " \t"}} {
 		key, err := client.SSHPublicKeys.Update(t.Context(), "laptop", request)
 		if key != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("Update with %+v = %v, %v", request, key, err)

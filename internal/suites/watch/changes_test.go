@@ -1,0 +1,146 @@
+package watch_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/diff"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+)
+
+// TestWatchIgnoresOrder: the order of lists within a record is ignored.
+func TestWatchIgnoresOrder(t *testing.T) {
+	t.Parallel()
+	const subnet = `{"items":[{"id":"ps00000000021g000000000001","name":"net-1","firewalls":[%s],"nics":[%s]}],"count":1}`
+	firewall := func(id string, rules ...string) string {
+		return fmt.Sprintf(`{"id":"%s","name":"f","firewall_rules":[%s]}`, id, strings.Join(rules, ","))
+	}
+	const ssh, web, nic1, nic2 = `{"id":"fr1","cidr":"0.0.0.0/0","port_range":"22..22"}`, `{"id":"fr2","cidr":"0.0.0.0/0","port_range":"80..80"}`,
+		`{"id":"nc1","vm_name":"a"}`, `{"id":"nc2","vm_name":null}`
+	show := func(firewalls, nics string) string { return fmt.Sprintf(subnet, firewalls, nics) }
+	synctest.Test(t, func(t *testing.T) {
+		rounds := []any{
+			show(firewall("fw1", ssh, web)+","+firewall("fw2", ssh), nic1+","+nic2),
+			show(firewall("fw2", ssh)+","+firewall("fw1", web, ssh), nic2+","+nic1),
+			show(firewall("fw2", web)+","+firewall("fw1", web, ssh), nic2+","+nic1), // another rule
+			show(firewall("fw2", web)+","+firewall("fw1", web, ssh), nic2),
+			show(firewall("fw2", web)+","+firewall("fw1", web, ssh), nic2+","+nic2), // twice
+			show(firewall("fw2", ssh)+","+firewall("fw1", web, web), nic2+","+nic2), // rules changed places
+			show(firewall("fw2", ssh)+","+firewall("fw1", ssh, ssh), nic2+","+nic2),
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		round, changed := 0, map[int]bool{}
+		for _, err := range sdktest.Recorded(t, stub.Polled(rounds...)).PrivateSubnets.Watch(ctx, &cloudapi.WatchOptions{Progress: func(p cloudapi.Progress) {
+			if round = p.Polls; round == len(rounds) {
+				cancel()
+			}
+		}}) {
+			if err == nil {
+				changed[round] = true
+			}
+		}
+		if want := map[int]bool{0: true, 2: true, 3: true, 4: true, 5: true, 6: true}; !maps.Equal(changed, want) {
+			t.Errorf("events came in the rounds %v", changed)
+		}
+	})
+}
+
+// TestWatchComparesEverything changes every field of every watched record, one
+// at a time, which must cause an event.
+func TestWatchComparesEverything(t *testing.T) {
+	t.Parallel()
+	digest := diff.NewDigester().Sum
+	watches := 0
+	for _, service := range reflect.VisibleFields(reflect.TypeFor[cloudapi.Client]()) {
+		watch, ok := service.Type.MethodByName("Watch")
+		if !ok {
+			continue
+		}
+		watches++
+		event := watch.Type.Out(0).In(0).In(0) // of the sequence's function
+		if event.Kind() != reflect.Struct || event.NumField() != 3 {
+			t.Fatalf("%s yields %v", service.Name, event)
+		}
+		record := event.Field(1).Type.Elem()
+		same := digest(sdktest.Fill(record, "x"))
+		if digest(sdktest.Fill(record, "x")) != same || digest(reflect.New(record).Elem()) == same {
+			t.Errorf("two records of %s differ, or a record is as good as none", service.Name)
+		}
+		for _, change := range changes(record) {
+			v := sdktest.Fill(record, "x")
+			where := change(v)
+			if digest(v) == same {
+				t.Errorf("%s does not see a change of %s", service.Name, where)
+			}
+		}
+	}
+	if watches != 12 {
+		t.Errorf("there are %d watches, not 12", watches)
+	}
+	if digest(reflect.ValueOf(&cloudapi.VM{Name: "ab", State: "c"}).Elem()) == digest(reflect.ValueOf(&cloudapi.VM{Name: "a", State: "bc"}).Elem()) {
+		t.Error("where a text ends makes no difference")
+	}
+	moment := cloudapi.Postgres{LatestRestoreTime: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)}
+	elsewhere := cloudapi.Postgres{LatestRestoreTime: moment.LatestRestoreTime.In(time.FixedZone("", 3600))}
+	if digest(reflect.ValueOf(&moment).Elem()) != digest(reflect.ValueOf(&elsewhere).Elem()) {
+		t.Error("the same moment in another zone is a change")
+	}
+}
+
+// changes returns functions that each change one part of a filled value of a
+// type and return its name.
+func changes(t reflect.Type, within ...reflect.Type) (all []func(reflect.Value) string) {
+	if slices.Contains(within, t) {
+		return nil // fill.Value stops here as well
+	}
+	here := func(name string, change func(reflect.Value)) {
+		all = append(all, func(v reflect.Value) string { change(v); return name })
+	}
+	below := func(name string, t reflect.Type, get func(reflect.Value) reflect.Value) {
+		for _, change := range changes(t, within...) {
+			all = append(all, func(v reflect.Value) string { return name + change(get(v)) })
+		}
+	}
+	switch t {
+	case reflect.TypeFor[cloudapi.Secret]():
+		here("secret", func(v reflect.Value) { v.Set(reflect.ValueOf(cloudapi.NewSecret("y"))) })
+		return all
+	case reflect.TypeFor[time.Time]():
+		here("time", func(v reflect.Value) { v.Set(reflect.ValueOf(v.Interface().(time.Time).Add(1))) })
+		return all
+	}
+	within = append(slices.Clone(within), t)
+	switch t.Kind() {
+	case reflect.String:
+		here("text", func(v reflect.Value) { v.SetString("y") })
+		here("length", func(v reflect.Value) { v.SetString("xx") })
+	case reflect.Bool:
+		here("flag", func(v reflect.Value) { v.SetBool(false) })
+	case reflect.Int:
+		here("number", func(v reflect.Value) { v.SetInt(2) })
+	case reflect.Float64:
+		here("number", func(v reflect.Value) { v.SetFloat(1.5) })
+	case reflect.Pointer:
+		here("nil", func(v reflect.Value) { v.SetZero() })
+		below("*", t.Elem(), reflect.Value.Elem)
+	case reflect.Slice:
+		here("length", func(v reflect.Value) { v.Set(reflect.AppendSlice(v, v)) })
+		here("none", func(v reflect.Value) { v.SetZero() })
+		below("[]", t.Elem(), func(v reflect.Value) reflect.Value { return v.Index(0) })
+	case reflect.Struct:
+		for i := range t.NumField() {
+			below("."+t.Field(i).Name, t.Field(i).Type, func(v reflect.Value) reflect.Value { return v.Field(i) })
+		}
+	}
+	return all
+}
