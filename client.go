@@ -95,6 +95,11 @@ func newClient(from config, opts []Option) (*Client, error) {
 			return nil, err
 		}
 	}
+	if cfg.calls.BaseURL == nil {
+		if err := WithBaseURL(DefaultBaseURL)(cfg); err != nil {
+			return nil, err
+		}
+	}
 	if cfg.calls.BaseURL.Scheme == "http" && cfg.hasCredentials() && !cfg.insecureHTTP && !exchange.IsLoopback(cfg.calls.BaseURL.Hostname()) {
 		permission := "WithInsecureHTTP"
 		if cfg.fromEnv {

@@ -75,8 +75,7 @@ const (
 )
 
 func defaultConfig() config {
-	service, _, _ := syntax.BaseURL(DefaultBaseURL)
-	return config{calls: call.Config{BaseURL: service, Timeout: defaultTimeout, MaxResponse: defaultResponseLimit}, retry: defaultRetry()}
+	return config{calls: call.Config{Timeout: defaultTimeout, MaxResponse: defaultResponseLimit}, retry: defaultRetry()}
 }
 
 // FromEnv sets the base URL, the token and the project from CLOUDAPI_BASE_URL,

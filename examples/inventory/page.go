@@ -128,7 +128,7 @@ func gate(name string, rules []string) gateView {
 func databaseAccess(db *cloudapi.Postgres) gateView {
 	var sources []string
 	for _, rule := range db.FirewallRules {
-		if source := sourceText(rule.CIDR); !slices.Contains(sources, source) {
+		if source := "from " + sourceText(rule.CIDR); !slices.Contains(sources, source) {
 			sources = append(sources, source)
 		}
 	}
