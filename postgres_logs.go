@@ -233,8 +233,8 @@ const (
 // since that marker come again.
 //
 // FollowLogs continues after transient failures ([IsTransient]), which it
-// reports to Progress, and after [ErrPaginationStalled] or a gateway's 404, but
-// not the third time in a row. Any other error is the last element.
+// reports to Progress, and after [ErrPaginationStalled], [ErrLogsExpired] or a
+// gateway's 404, but not the third time in a row. Any other error is the last element.
 //
 // Lines have no ID: FollowLogs asks for overlapping ranges of time, and
 // recognizes lines by their contents. It can miss a line that appears later
@@ -316,7 +316,7 @@ func (f *logFollower) run(ctx context.Context, yield func(*PostgresLogEntry, err
 		f.rounds++
 		f.report(err)
 		switch tolerated := f.tolerates(err); {
-		case errors.Is(err, ErrLogsExpired), err == nil && !caughtUp:
+		case errors.Is(err, ErrLogsExpired) && tolerated, err == nil && !caughtUp:
 			continue
 		case err != nil && (f.UntilNow || !tolerated):
 			return err

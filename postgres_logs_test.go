@@ -303,8 +303,8 @@ func TestFollowOldLogs(t *testing.T) {
 }
 
 // TestFollowLogsEnds: transient failures are reported and tolerated, also if
-// there are many. The end of the context, another error, or the third stall in a
-// row ends the sequence. A database that was there is certainly gone.
+// there are many. The end of the context, another error, or the third stall or
+// range of expired lines in a row ends the sequence. A database that was there is certainly gone.
 func TestFollowLogsEnds(t *testing.T) {
 	t.Parallel()
 	always := func(status int, body string) func(int) *http.Response {
@@ -325,6 +325,14 @@ func TestFollowLogsEnds(t *testing.T) {
 			}
 			return nil
 		}
+	}
+	fast := func(request int) *http.Response { // a day of the server takes no time
+		if request == 1 {
+			return nil
+		}
+		resp := stub.Respond(400, stub.Envelope(400))
+		resp.Header.Set("Date", time.Now().Add(time.Duration(request)*8*24*time.Hour).UTC().Format(http.TimeFormat))
+		return resp
 	}
 	const (
 		stalled   = `{"logs":[],"pagination_key":"x"}`
@@ -350,6 +358,7 @@ func TestFollowLogsEnds(t *testing.T) {
 		"three stray":         {answer: always(404, noBackend), text: noBackend, requests: 3},
 		"three stalls":        {answer: always(200, stalled), want: ErrPaginationStalled, requests: 7},
 		"stalls sometimes":    {answer: sometimes(200, stalled), want: context.DeadlineExceeded, requests: 20},
+		"a clock that jumps":  {answer: fast, want: ErrLogsExpired, requests: 4},
 		"too many lines":      {options: PostgresFollowLogsOptions{maxHeld: 9 * logLineSize}, want: ErrPaginationStalled, text: "filters or a shorter Overlap", requests: 10},
 		"too long an overlap": {options: PostgresFollowLogsOptions{Overlap: 13 * time.Hour}, want: ErrInvalidArgument, text: `Overlap "13h0m0s"`},
 	} {

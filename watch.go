@@ -314,7 +314,7 @@ func (w *watcher[T, P]) stillExists(r Resource, last *note) (bool, error) {
 
 // tolerance decides whether a loop that polls a list continues after an error.
 type tolerance struct {
-	stalls int // rounds that stalled, or got a gateway's 404, since the last complete one
+	stalls int // rounds that stalled, began too early, or got a gateway's 404, since the last complete one
 }
 
 // tolerates reports whether to continue after a round with the error.
@@ -329,7 +329,7 @@ func (t *tolerance) tolerates(err error) bool {
 		return hidden.rounds < maxStalls
 	case IsTransient(err):
 		return true
-	case errors.Is(err, ErrPaginationStalled), isStray(err):
+	case errors.Is(err, ErrPaginationStalled), errors.Is(err, ErrLogsExpired), isStray(err):
 		t.stalls++
 		return t.stalls < maxStalls
 	}
