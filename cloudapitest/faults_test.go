@@ -219,7 +219,7 @@ func TestFaultsThatEnd(t *testing.T) {
 		script := srv.Fail(Match{Method: "GET", Nth: 2}, Reply(502, nil, "").For(time.Minute), Reply(429, nil, ""), Reply(504, nil, "").For(time.Second))
 		var got []int
 		send := func(after time.Duration) {
-			time.Sleep(after)
+			<-time.After(after)
 			status, _ := stub.Do(t, srv, "GET", "/project", "")
 			got = append(got, status, script.Left())
 		}

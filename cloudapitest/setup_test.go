@@ -465,7 +465,7 @@ func TestSerialLog(t *testing.T) {
 		srv := New(t)
 		client, vm := srv.Client(), srv.AddVMs(here, "web", 1)[0]
 		fetch := func() string {
-			time.Sleep(time.Minute) // before that, the service returns the last result
+			<-time.After(time.Minute) // before that, the service returns the last result
 			stub.Must(client.VMs.SerialLog(t.Context(), here, vm, &cloudapi.VMSerialLogOptions{Refresh: true}))(t)
 			log, err := client.VMs.WaitSerialLog(t.Context(), here, vm, nil)
 			if err != nil {

@@ -532,7 +532,7 @@ func TestClock(t *testing.T) {
 			{time.Hour, time.Minute, new(0.5), 2*time.Hour + 2*time.Second},
 			{time.Minute, 0, nil, 2*time.Hour + 90*time.Second + 2*time.Second},
 		} {
-			time.Sleep(step.sleep)
+			<-time.After(step.sleep)
 			if got := c.Now().Sub(begin); got != step.want {
 				t.Errorf("the clock shows %v, want %v", got, step.want)
 			}
@@ -545,7 +545,7 @@ func TestClock(t *testing.T) {
 		}
 		c.restart()
 		before := c.Now()
-		if time.Sleep(time.Second); c.Now().Sub(before) != time.Second {
+		if <-time.After(time.Second); c.Now().Sub(before) != time.Second {
 			t.Errorf("after a restart a second takes %v", c.Now().Sub(before))
 		}
 		for range 100 {

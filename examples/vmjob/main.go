@@ -215,11 +215,11 @@ func ends(name string) string   { return name + " ends with status" }
 // serial console.
 func wrap(script, name string) string {
 	return fmt.Sprintf(`#!/bin/sh
-cat >/root/job <<'%[1]s'
+cat >/var/tmp/job <<'%[1]s'
 %[2]s
 %[1]s
-chmod +x /root/job
-{ echo '%[3]s'; /root/job; echo "%[4]s $?"; } >/dev/console 2>&1
+chmod +x /var/tmp/job
+{ echo '%[3]s'; /var/tmp/job; echo "%[4]s $?"; } >/dev/console 2>&1
 `, name, script, begins(name), ends(name))
 }
 

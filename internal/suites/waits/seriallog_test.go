@@ -36,7 +36,7 @@ func TestWaitSerialLog(t *testing.T) {
 		if log, err := vms.SerialLog(ctx, vm.Location, vm.ID, refresh); err != nil || log.Status != cloudapi.VMSerialLogStatusFailed {
 			t.Errorf("a refresh at once: %+v, %v", log, err)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if log, err := vms.SerialLog(ctx, vm.Location, vm.ID, refresh); err != nil || log.Status != cloudapi.VMSerialLogStatusCreated || log.Output != "" {
 			t.Errorf("a refresh after a minute: %+v, %v", log, err)
 		}
