@@ -116,7 +116,9 @@ func (s *PrivateSubnetsService) Create(ctx context.Context, location, name strin
 
 // Ensure creates a private subnet unless one with the name exists. It compares
 // firewall_id: the subnet has that firewall and no other. To update it, Ensure
-// attaches the firewall, and then detaches all others. With the contract, a
+// attaches the firewall, and then detaches all others; it returns an
+// [*ArgumentError] if the location has no such firewall, which a dry run doesn't
+// check. With the contract, a
 // record doesn't show that a subnet is being deleted: call
 // [PrivateSubnetsService.WaitDeleted] first.
 func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, outcome EnsureOutcome, err error) {
@@ -159,6 +161,9 @@ func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateS
 				_, err := firewalls.AttachSubnet(ctx, location, request.FirewallID, subnet.ID)
 				if errors.Is(err, ErrOutcomeUnknown) {
 					_, err = ConfirmChange(ctx, err, find, hasFirewall)
+				}
+				if isMissing(err) { // the firewall, not the subnet
+					err = argumentError("PrivateSubnets.Ensure", "firewall_id", request.FirewallID, "is not the ID of a firewall in the location")
 				}
 				if err != nil {
 					return nil, err

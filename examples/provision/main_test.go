@@ -64,7 +64,7 @@ func results(r *report) string {
 func TestNamesHalfSetVariables(t *testing.T) {
 	t.Setenv(cloudapi.EnvToken, "pat-test")
 	err := run(t.Context(), nil, io.Discard, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "CLOUDAPI_TOKEN is set, but not CLOUDAPI_BASE_URL and CLOUDAPI_PROJECT") {
+	if err == nil || !strings.Contains(err.Error(), "CLOUDAPI_TOKEN is set, but not CLOUDAPI_PROJECT") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -205,6 +205,20 @@ func TestEnsureClosesASubnet(t *testing.T) {
 	}
 }
 
+// TestEnsureWithoutTheFirewall: if the location doesn't have the firewall, nothing
+// says that the subnet is gone.
+func TestEnsureWithoutTheFirewall(t *testing.T) {
+	t.Parallel()
+	srv := cloudapitest.New(t)
+	client, ctx := srv.Client(), t.Context()
+	stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, "net-1", nil))(t)
+	request := &cloudapi.PrivateSubnetCreateRequest{FirewallID: stub.Must(client.Firewalls.Create(ctx, "us-east-a2", "far", nil))(t).ID}
+	_, _, err := client.PrivateSubnets.Ensure(ctx, sdktest.Somewhere, "net-1", request, &cloudapi.EnsureOptions{Update: true})
+	if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "firewall_id" || cloudapi.IsGone(err) {
+		t.Error(err)
+	}
+}
+
 // TestEnsureClosesADatabase: a database that should be restricted is open to
 // all addresses. An update deletes the rules for them, and no others.
 func TestEnsureClosesADatabase(t *testing.T) {
