@@ -140,7 +140,7 @@ func TestEnsureWhenCreatesFail(t *testing.T) {
 				if tt.posts > 1 && time.Since(start) == 0 {
 					t.Error("it tried again without a pause")
 				}
-				if created {
+				if err == nil {
 					c.wantOne(t, client)
 					return
 				}
