@@ -424,7 +424,8 @@ func withPortlessHint(err error) error {
 // A cluster has two load balancers: <cluster ID>-apiserver, and, without ports
 // at first, <cluster ID>-services. They are neighbors in the order by name. So if
 // the server shows a page that ends with the first, and refuses one with another
-// item, the list continues after the name of the second. If a 500 has another
+// item, the list continues after the name of the second; see portlessAfter for
+// clusters whose first load balancer has another name. If a 500 has another
 // cause, the list is read again as usual, with retries.
 func (s *LoadBalancersService) besidesPortless(ctx context.Context, o ListOptions) (listed []*LoadBalancer, err error) {
 	var portless []Resource
@@ -443,11 +444,11 @@ func (s *LoadBalancersService) besidesPortless(ctx context.Context, o ListOption
 			}
 		}
 		seen.EndPage(page.Count)
-		next.StartAfter = page.Next
+		next.StartAfter = cmp.Or(page.Next, next.StartAfter)
 		if more = len(listed)-before == maxPageSize; !refused {
 			continue
 		}
-		r, ok := s.portlessAfter(ctx, page)
+		r, ok := s.portlessAfter(ctx, next, page.Items)
 		if !ok || !seen.Add(r.Name) {
 			return Collect(all[LoadBalancer](ctx, s.conn, &listLoadBalancers, &o))
 		}
@@ -485,18 +486,44 @@ func (s *LoadBalancersService) longestPage(ctx context.Context, o ListOptions) (
 	return longest, tooMany <= maxPageSize, nil
 }
 
-// portlessAfter returns the load balancer without ports that follows a page, if
-// it's one that makes the server refuse a longer page.
-func (s *LoadBalancersService) portlessAfter(ctx context.Context, page *Page[LoadBalancer]) (portless Resource, ok bool) {
-	cluster, ok := strings.CutSuffix(page.Next, "-apiserver")
-	if !ok {
-		return Resource{}, false
+// portlessAfter returns the load balancer without ports that follows the items, if
+// it's one that makes the server refuse a longer page. After the first load
+// balancer of a cluster, it's the second. If somebody has renamed the first, or
+// another name is between them, it's the first of all clusters' that the server
+// refuses.
+func (s *LoadBalancersService) portlessAfter(ctx context.Context, at ListOptions, items []*LoadBalancer) (portless Resource, ok bool) {
+	of := func(cluster, location string) Resource {
+		return Resource{Kind: KindLoadBalancer, Location: location, Name: cluster + "-services"}
 	}
-	portless = Resource{Kind: KindLoadBalancer, Location: page.Items[len(page.Items)-1].Location, Name: cluster + "-services"}
-	in, err := s.conn.invoke(&opLoadBalancersGet, nil, []string{portless.Location, portless.Name})
+	if cluster, isFirst := strings.CutSuffix(at.StartAfter, "-apiserver"); isFirst && len(items) > 0 {
+		if portless = of(cluster, items[len(items)-1].Location); isUnexpected(s.getOnce(ctx, portless)) {
+			return portless, true
+		}
+	}
+	var all []Resource
+	for cluster, err := range (&KubernetesService{s.conn}).All(ctx, &ListOptions{Location: at.Location}) {
+		if err != nil {
+			return Resource{}, false
+		}
+		if r := of(cluster.ID, cluster.Location); r.Name > at.StartAfter {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b Resource) int { return cmp.Compare(a.Name, b.Name) })
+	for _, r := range all {
+		if err := s.getOnce(ctx, r); !IsGone(err) {
+			return r, isUnexpected(err) // if the server shows it, another item is refused
+		}
+	}
+	return Resource{}, false
+}
+
+// getOnce gets a load balancer, without a retry after the server's 500.
+func (s *LoadBalancersService) getOnce(ctx context.Context, r Resource) error {
+	in, err := s.conn.invoke(&opLoadBalancersGet, nil, []string{r.Location, r.Name})
 	if err == nil {
 		in.request.FinalOn500 = true
 		_, err = perform[LoadBalancer](ctx, in)
 	}
-	return portless, isUnexpected(err)
+	return err
 }

@@ -194,13 +194,13 @@ func followAtRandom(t *testing.T, r *rand.Rand) {
 	receive(400, 0, time.Second, time.Minute, 20*time.Minute) // of a day and a half
 	stub.Elapse(2 * time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
+	o := PostgresFollowLogsOptions{Start: start, MaxInterval: pick(0, 5*time.Minute), maxHeld: 150 * logLineSize}
 	go func() {
 		defer cancel()
 		receive(150, 0, time.Second, 7*time.Second, 10*time.Minute) // of six hours
 		stub.Elapse(2 * time.Hour)
 	}()
 	var done, pending []string
-	o := PostgresFollowLogsOptions{Start: start, MaxInterval: pick(0, 5*time.Minute), maxHeld: 150 * logLineSize}
 	o.Progress = func(p Progress) {
 		if p.Err == nil {
 			done, pending = append(done, pending...), nil

@@ -138,6 +138,29 @@ func TestAllYieldsTheListed(t *testing.T) {
 	})
 }
 
+// TestAllBesidesRenamedBalancers: the list has all others even if a cluster's first
+// load balancer has another name, or another one is between the two.
+func TestAllBesidesRenamedBalancers(t *testing.T) {
+	withPortlessBalancers(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client, portless []string) {
+		ctx, first := t.Context(), strings.TrimSuffix(portless[0], "-services")
+		subnet := stub.Must(client.PrivateSubnets.Get(ctx, sdktest.Somewhere, "net-1"))(t).ID
+		stub.Must(client.LoadBalancers.Rename(ctx, sdktest.Somewhere, first+"-apiserver", "zzz"))(t)
+		between := strings.TrimSuffix(portless[1], "services") + "b"
+		stub.Must(client.LoadBalancers.Create(ctx, sdktest.Somewhere, between, sdktest.BalancerIn(subnet)))(t)
+		for _, o := range []cloudapi.ListOptions{{}, {Location: sdktest.Somewhere, OrderColumn: cloudapi.OrderByName}} {
+			n, last := 0, error(nil)
+			for _, err := range client.LoadBalancers.All(ctx, &o) {
+				if last = err; err == nil {
+					n++
+				}
+			}
+			if got := unlisted(last); n != 8 || !slices.Equal(got, portless) {
+				t.Errorf("%d load balancers, and not %q: %v", n, got, last)
+			}
+		}
+	})
+}
+
 // TestListRetriesServerErrors: a 500 that no load balancer explains may be
 // transient. The list is the first thing that is read again.
 func TestListRetriesServerErrors(t *testing.T) {
@@ -152,8 +175,8 @@ func TestListRetriesServerErrors(t *testing.T) {
 			err      string
 		}{
 			{[]cloudapitest.Fault{fault}, 2, ""},
-			{slices.Repeat([]cloudapitest.Fault{fault}, 4), 5, ""}, // a page of 1000, one of 1, and retries
-			{[]cloudapitest.Fault{fault.Repeating()}, 3 + 4, "(after 4 attempts)"},
+			{slices.Repeat([]cloudapitest.Fault{fault}, 4), 7, ""}, // a page of 1000, one of 1, a cluster's second, and retries
+			{[]cloudapitest.Fault{fault.Repeating()}, 5 + 4, "(after 4 attempts)"},
 		} {
 			before := len(srv.Requests())
 			srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.List"}, tt.faults...)
