@@ -25,7 +25,7 @@ func windowHour(c *api.Call) (*int, error) {
 	hour := c.Body.Number("maintenance_window_start_at")
 	if hour < 0 || hour > 23 {
 		var problems []string
-		if hour > math.MaxInt32 {
+		if hour > math.MaxInt32 || hour == math.MaxInt { // on a 32-bit platform, Number returns no more
 			problems = append(problems, "maintenance_window_start_at is greater than maximum allowed value")
 		}
 		return nil, reply.InvalidRecord(append(problems, "maintenance_window_start_at must be between 0 and 23")...)
