@@ -69,10 +69,8 @@ func TestNumbersOfOperations(t *testing.T) {
 		},
 		"docs/reliability.md": {
 			fmt.Sprintf("apply to all %d operations", all),
-			fmt.Sprintf("applies to %d of the %d operations", once, all),
-			fmt.Sprintf("faults against %d operations", all),
-			fmt.Sprintf("against the %d creates", once),
-			fmt.Sprintf("may be retried (%d) | must not be (%d)", all-once, once),
+			fmt.Sprintf("The %d operations that create something", once),
+			fmt.Sprintf("the other %d operations | the %d", all-once, once),
 		},
 	} {
 		text := stub.Must(os.ReadFile(filepath.Join(root, path)))(t)
