@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	case err != nil:
 		return err
 	case embedded && !*useDemo:
-		return fmt.Errorf("no project: set %s, %s and %s, or try --demo", cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject)
+		return fmt.Errorf("no project: set %s and %s, or try --demo", cloudapi.EnvToken, cloudapi.EnvProject)
 	case *useDemo && !embedded:
 		return demo.Usagef("--demo with a project in the environment")
 	}

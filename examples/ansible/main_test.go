@@ -124,8 +124,8 @@ func TestEmpty(t *testing.T) {
 func TestNothingMadeUp(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ args, want string }{
-		{"--list", "no project: set CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, or try --demo"},
-		{"--host web-1", "no project: set CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, or try --demo"},
+		{"--list", "no project: set CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, or try --demo"},
+		{"--host web-1", "no project: set CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, or try --demo"},
 		{"", "use either --list or --host"},
 		{"--demo", "use either --list or --host"},
 		{"--list --host web-1", "use either --list or --host"},

@@ -189,12 +189,12 @@ func TestFlags(t *testing.T) {
 	if err := newFlags().Parse([]string{"--help"}, 0); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("--help is %v", err)
 	}
-	if want := "Show shows.\n\n\tshow --all\n\nFlags:\n  -all\n    \tshow all\n" + environment + "If none of them is set, it uses a server inside the\nprogram.\n"; stdout.String() != want {
+	if want := "Show shows.\n\n\tshow --all\n\nFlags:\n  -all\n    \tshow all\n" + environment + "If none is set,\nit uses a server inside the program.\n"; stdout.String() != want {
 		t.Errorf("the help is %q, want %q", &stdout, want)
 	}
 	flags := newFlags()
 	flags.Bool("demo", false, "use the server inside the program")
-	if err := flags.Parse([]string{"--help"}, 0); !errors.Is(err, flag.ErrHelp) || !strings.HasSuffix(stdout.String(), "set, it needs --demo.\n") {
+	if err := flags.Parse([]string{"--help"}, 0); !errors.Is(err, flag.ErrHelp) || !strings.HasSuffix(stdout.String(), "set,\nit needs --demo.\n") {
 		t.Errorf("with --demo the help is %q, %v", &stdout, err)
 	}
 	for _, args := range [][]string{{"--none"}, {"one", "two"}} {

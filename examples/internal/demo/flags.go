@@ -14,15 +14,15 @@ import (
 )
 
 // environment ends the output of --help.
-const environment = "\nThe program uses the project that " + cloudapi.EnvBaseURL + ", " + cloudapi.EnvToken + " and\n" +
-	cloudapi.EnvProject + " name. "
+const environment = "\nThe program uses the project that " + cloudapi.EnvToken + " and " + cloudapi.EnvProject + "\n" +
+	"name, at " + cloudapi.EnvBaseURL + " or else at Ubicloud's service. "
 
 // withoutProject is what a program does if the variables are not set.
 func (f *Flags) withoutProject() string {
 	if f.Lookup("demo") != nil {
-		return "If none of them is set, it needs --demo.\n"
+		return "If none is set,\nit needs --demo.\n"
 	}
-	return "If none of them is set, it uses a server inside the\nprogram.\n"
+	return "If none is set,\nit uses a server inside the program.\n"
 }
 
 // Flags are the flags of a program. Their help describes the program.
