@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -23,68 +25,50 @@ import (
 type ensureCase struct {
 	name   string
 	kind   cloudapi.Kind
-	ensure func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (id string, created bool, err error)
-	count  func(ctx context.Context, c *cloudapi.Client) (int, error)
+	ensure func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (id string, outcome cloudapi.EnsureOutcome, err error)
 	ends   bool // whether its record shows a deletion, or ends with it
 
 	fixed     []string // variants that no update can reach
 	updatable []string
 }
 
-// service is a service of the client whose resources have locations.
-type service[T, R any] interface {
-	Ensure(ctx context.Context, location, name string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)
-	List(ctx context.Context, opts *cloudapi.ListOptions) (*cloudapi.Page[T], error)
-}
+// ensureFunc is the Ensure of a family whose resources have locations.
+type ensureFunc[T, R any] func(ctx context.Context, location, name string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)
 
-// projectService is a service of the client whose resources have no locations.
-type projectService[T, R any] interface {
-	Ensure(ctx context.Context, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)
-	List(ctx context.Context, opts *cloudapi.ListOptions) (*cloudapi.Page[T], error)
-}
-
-// anywhere makes a service of a projectService.
-type anywhere[T, R any] struct{ projectService[T, R] }
-
-func (a anywhere[T, R]) Ensure(ctx context.Context, _, _ string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error) {
-	return a.projectService.Ensure(ctx, request, opts)
-}
-
-// newEnsureCase returns the case of a service: a request for x-1, and how a field
-// of it differs in a variant.
-func newEnsureCase[T, R any](name string, kind cloudapi.Kind, of func(*cloudapi.Client) service[T, R], request R, vary func(r *R, field string), fixed, updatable []string) ensureCase {
-	resource := func(record *T) cloudapi.Resource {
-		return any(record).(interface{ Resource() cloudapi.Resource }).Resource()
+// anywhere makes an ensureFunc of the Ensure of another family.
+func anywhere[T, R any](ensure func(context.Context, *R, *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)) ensureFunc[T, R] {
+	return func(ctx context.Context, _, _ string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error) {
+		return ensure(ctx, request, opts)
 	}
+}
+
+// variants are how fields of a request differ, by their names. "equivalent"
+// makes no difference.
+type variants[R any] map[string]func(*R)
+
+// newEnsureCase returns the case of a family, with a request for x-1.
+func newEnsureCase[T, R any](name string, kind cloudapi.Kind, of func(*cloudapi.Client) ensureFunc[T, R], request R, fixed, updatable variants[R]) ensureCase {
 	return ensureCase{
-		name: name, kind: kind, fixed: fixed, updatable: updatable,
-		ends: kind != cloudapi.KindPrivateSubnet && kind != cloudapi.KindLoadBalancer,
-		ensure: func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (string, bool, error) {
+		name: name, kind: kind, ends: kind != cloudapi.KindPrivateSubnet && kind != cloudapi.KindLoadBalancer,
+		fixed:     slices.DeleteFunc(slices.Sorted(maps.Keys(fixed)), func(variant string) bool { return variant == "equivalent" }),
+		updatable: slices.Sorted(maps.Keys(updatable)),
+		ensure: func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (string, cloudapi.EnsureOutcome, error) {
 			r := request
 			for field := range strings.FieldsSeq(variant) {
-				vary(&r, field)
-			}
-			record, outcome, err := of(c).Ensure(ctx, sdktest.Somewhere, "x-1", &r, opts)
-			created := outcome == cloudapi.EnsureCreated
-			if (record == nil) == (err == nil) {
-				return "", false, fmt.Errorf("Ensure returned %v and %w", record, err)
-			}
-			if err != nil {
-				return "", created, err
-			}
-			return resource(record).ID, created, nil
-		},
-		count: func(ctx context.Context, c *cloudapi.Client) (n int, err error) {
-			page, err := of(c).List(ctx, nil)
-			if err != nil {
-				return 0, err
-			}
-			for _, item := range page.Items {
-				if resource(item).Name == "x-1" {
-					n++
+				for _, change := range []func(*R){fixed[field], updatable[field]} {
+					if change != nil {
+						change(&r)
+					}
 				}
 			}
-			return n, nil
+			record, outcome, err := of(c)(ctx, sdktest.Somewhere, "x-1", &r, opts)
+			if (record == nil) == (err == nil) || (outcome == "") == (err == nil) {
+				return "", "", fmt.Errorf("Ensure returned %v, %q and %w", record, outcome, err)
+			}
+			if err != nil {
+				return "", "", err
+			}
+			return any(record).(interface{ Resource() cloudapi.Resource }).Resource().ID, outcome, nil
 		},
 	}
 }
@@ -97,132 +81,80 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 	subnet := stub.Must(c.PrivateSubnets.Create(ctx, sdktest.Somewhere, "own-net", nil))(t)
 	otherNet := stub.Must(c.PrivateSubnets.Create(ctx, sdktest.Somewhere, "other-net", nil))(t)
 	key := "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForExamplesOnlyxxxxxxxxxxxxxxxx %s@example.com\n"
+	type (
+		vm       = cloudapi.VMCreateRequest
+		net      = cloudapi.PrivateSubnetCreateRequest
+		rules    = cloudapi.FirewallCreateRequest
+		balancer = cloudapi.LoadBalancerCreateRequest
+		db       = cloudapi.PostgresCreateRequest
+		cluster  = cloudapi.KubernetesClusterCreateRequest
+		place    = cloudapi.PrivateLocationCreateRequest
+		pubkey   = cloudapi.SSHPublicKeyCreateRequest
+		script   = cloudapi.VMInitScriptCreateRequest
+	)
 	return []ensureCase{
-		newEnsureCase("VMs", cloudapi.KindVM,
-			func(c *cloudapi.Client) service[cloudapi.VM, cloudapi.VMCreateRequest] { return c.VMs },
-			cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, Size: "standard-2", StorageSize: 40, PrivateSubnetID: subnet.ID, EnableIP4: new(false)},
-			func(r *cloudapi.VMCreateRequest, field string) {
-				switch field {
-				case "size":
-					r.Size, r.StorageSize = "burstable-2", 0
-				case "storage_size":
-					r.StorageSize = 80
-				case "unix_user":
-					r.UnixUser = "admin"
-				case "enable_ip4":
-					r.EnableIP4 = new(true)
-				case "private_subnet_id":
-					r.PrivateSubnetID = otherNet.ID
-				case "equivalent":
-					r.StorageSize = -1 // the default
-				}
-			}, []string{"size", "storage_size", "unix_user", "enable_ip4", "private_subnet_id"}, nil),
-		newEnsureCase("PrivateSubnets", cloudapi.KindPrivateSubnet,
-			func(c *cloudapi.Client) service[cloudapi.PrivateSubnet, cloudapi.PrivateSubnetCreateRequest] {
-				return c.PrivateSubnets
+		newEnsureCase("VMs", cloudapi.KindVM, func(c *cloudapi.Client) ensureFunc[cloudapi.VM, vm] { return c.VMs.Ensure },
+			vm{PublicKey: stub.PublicKey, Size: "standard-2", StorageSize: 40, PrivateSubnetID: subnet.ID, EnableIP4: new(false)},
+			variants[vm]{
+				"size":              func(r *vm) { r.Size, r.StorageSize = "burstable-2", 0 },
+				"storage_size":      func(r *vm) { r.StorageSize = 80 },
+				"unix_user":         func(r *vm) { r.UnixUser = "admin" },
+				"enable_ip4":        func(r *vm) { r.EnableIP4 = new(true) },
+				"private_subnet_id": func(r *vm) { r.PrivateSubnetID = otherNet.ID },
+				"equivalent":        func(r *vm) { r.StorageSize = -1 }, // the default
+			}, nil),
+		newEnsureCase("PrivateSubnets", cloudapi.KindPrivateSubnet, func(c *cloudapi.Client) ensureFunc[cloudapi.PrivateSubnet, net] { return c.PrivateSubnets.Ensure },
+			net{FirewallID: firewall.ID}, nil,
+			variants[net]{"firewall_id": func(r *net) { r.FirewallID = other.ID }}),
+		newEnsureCase("Firewalls", cloudapi.KindFirewall, func(c *cloudapi.Client) ensureFunc[cloudapi.Firewall, rules] { return c.Firewalls.Ensure },
+			rules{Description: "web"}, nil, nil), // for the description see TestEnsureSteps
+		newEnsureCase("LoadBalancers", cloudapi.KindLoadBalancer, func(c *cloudapi.Client) ensureFunc[cloudapi.LoadBalancer, balancer] { return c.LoadBalancers.Ensure },
+			balancer{Algorithm: "round_robin", SrcPort: 80, DstPort: 8080, HealthCheckProtocol: "http", PrivateSubnetID: subnet.ID, Stack: "dual", HealthCheckEndpoint: "/up"},
+			variants[balancer]{
+				"health_check_protocol": func(r *balancer) { r.HealthCheckProtocol = "tcp" },
+				"stack":                 func(r *balancer) { r.Stack = "ipv6" },
 			},
-			cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID},
-			func(r *cloudapi.PrivateSubnetCreateRequest, field string) {
-				if field == "firewall_id" {
-					r.FirewallID = other.ID
-				}
-			}, nil, []string{"firewall_id"}),
-		newEnsureCase("Firewalls", cloudapi.KindFirewall,
-			func(c *cloudapi.Client) service[cloudapi.Firewall, cloudapi.FirewallCreateRequest] {
-				return c.Firewalls
+			variants[balancer]{
+				"algorithm":             func(r *balancer) { r.Algorithm = "hash_based" },
+				"src_port":              func(r *balancer) { r.SrcPort = 81 },
+				"dst_port":              func(r *balancer) { r.DstPort = 8081 },
+				"health_check_endpoint": func(r *balancer) { r.HealthCheckEndpoint = "/health" },
+			}),
+		newEnsureCase("Postgres", cloudapi.KindPostgres, func(c *cloudapi.Client) ensureFunc[cloudapi.Postgres, db] { return c.Postgres.Ensure },
+			db{Size: "standard-2", StorageSize: 64, HAType: "none", Flavor: "standard", Version: "16", Tags: []cloudapi.PostgresTag{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}},
+			variants[db]{
+				"flavor":     func(r *db) { r.Flavor = "paradedb" },
+				"version":    func(r *db) { r.Version = "17" },
+				"equivalent": func(r *db) { r.Tags = []cloudapi.PostgresTag{r.Tags[1], r.Tags[0]} },
 			},
-			cloudapi.FirewallCreateRequest{Description: "web"},
-			func(*cloudapi.FirewallCreateRequest, string) {}, nil, nil), // for the description see TestEnsureOfBothAPIs
-		newEnsureCase("LoadBalancers", cloudapi.KindLoadBalancer,
-			func(c *cloudapi.Client) service[cloudapi.LoadBalancer, cloudapi.LoadBalancerCreateRequest] {
-				return c.LoadBalancers
+			variants[db]{
+				"storage_size": func(r *db) { r.StorageSize = 128 },
+				"ha_type":      func(r *db) { r.HAType = "async" },
+				"tags":         func(r *db) { r.Tags = []cloudapi.PostgresTag{} },
+			}),
+		newEnsureCase("Kubernetes", cloudapi.KindKubernetesCluster, func(c *cloudapi.Client) ensureFunc[cloudapi.KubernetesCluster, cluster] { return c.Kubernetes.Ensure },
+			cluster{Version: "v1.34", WorkerSize: "standard-2", CPNodes: 1, WorkerNodes: 2},
+			variants[cluster]{
+				"version":     func(r *cluster) { r.Version = "v1.33" },
+				"worker_size": func(r *cluster) { r.WorkerSize = "standard-4" },
+				"cp_nodes":    func(r *cluster) { r.CPNodes = 3 },
 			},
-			cloudapi.LoadBalancerCreateRequest{Algorithm: "round_robin", SrcPort: 80, DstPort: 8080, HealthCheckProtocol: "http",
-				PrivateSubnetID: subnet.ID, Stack: "dual", HealthCheckEndpoint: "/up"},
-			func(r *cloudapi.LoadBalancerCreateRequest, field string) {
-				switch field {
-				case "algorithm":
-					r.Algorithm = "hash_based"
-				case "src_port":
-					r.SrcPort = 81
-				case "dst_port":
-					r.DstPort = 8081
-				case "health_check_protocol":
-					r.HealthCheckProtocol = "tcp"
-				case "stack":
-					r.Stack = "ipv6"
-				case "health_check_endpoint":
-					r.HealthCheckEndpoint = "/health"
-				}
-			}, []string{"health_check_protocol", "stack"}, []string{"algorithm", "src_port", "dst_port", "health_check_endpoint"}),
-		newEnsureCase("Postgres", cloudapi.KindPostgres,
-			func(c *cloudapi.Client) service[cloudapi.Postgres, cloudapi.PostgresCreateRequest] { return c.Postgres },
-			cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, HAType: "none", Flavor: "standard", Version: "16",
-				Tags: []cloudapi.PostgresTag{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}},
-			func(r *cloudapi.PostgresCreateRequest, field string) {
-				switch field {
-				case "equivalent":
-					r.Tags = []cloudapi.PostgresTag{r.Tags[1], r.Tags[0]}
-				case "storage_size":
-					r.StorageSize = 128
-				case "ha_type":
-					r.HAType = "async"
-				case "flavor":
-					r.Flavor = "paradedb"
-				case "version":
-					r.Version = "17"
-				case "tags":
-					r.Tags = []cloudapi.PostgresTag{}
-				}
-			}, []string{"flavor", "version"}, []string{"storage_size", "ha_type", "tags"}),
-		newEnsureCase("Kubernetes", cloudapi.KindKubernetesCluster,
-			func(c *cloudapi.Client) service[cloudapi.KubernetesCluster, cloudapi.KubernetesClusterCreateRequest] {
-				return c.Kubernetes
-			},
-			cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-2", CPNodes: 1, WorkerNodes: 2},
-			func(r *cloudapi.KubernetesClusterCreateRequest, field string) {
-				switch field {
-				case "version":
-					r.Version = "v1.33"
-				case "worker_size":
-					r.WorkerSize = "standard-4"
-				case "cp_nodes":
-					r.CPNodes = 3
-				case "worker_nodes":
-					r.WorkerNodes = 3
-				}
-			}, []string{"version", "worker_size", "cp_nodes"}, []string{"worker_nodes"}),
-		newEnsureCase("PrivateLocations", cloudapi.KindPrivateLocation,
-			func(c *cloudapi.Client) service[cloudapi.PrivateLocation, cloudapi.PrivateLocationCreateRequest] {
-				return anywhere[cloudapi.PrivateLocation, cloudapi.PrivateLocationCreateRequest]{c.PrivateLocations}
-			},
-			cloudapi.PrivateLocationCreateRequest{Name: "x-1", ProviderLocationName: "us-east-1",
-				AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")},
-			func(r *cloudapi.PrivateLocationCreateRequest, field string) {
-				if field == "provider_location_name" {
-					r.ProviderLocationName = "us-west-2"
-				}
-			}, []string{"provider_location_name"}, nil),
-		newEnsureCase("SSHPublicKeys", cloudapi.KindSSHPublicKey,
-			func(c *cloudapi.Client) service[cloudapi.SSHPublicKey, cloudapi.SSHPublicKeyCreateRequest] {
-				return anywhere[cloudapi.SSHPublicKey, cloudapi.SSHPublicKeyCreateRequest]{c.SSHPublicKeys}
-			},
-			cloudapi.SSHPublicKeyCreateRequest{Name: "x-1", PublicKey: fmt.Sprintf(key, "a")},
-			func(r *cloudapi.SSHPublicKeyCreateRequest, field string) {
-				if field == "public_key" {
-					r.PublicKey = fmt.Sprintf(key, "b")
-				}
-			}, nil, []string{"public_key"}),
-		newEnsureCase("VMInitScripts", cloudapi.KindVMInitScript,
-			func(c *cloudapi.Client) service[cloudapi.VMInitScript, cloudapi.VMInitScriptCreateRequest] {
-				return anywhere[cloudapi.VMInitScript, cloudapi.VMInitScriptCreateRequest]{c.VMInitScripts}
-			},
-			cloudapi.VMInitScriptCreateRequest{Name: "x-1", Script: "export PASSWORD=one"},
-			func(r *cloudapi.VMInitScriptCreateRequest, field string) {
-				if field == "script" {
-					r.Script = "export PASSWORD=another"
-				}
-			}, nil, []string{"script"}),
+			variants[cluster]{"worker_nodes": func(r *cluster) { r.WorkerNodes = 3 }}),
+		newEnsureCase("PrivateLocations", cloudapi.KindPrivateLocation, func(c *cloudapi.Client) ensureFunc[cloudapi.PrivateLocation, place] {
+			return anywhere(c.PrivateLocations.Ensure)
+		},
+			place{Name: "x-1", ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")},
+			variants[place]{"provider_location_name": func(r *place) { r.ProviderLocationName = "us-west-2" }}, nil),
+		newEnsureCase("SSHPublicKeys", cloudapi.KindSSHPublicKey, func(c *cloudapi.Client) ensureFunc[cloudapi.SSHPublicKey, pubkey] {
+			return anywhere(c.SSHPublicKeys.Ensure)
+		},
+			pubkey{Name: "x-1", PublicKey: fmt.Sprintf(key, "a")}, nil,
+			variants[pubkey]{"public_key": func(r *pubkey) { r.PublicKey = fmt.Sprintf(key, "b") }}),
+		newEnsureCase("VMInitScripts", cloudapi.KindVMInitScript, func(c *cloudapi.Client) ensureFunc[cloudapi.VMInitScript, script] {
+			return anywhere(c.VMInitScripts.Ensure)
+		},
+			script{Name: "x-1", Script: "export PASSWORD=one"}, nil,
+			variants[script]{"script": func(r *script) { r.Script = "export PASSWORD=another" }}),
 	}
 }
 
@@ -245,8 +177,16 @@ func forEachEnsure(t *testing.T, test func(t *testing.T, srv *cloudapitest.Serve
 
 func (c *ensureCase) wantOne(t *testing.T, client *cloudapi.Client) {
 	t.Helper()
-	if n, err := c.count(t.Context(), client); n != 1 || err != nil {
-		t.Errorf("there are %d, %v", n, err)
+	n := 0
+	for r, err := range client.Resources(t.Context(), nil, c.kind) {
+		if err != nil {
+			t.Error(err)
+		} else if r.Name == "x-1" {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("there are %d", n)
 	}
 }
 
@@ -259,27 +199,46 @@ func (c *ensureCase) resource(id string) cloudapi.Resource {
 	return r
 }
 
+// TestEnsure creates a resource of each family, compares it with each variant,
+// updates it, and creates it again while it's being deleted. Before each Ensure,
+// a dry run says what it will do, immediately.
 func TestEnsure(t *testing.T) {
 	t.Parallel()
 	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
+		var events []cloudapi.Progress
+		ensure := func(variant string, update bool) (string, cloudapi.EnsureOutcome, error) {
+			t.Helper()
+			before, start := sdktest.Changes(srv), time.Now()
+			dryID, dry, dryErr := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{DryRun: true, Update: update})
+			if sdktest.Changes(srv) != before || time.Since(start) != 0 {
+				t.Errorf("%q: a dry run changes something, or takes %v", variant, time.Since(start))
+			}
+			events = nil
+			id, outcome, err := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{Update: update,
+				Progress: func(p cloudapi.Progress) { events = append(events, p) }})
+			if dry != outcome || fmt.Sprint(dryErr) != fmt.Sprint(err) || (dryID != "") != (outcome == cloudapi.EnsureUnchanged || outcome == cloudapi.EnsureUpdated) {
+				t.Errorf("%q: it is %q, %v, and before it in a dry run %q with the ID %q, %v", variant, outcome, err, dry, dryID, dryErr)
+			}
+			return id, outcome, err
+		}
 		start := time.Now()
-		id, created, err := c.ensure(t.Context(), client, "", nil)
-		if err != nil || !created || time.Since(start) != 0 {
-			t.Fatalf("the first Ensure: %v, %v, after %v", created, err, time.Since(start))
+		id, outcome, err := ensure("", false)
+		if outcome != cloudapi.EnsureCreated || time.Since(start) != 0 {
+			t.Fatalf("the first Ensure: %q, %v, after %v", outcome, err, time.Since(start))
 		}
 		stub.Elapse(time.Hour) // for fields that are known later
-		before := sdktest.Changes(srv)
-		for _, variant := range []string{"", "equivalent"} {
-			if again, created, err := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{Update: true}); again != id || created || err != nil {
-				t.Errorf("%q again: %s, %v, %v; want %s", variant, again, created, err, id)
+		is := func(variant string, want cloudapi.EnsureOutcome) {
+			t.Helper()
+			if again, outcome, err := ensure(variant, true); again != id || outcome != want {
+				t.Errorf("%q: %s, %q, %v; want %s, %q", variant, again, outcome, err, id, want)
 			}
 		}
-		drifts := func(variant string, updatable bool, opts *cloudapi.EnsureOptions) {
+		drifts := func(variant string, update, updatable bool) {
 			t.Helper()
-			_, created, err := c.ensure(t.Context(), client, variant, opts)
+			_, _, err := ensure(variant, update)
 			drift, ok := errors.AsType[*cloudapi.DriftError](err)
-			if created || !ok || !errors.Is(err, cloudapi.ErrAlreadyExists) || errors.Is(err, cloudapi.ErrConflict) {
-				t.Errorf("%s: %v, %v", variant, created, err)
+			if !ok || !errors.Is(err, cloudapi.ErrAlreadyExists) || errors.Is(err, cloudapi.ErrConflict) {
+				t.Errorf("%s: %v", variant, err)
 				return
 			}
 			if len(drift.Fields) != 1 || drift.Fields[0].Field != variant || drift.Fields[0].Updatable != updatable ||
@@ -291,16 +250,19 @@ func TestEnsure(t *testing.T) {
 				t.Errorf("%s: %s", variant, text)
 			}
 		}
+		before := sdktest.Changes(srv)
+		is("", cloudapi.EnsureUnchanged)
+		is("equivalent", cloudapi.EnsureUnchanged)
 		for _, variant := range c.fixed {
-			drifts(variant, false, nil)
-			drifts(variant, false, &cloudapi.EnsureOptions{Update: true})
+			drifts(variant, false, false)
+			drifts(variant, true, false)
 		}
 		for _, variant := range c.updatable {
-			drifts(variant, true, nil)
+			drifts(variant, false, true)
 		}
 		if len(c.fixed) > 0 && len(c.updatable) > 0 { // an update changes all or nothing
 			both := c.fixed[0] + " " + c.updatable[0]
-			_, _, err := c.ensure(t.Context(), client, both, &cloudapi.EnsureOptions{Update: true})
+			_, _, err := ensure(both, true)
 			if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || len(drift.Fields) != 2 || drift.Fields[0].Updatable == drift.Fields[1].Updatable {
 				t.Errorf("%s: %v", both, err)
 			}
@@ -309,14 +271,9 @@ func TestEnsure(t *testing.T) {
 			t.Errorf("%d requests that change something", n)
 		}
 		for _, variant := range c.updatable {
-			for range 2 {
-				if again, created, err := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{Update: true}); again != id || created || err != nil {
-					t.Errorf("an update of %s: %s, %v, %v", variant, again, created, err)
-				}
-			}
-			if _, _, err := c.ensure(t.Context(), client, "", &cloudapi.EnsureOptions{Update: true}); err != nil {
-				t.Errorf("back from %s: %v", variant, err)
-			}
+			is(variant, cloudapi.EnsureUpdated)
+			is(variant, cloudapi.EnsureUnchanged)
+			is("", cloudapi.EnsureUpdated)
 		}
 		want := 2 * len(c.updatable)
 		if c.kind == cloudapi.KindPrivateSubnet {
@@ -326,64 +283,22 @@ func TestEnsure(t *testing.T) {
 			t.Errorf("%d requests that change something, want %d", n, want)
 		}
 		c.wantOne(t, client)
-	})
-}
-
-// TestEnsureDryRun compares, for each family, what a dry run says with what an
-// Ensure then does.
-func TestEnsureDryRun(t *testing.T) {
-	t.Parallel()
-	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
-		before := sdktest.Changes(srv)
-		dry := func(variant string, update, wantCreated bool) error {
-			t.Helper()
-			id, created, err := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{DryRun: true, Update: update})
-			if created != wantCreated || created && id != "" || sdktest.Changes(srv) != before {
-				t.Errorf("%q: created %v with ID %q, %v, after %d changes", variant, created, id, err, sdktest.Changes(srv)-before)
-			}
-			return err
-		}
-		if err := dry("", false, true); err != nil {
-			t.Errorf("without a resource: %v", err)
-		}
-		id, created, err := c.ensure(t.Context(), client, "", nil)
-		if !created || err != nil {
-			t.Fatalf("after the dry run: %v, %v", created, err)
-		}
-		stub.Elapse(time.Hour)
-		before = sdktest.Changes(srv)
-		if err := dry("", true, false); err != nil {
-			t.Errorf("with the resource: %v", err)
-		}
-		for _, variant := range c.fixed {
-			if _, ok := errors.AsType[*cloudapi.DriftError](dry(variant, true, false)); !ok {
-				t.Errorf("%s does not differ", variant)
-			}
-		}
-		for _, variant := range c.updatable {
-			if drift, ok := errors.AsType[*cloudapi.DriftError](dry(variant, false, false)); !ok || !drift.Fields[0].Updatable {
-				t.Errorf("%s, without Update: %v", variant, drift)
-			}
-			if err := dry(variant, true, false); err != nil {
-				t.Errorf("%s, with Update: %v", variant, err)
-			}
-		}
-		for _, variant := range c.updatable {
-			if _, _, err := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{Update: true}); err != nil {
-				t.Errorf("%s, after the dry run: %v", variant, err)
-			}
-		}
-		c.wantOne(t, client)
 		if !c.ends {
 			return
 		}
-		if err := client.Delete(t.Context(), c.resource(id)); err != nil {
-			t.Fatal(err)
+		stub.Must(0, client.Delete(t.Context(), c.resource(id)))(t)
+		if next, outcome, err := ensure("", true); outcome != cloudapi.EnsureCreated || next == id {
+			t.Errorf("after a deletion: %s, %q, %v; before it was %s", next, outcome, err, id)
 		}
-		before = sdktest.Changes(srv)
-		start := time.Now()
-		if err := dry("", true, true); err != nil || time.Since(start) != 0 {
-			t.Errorf("during or after a deletion: %v, after %v", err, time.Since(start))
+		c.wantOne(t, client)
+		last := events[len(events)-1]
+		if last.Done != 1 || last.Total != 1 || last.Record == nil || last.Operation != c.name+".Ensure" || !strings.HasSuffix(last.Resource, "x-1") {
+			t.Errorf("the last event is %+v", last)
+		}
+		for _, e := range events[:len(events)-1] {
+			if e.Done != 0 || e.State != "creating" && (e.State != "deleting" || e.Record == nil) {
+				t.Errorf("an event before the end is %+v", e)
+			}
 		}
 	})
 }

@@ -3,12 +3,9 @@
 package lists_test
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -17,6 +14,7 @@ import (
 	"testing/synctest"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -81,26 +79,22 @@ const (
 	always
 	fromPageTwo
 	sometimes
+	tooFew
 )
 
 // server serves a list.
 type server struct {
 	habits
 	rng      *rand.Rand
-	items    []item
+	items    []stub.Item
 	past     map[string]bool // IDs of removed items
-	began    []item
+	began    []stub.Item
 	requests int
-}
-
-type item struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
 }
 
 func newServer(rng *rand.Rand) *server {
 	often := func(percent int) bool { return rng.IntN(100) < percent }
-	h := habits{Asked: 1 + rng.IntN(12), Longest: 1000, Counts: counts(rng.IntN(4)), Prefetch: rng.IntN(3)}
+	h := habits{Asked: 1 + rng.IntN(12), Longest: 1000, Counts: counts(rng.IntN(5)), Prefetch: rng.IntN(3)}
 	if often(30) {
 		h.Order = cloudapi.OrderByName
 	}
@@ -142,20 +136,15 @@ func (s *server) isHonest() bool {
 	return s.Longest == 1000 && s.Counts == always && !s.Bare && !s.Repeated && s.Stale == 0 && s.Empty == 0 && !s.ForgetsPage && !s.ForgetsSize
 }
 
-func (s *server) key(i item) string {
-	if s.Order == cloudapi.OrderByName {
-		return i.Name
-	}
-	return i.ID
-}
-
 func (s *server) add() {
 	names := int64(1) << 40
 	if s.Repeated {
 		names = 12
 	}
-	s.items = append(s.items, item{fmt.Sprintf("vm%024d", s.rng.Uint64()), fmt.Sprintf("web-%012d", s.rng.Int64N(names))})
-	slices.SortFunc(s.items, func(a, b item) int { return cmp.Or(cmp.Compare(s.key(a), s.key(b)), cmp.Compare(a.ID, b.ID)) })
+	s.items = append(s.items, stub.Item{ID: fmt.Sprintf("vm%024d", s.rng.Uint64()), Name: fmt.Sprintf("web-%012d", s.rng.Int64N(names))})
+	slices.SortFunc(s.items, func(a, b stub.Item) int {
+		return cmp.Or(cmp.Compare(a.Key(s.Order), b.Key(s.Order)), cmp.Compare(a.ID, b.ID))
+	})
 }
 
 // change adds or removes some items.
@@ -179,17 +168,16 @@ func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
 	body := map[string]any{"items": page}
 	if s.Counts == always || s.Counts == fromPageTwo && s.requests > 1 || s.Counts == sometimes && s.rng.IntN(2) == 0 {
 		body["count"] = len(s.items)
+	} else if s.Counts == tooFew {
+		body["count"] = s.rng.IntN(max(len(page), 1))
 	}
-	var reply any = body
 	if s.Bare {
-		reply = page
+		return stub.Respond(200, string(stub.JSON(page))), nil
 	}
-	text, err := json.Marshal(reply)
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
-		Body: io.NopCloser(bytes.NewReader(text)), ContentLength: int64(len(text)), Request: req}, err
+	return stub.Respond(200, string(stub.JSON(body))), nil
 }
 
-func (s *server) page(req *http.Request) []item {
+func (s *server) page(req *http.Request) []stub.Item {
 	query := req.URL.Query()
 	after, size := query.Get("start_after"), min(s.Longest, s.Asked)
 	if asked := query.Get("page_size"); asked != strconv.Itoa(s.Asked) || query.Get("order_column") != s.Order {
@@ -199,7 +187,7 @@ func (s *server) page(req *http.Request) []item {
 		size = s.Longest
 	}
 	start := 0
-	for !s.ForgetsPage && start < len(s.items) && after != "" && s.key(s.items[start]) <= after {
+	for !s.ForgetsPage && start < len(s.items) && after != "" && s.items[start].Key(s.Order) <= after {
 		start++
 	}
 	if start > 0 && s.rng.IntN(100) < s.Stale {
@@ -208,13 +196,12 @@ func (s *server) page(req *http.Request) []item {
 	if s.rng.IntN(100) < s.Empty {
 		start = len(s.items)
 	}
-	return append([]item{}, s.items[start:min(start+size, len(s.items))]...)
+	return append([]stub.Item{}, s.items[start:min(start+size, len(s.items))]...)
 }
 
 // walk ranges over the list and checks the items by the rule.
 func (s *server) walk(t *testing.T) error {
-	client := stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com"), cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"),
-		cloudapi.WithHTTPClient(&http.Client{Transport: s}), cloudapi.WithPrefetch(s.Prefetch)))(t)
+	client := sdktest.Client(t, s, cloudapi.WithPrefetch(s.Prefetch))
 	seen := map[string]int{}
 	var end error
 	for vm, err := range client.VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: s.Asked, OrderColumn: s.Order}) {

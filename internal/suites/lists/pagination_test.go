@@ -3,15 +3,12 @@ package lists_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"net/http"
-	"net/url"
 	"reflect"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,62 +34,6 @@ func ids[T any](t *testing.T, seq iter.Seq2[*T, error]) (got []string, err error
 		}
 	}
 	return got, err
-}
-
-// cursors returns the start_after of each request.
-func cursors(t *testing.T, sent []stub.Request) []string {
-	t.Helper()
-	var out []string
-	for _, s := range sent {
-		u := stub.Must(url.Parse(s.Target))(t)
-		out = append(out, u.Query().Get("start_after"))
-	}
-	return out
-}
-
-func TestAllYieldsEachItemOnce(t *testing.T) {
-	t.Parallel()
-	for _, server := range []struct {
-		name   string
-		habits stub.List
-		order  string
-		page   int // maximum number of items in a page
-	}{
-		{"as the contract", stub.List{}, "", 10},
-		{"by name", stub.List{}, cloudapi.OrderByName, 10},
-		{"smaller pages", stub.List{Max: 3}, "", 3},
-		{"one item a page", stub.List{Max: 1}, "", 1},
-		{"no count", stub.List{NoCount: true}, "", 10},
-		{"no count and smaller pages", stub.List{NoCount: true, Max: 7}, "", 7},
-		{"bare array", stub.List{Bare: true}, "", 10},
-	} {
-		for _, size := range []int{0, 1, 9, 10, 11, 20, 100} {
-			for _, prefetch := range []int{0, 1, 3, 50} {
-				t.Run(fmt.Sprintf("%s/%d/%d", server.name, size, prefetch), func(t *testing.T) {
-					t.Parallel()
-					habits := server.habits
-					habits.Items = stub.Numbered(size)
-					network := stub.Recorder{Answer: habits.Answer}
-					client := sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch))
-					got, err := ids(t, client.VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10, OrderColumn: server.order}))
-					if err != nil || !slices.Equal(got, stub.IDsOf(habits.Items)) {
-						t.Errorf("got %d of %d items: %v", len(got), size, err)
-					}
-					want := []string{""} // the cursor after each page, of which the last is empty
-					for i := server.page; i < size; i += server.page {
-						want = append(want, habits.Items[i-1].Key(server.order))
-					}
-					if size > 0 {
-						want = append(want, habits.Items[size-1].Key(server.order))
-					}
-					sent := cursors(t, network.Take())
-					if len(sent) > len(want) || len(sent) < len(want)-1 || !slices.Equal(sent, want[:len(sent)]) {
-						t.Errorf("asked for the pages after %q, where there are those after %q", sent, want)
-					}
-				})
-			}
-		}
-	}
 }
 
 // TestAllTakesFewRequests: a list takes one request if the server sends a count
@@ -124,86 +65,62 @@ func TestAllTakesFewRequests(t *testing.T) {
 	}
 }
 
-// A wholeList is a list without parameters in the contract.
-type wholeList struct {
-	path string
-	all  func(context.Context, *cloudapi.ListOptions) ([]string, error)
-	list func(context.Context, *cloudapi.ListOptions) (items int, next string, err error)
-}
-
-func newWholeList[T any](t *testing.T, path string, all func(context.Context, *cloudapi.ListOptions) iter.Seq2[*T, error],
-	list func(context.Context, *cloudapi.ListOptions) (*cloudapi.Page[T], error)) wholeList {
-	return wholeList{
-		path: "/project/" + stub.Project + path,
-		all:  func(ctx context.Context, opts *cloudapi.ListOptions) ([]string, error) { return ids(t, all(ctx, opts)) },
-		list: func(ctx context.Context, opts *cloudapi.ListOptions) (int, string, error) {
-			page, err := list(ctx, opts)
-			if err != nil {
-				return 0, "", err
-			}
-			return len(page.Items), page.Next, nil
-		},
-	}
-}
-
-func wholeLists(t *testing.T, c *cloudapi.Client) []wholeList {
-	return []wholeList{
-		newWholeList(t, "/ssh-public-key", c.SSHPublicKeys.All, c.SSHPublicKeys.List),
-		newWholeList(t, "/inference-api-key", c.InferenceAPIKeys.All, c.InferenceAPIKeys.List),
-		newWholeList(t, "/vm-init-script", c.VMInitScripts.All, c.VMInitScripts.List),
-		newWholeList(t, "/location/eu-central-h1/postgres/orders-db/firewall-rule",
-			func(ctx context.Context, opts *cloudapi.ListOptions) iter.Seq2[*cloudapi.PostgresFirewallRule, error] {
-				return c.Postgres.AllFirewallRules(ctx, "eu-central-h1", "orders-db", opts)
-			},
-			func(ctx context.Context, opts *cloudapi.ListOptions) (*cloudapi.Page[cloudapi.PostgresFirewallRule], error) {
-				return c.Postgres.ListFirewallRules(ctx, "eu-central-h1", "orders-db", opts)
-			}),
-	}
-}
-
-// TestWholeLists: each of these lists takes one request without parameters.
+// TestWholeLists: a list without parameters in the contract takes one request,
+// whatever the options are, and has no next page. It refuses what would need a
+// parameter.
 func TestWholeLists(t *testing.T) {
 	t.Parallel()
-	for _, habits := range []stub.List{{NoCount: true}, {}, {Bare: true}} {
-		for _, size := range []int{0, 1, 25, 1000, 1001} {
-			for _, opts := range []*cloudapi.ListOptions{nil, {PageSize: 1}, {PageSize: 1000}} {
-				server := stub.List{Items: stub.Numbered(size), Whole: true, NoCount: habits.NoCount, Bare: habits.Bare}
-				network := stub.Recorder{Answer: server.Answer}
-				for _, list := range wholeLists(t, sdktest.Recorded(t, &network)) {
-					got, err := list.all(t.Context(), opts)
-					if err != nil || !slices.Equal(got, stub.IDsOf(server.Items)) {
-						t.Errorf("%s: All has %d of %d items: %v", list.path, len(got), size, err)
-					}
-					items, next, err := list.list(t.Context(), opts)
-					if err != nil || items != size || next != "" {
-						t.Errorf("%s: List has %d of %d items, and then those after %q: %v", list.path, items, size, next, err)
-					}
-					sent := network.Take()
-					if len(sent) != 2 || sent[0].Target != list.path || sent[1].Target != list.path {
-						t.Errorf("%s: %d requests were sent, the first for %s", list.path, len(sent), sent[0].Target)
-					}
-				}
-			}
-		}
+	for _, server := range []stub.List{{Whole: true, NoCount: true}, {Whole: true}, {Whole: true, Bare: true}} {
+		testWholeList(t, server, "/ssh-public-key", func(c *cloudapi.Client) wholeList[cloudapi.SSHPublicKey] { return c.SSHPublicKeys })
+		testWholeList(t, server, "/inference-api-key", func(c *cloudapi.Client) wholeList[cloudapi.InferenceAPIKey] { return c.InferenceAPIKeys })
+		testWholeList(t, server, "/vm-init-script", func(c *cloudapi.Client) wholeList[cloudapi.VMInitScript] { return c.VMInitScripts })
+		testWholeList(t, server, "/location/eu-central-h1/postgres/orders-db/firewall-rule",
+			func(c *cloudapi.Client) wholeList[cloudapi.PostgresFirewallRule] { return rulesOfADatabase{c.Postgres} })
 	}
 }
 
-func TestWholeListsHaveNoCursor(t *testing.T) {
-	t.Parallel()
-	var network stub.Recorder
-	for _, list := range wholeLists(t, sdktest.Recorded(t, &network)) {
-		for name, opts := range map[string]*cloudapi.ListOptions{"StartAfter": {StartAfter: "a"}, "OrderColumn": {OrderColumn: cloudapi.OrderByID}, "Location": {Location: "a"}} {
-			_, allErr := list.all(t.Context(), opts)
-			_, _, listErr := list.list(t.Context(), opts)
-			for _, err := range []error{allErr, listErr} {
-				if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != name || !strings.Contains(e.Reason, "does not apply to this list") {
-					t.Errorf("%s with %s: %v", list.path, name, err)
-				}
+// wholeList is a service whose list has no parameters.
+type wholeList[T any] interface {
+	All(context.Context, *cloudapi.ListOptions) iter.Seq2[*T, error]
+	List(context.Context, *cloudapi.ListOptions) (*cloudapi.Page[T], error)
+}
+
+type rulesOfADatabase struct{ *cloudapi.PostgresService }
+
+func (s rulesOfADatabase) All(ctx context.Context, opts *cloudapi.ListOptions) iter.Seq2[*cloudapi.PostgresFirewallRule, error] {
+	return s.AllFirewallRules(ctx, "eu-central-h1", "orders-db", opts)
+}
+
+func (s rulesOfADatabase) List(ctx context.Context, opts *cloudapi.ListOptions) (*cloudapi.Page[cloudapi.PostgresFirewallRule], error) {
+	return s.ListFirewallRules(ctx, "eu-central-h1", "orders-db", opts)
+}
+
+func testWholeList[T any](t *testing.T, server stub.List, path string, of func(*cloudapi.Client) wholeList[T]) {
+	t.Helper()
+	network := stub.Recorder{Answer: server.Answer}
+	list := of(sdktest.Recorded(t, &network))
+	for _, size := range []int{0, 25, 1001} {
+		server.Items = stub.Numbered(size)
+		network.Answer = server.Answer
+		for _, opts := range []*cloudapi.ListOptions{nil, {PageSize: 1}} {
+			got, err := ids(t, list.All(t.Context(), opts))
+			page, pageErr := list.List(t.Context(), opts)
+			if err != nil || pageErr != nil || !slices.Equal(got, stub.IDsOf(server.Items)) || len(page.Items) != size || page.Next != "" {
+				t.Errorf("%s: of %d items All has %d, %v; List has %+v, %v", path, size, len(got), err, page, pageErr)
+			}
+			if sent := network.Take(); len(sent) != 2 || sent[0].Target != "/project/"+stub.Project+path || sent[1].Target != sent[0].Target {
+				t.Errorf("%s: sent %+v", path, sent)
 			}
 		}
 	}
-	if sent := network.Take(); len(sent) != 0 {
-		t.Errorf("%d requests were sent", len(sent))
+	for name, opts := range map[string]*cloudapi.ListOptions{"StartAfter": {StartAfter: "a"}, "OrderColumn": {OrderColumn: cloudapi.OrderByID}, "Location": {Location: "a"}} {
+		_, err := ids(t, list.All(t.Context(), opts))
+		_, pageErr := list.List(t.Context(), opts)
+		for _, err := range []error{err, pageErr} {
+			if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != name || !strings.Contains(e.Reason, "does not apply to this list") || len(network.Take()) != 0 {
+				t.Errorf("%s with %s: %v", path, name, err)
+			}
+		}
 	}
 }
 
@@ -273,154 +190,61 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestBreakLeavesNothing: the bubble fails if a goroutine is left.
+// TestBreakLeavesNothing: after a break no request goes on or follows, and the
+// bubble fails if a goroutine is left. Up to then, prefetch fetches exactly as
+// many pages ahead as it is told.
 func TestBreakLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 1, 2, 5} {
-		synctest.Test(t, func(t *testing.T) { // a panic leaves nothing either
-			server := stub.List{Items: stub.Numbered(1000)}
-			network := stub.Recorder{Answer: server.Answer}
-			defer func() {
-				if r := recover(); r != "enough" {
-					t.Errorf("recovered %v", r)
-				}
-			}()
-			for range sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}) {
-				panic("enough")
-			}
-		})
 		for _, taken := range []int{1, 10, 11, 25} {
-			t.Run(fmt.Sprintf("%d/%d", prefetch, taken), func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
-					server := stub.List{Items: stub.Numbered(1000)}
-					pending := 0
-					network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
-						pending++
-						defer func() { pending-- }()
-						select { // a request takes a second
-						case <-time.After(time.Second):
-							return server.Answer(req)
-						case <-req.Context().Done():
-							return nil, req.Context().Err()
-						}
-					}}
-					client := sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch))
-					got := 0
-					var stopped time.Time
-					for _, err := range client.VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}) {
-						if err != nil {
-							t.Fatal(err)
-						}
-						if got++; got == taken {
-							stub.Elapse(time.Second / 2) // so that a request is in progress
-							stopped = time.Now()
-							break
-						}
+			synctest.Test(t, func(t *testing.T) {
+				server := stub.List{Items: stub.Numbered(1000)}
+				pending, sent := 0, 0
+				client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					pending, sent = pending+1, sent+1
+					defer func() { pending-- }()
+					select { // a request takes a second
+					case <-time.After(time.Second):
+						return server.Answer(req)
+					case <-req.Context().Done():
+						return nil, req.Context().Err()
 					}
-					if took := time.Since(stopped); took != 0 || pending != 0 {
-						t.Errorf("after the break %d requests went on, for %v", pending, took)
+				}), cloudapi.WithPrefetch(prefetch))
+				got := 0
+				for _, err := range client.VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}) {
+					if err != nil {
+						t.Fatal(err)
 					}
-					page := (taken-1)/10 + 1
-					if n := len(network.Take()); n > page+prefetch {
-						t.Errorf("%d pages were asked for when page %d was looked at", n, page)
+					if got++; got == taken {
+						synctest.Wait() // a request ahead has begun
+						break
 					}
 					stub.Elapse(time.Minute)
-					if n := len(network.Take()); n != 0 {
-						t.Errorf("%d requests were sent afterwards", n)
+					if page := (got-1)/10 + 1; sent != page+prefetch {
+						t.Errorf("prefetch %d: %d pages were asked for when page %d was looked at", prefetch, sent, page)
 					}
-				})
+				}
+				before := sent
+				if pending != 0 {
+					t.Errorf("prefetch %d: after the break %d requests went on", prefetch, pending)
+				}
+				if stub.Elapse(time.Minute); sent != before {
+					t.Errorf("prefetch %d: %d requests were sent afterwards", prefetch, sent-before)
+				}
 			})
 		}
 	}
 }
 
-// TestPrefetchEndsAsItsFetcher: if the goroutine that fetches panics or exits,
-// so does the consumer, which would otherwise see the end of the list.
-func TestPrefetchEndsAsItsFetcher(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name     string
-		fail     func()
-		panicked any
-	}{
-		{"a panic", func() { panic("the middleware is broken") }, "the middleware is broken"},
-		{"an exit", runtime.Goexit, nil},
-	} {
-		server := stub.List{Items: stub.Numbered(30)}
-		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
-			if req.URL.Query().Get("start_after") != "" {
-				tt.fail()
-			}
-			return server.Answer(req)
-		}}
-		client := sdktest.Recorded(t, &network, cloudapi.WithPrefetch(2))
-		var panicked any
-		items, returned := 0, false
-		var consumer sync.WaitGroup
-		consumer.Go(func() {
-			defer func() { panicked = recover() }()
-			for range client.VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}) {
-				items++
-			}
-			returned = true
-		})
-		consumer.Wait()
-		if items != 10 || returned || panicked != tt.panicked {
-			t.Errorf("%s: %d items, returned %t, recovered %v", tt.name, items, returned, panicked)
-		}
-	}
-}
-
-func TestPrefetchFetchesAhead(t *testing.T) {
-	t.Parallel()
-	for _, prefetch := range []int{0, 1, 2, 5} {
-		synctest.Test(t, func(t *testing.T) {
-			server := stub.List{Items: stub.Numbered(1000)}
-			network := stub.Recorder{Answer: server.Answer}
-			item, n := 0, 0 // n is the number of requests
-			for range sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}) {
-				item++
-				synctest.Wait()
-				page := (item-1)/10 + 1
-				if n += len(network.Take()); n > page+prefetch || n < min(page+prefetch, 100) {
-					t.Fatalf("prefetch %d: %d pages were asked for when page %d was looked at", prefetch, n, page)
-				}
-			}
-		})
-	}
-}
-
-// TestPrefetchOverlaps: the next page is fetched while the consumer works.
-func TestPrefetchOverlaps(t *testing.T) {
-	t.Parallel()
-	for prefetch, want := range []time.Duration{21 * time.Second, 11 * time.Second} { // ten of these are the consumer's
-		synctest.Test(t, func(t *testing.T) {
-			server := stub.List{Items: stub.Numbered(100)}
-			network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
-				stub.Elapse(time.Second)
-				return server.Answer(req)
-			}}
-			start := time.Now()
-			for range sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 10}) {
-				stub.Elapse(time.Second / 10)
-			}
-			if took := time.Since(start); took != want {
-				t.Errorf("prefetch %d took %v, want %v", prefetch, took, want)
-			}
-		})
-	}
-}
-
-// TestCanceledListFails: a canceled list ends with an error, unlike a
-// list that is just shorter.
+// TestCanceledListFails: a canceled list ends with an error, unlike a list that
+// is just shorter, even if the page has items left.
 func TestCanceledListFails(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 1, 4} {
 		for _, taken := range []int{0, 1, 10, 15} {
 			synctest.Test(t, func(t *testing.T) {
 				server := stub.List{Items: stub.Numbered(1000)}
-				network := stub.Recorder{Answer: server.Answer}
+				client := sdktest.Recorded(t, &stub.Recorder{Answer: server.Answer}, cloudapi.WithPrefetch(prefetch))
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
 				reason := errors.New("the operator lost patience")
@@ -428,46 +252,18 @@ func TestCanceledListFails(t *testing.T) {
 					cancel(reason)
 				}
 				got, last := 0, error(nil)
-				for _, err := range sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.All(ctx, &cloudapi.ListOptions{PageSize: 10}) {
-					if last = err; err != nil {
-						continue
-					}
-					if got++; got == taken {
-						cancel(reason)
+				for _, err := range client.VMs.All(ctx, &cloudapi.ListOptions{PageSize: 10}) {
+					if last = err; err == nil {
+						if got++; got == taken {
+							cancel(reason)
+						}
 					}
 				}
-				if !errors.Is(last, context.Canceled) || !errors.Is(last, reason) {
-					t.Errorf("prefetch %d, after %d items: the last error is %v", prefetch, got, last)
-				}
-				if got != taken {
-					t.Errorf("prefetch %d: %d items came, although it was cancelled after %d", prefetch, got, taken)
+				if got != taken || !errors.Is(last, context.Canceled) || !errors.Is(last, reason) {
+					t.Errorf("prefetch %d, canceled after %d items: %d came, and then %v", prefetch, taken, got, last)
 				}
 			})
 		}
-	}
-}
-
-// TestAllEndsWithTheDeadline: a list ends with the deadline, even if the page
-// has items left.
-func TestAllEndsWithTheDeadline(t *testing.T) {
-	t.Parallel()
-	for _, prefetch := range []int{0, 2} {
-		synctest.Test(t, func(t *testing.T) {
-			server := stub.List{Items: stub.Numbered(900)}
-			network := stub.Recorder{Answer: server.Answer}
-			ctx, cancel := context.WithTimeout(t.Context(), 5500*time.Millisecond)
-			defer cancel()
-			got, last := 0, error(nil)
-			for _, last = range sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.All(ctx, nil) {
-				if last == nil {
-					got++
-					stub.Elapse(time.Second)
-				}
-			}
-			if got != 6 || !errors.Is(last, context.DeadlineExceeded) {
-				t.Errorf("prefetch %d: %d items, then %v", prefetch, got, last)
-			}
-		})
 	}
 }
 
@@ -560,39 +356,25 @@ func TestList(t *testing.T) {
 
 func TestInvalidListOptions(t *testing.T) {
 	t.Parallel()
-	var network stub.Recorder
+	client := sdktest.SendingNothing(t)
+	prefetching := stub.Must(client.With(cloudapi.WithPrefetch(2)))(t)
+	ctx, tooSmall, somewhere := t.Context(), &cloudapi.ListOptions{PageSize: -1}, &cloudapi.ListOptions{Location: "x"}
 	var none context.Context
-	client := sdktest.Recorded(t, &network)
+	page := func(_ any, err error) error { return err }
 	for _, tt := range []struct {
 		name, operation string
-		call            func() error
+		err             error
 	}{
-		{"PageSize", "VMs.List", func() error { _, err := client.VMs.List(t.Context(), &cloudapi.ListOptions{PageSize: -1}); return err }},
-		{"PageSize", "VMs.List", func() error {
-			_, err := cloudapi.Collect(client.VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: -1}))
-			return err
-		}},
-		{"ctx", "VMs.List", func() error { _, err := cloudapi.Collect(client.VMs.All(none, nil)); return err }},
-		{"ctx", "VMs.List", func() error {
-			_, err := cloudapi.Collect(sdktest.Recorded(t, &network, cloudapi.WithPrefetch(2)).VMs.All(none, nil))
-			return err
-		}},
-		{"Location", "Projects.List", func() error {
-			_, err := client.Projects.List(t.Context(), &cloudapi.ListOptions{Location: "x"})
-			return err
-		}},
-		{"PageSize", "AuditLog.List", func() error {
-			_, err := client.AuditLog.List(t.Context(), &cloudapi.AuditLogOptions{PageSize: -1})
-			return err
-		}},
-		{"PageSize", "Postgres.Logs", func() error {
-			_, err := cloudapi.Collect(client.Postgres.AllLogs(t.Context(), "eu-central-h1", "db-1", &cloudapi.PostgresLogsOptions{PageSize: -1}))
-			return err
-		}},
+		{"PageSize", "VMs.List", page(client.VMs.List(ctx, tooSmall))},
+		{"PageSize", "VMs.List", page(cloudapi.Collect(client.VMs.All(ctx, tooSmall)))},
+		{"ctx", "VMs.List", page(cloudapi.Collect(client.VMs.All(none, nil)))},
+		{"ctx", "VMs.List", page(cloudapi.Collect(prefetching.VMs.All(none, nil)))},
+		{"Location", "Projects.List", page(client.Projects.List(ctx, somewhere))},
+		{"PageSize", "AuditLog.List", page(client.AuditLog.List(ctx, &cloudapi.AuditLogOptions{PageSize: -1}))},
+		{"PageSize", "Postgres.Logs", page(cloudapi.Collect(client.Postgres.AllLogs(ctx, "eu-central-h1", "db-1", &cloudapi.PostgresLogsOptions{PageSize: -1})))},
 	} {
-		err := tt.call()
-		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != tt.name || e.Operation != tt.operation || len(network.Take()) != 0 {
-			t.Errorf("%s of %s: %v", tt.name, tt.operation, err)
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](tt.err); !ok || e.Name != tt.name || e.Operation != tt.operation {
+			t.Errorf("%s of %s: %v", tt.name, tt.operation, tt.err)
 		}
 	}
 }
