@@ -89,3 +89,37 @@ func TestOperationNames(t *testing.T) {
 		routes[op.Name] = row
 	}
 }
+
+// TestNamesOfFields: a field of a record or request has the name of its JSON key,
+// so that no two keys can be mixed up.
+func TestNamesOfFields(t *testing.T) {
+	t.Parallel()
+	seen := map[reflect.Type]bool{}
+	var check func(typ reflect.Type)
+	check = func(typ reflect.Type) {
+		if seen[typ] {
+			return
+		}
+		seen[typ] = true
+		switch typ.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			check(typ.Elem())
+		case reflect.Struct:
+			for field := range typ.Fields() {
+				key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+				if key != "" && key != "-" && !strings.EqualFold(strings.ReplaceAll(key, "_", ""), field.Name) {
+					t.Errorf("%s.%s has the key %s", typ.Name(), field.Name, key)
+				}
+				check(field.Type)
+			}
+		}
+	}
+	for _, m := range sdktest.Methods(t) {
+		for _, typ := range m.Types() {
+			check(typ)
+		}
+	}
+	if len(seen) < 100 {
+		t.Errorf("only %d types were checked", len(seen))
+	}
+}

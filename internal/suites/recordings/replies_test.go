@@ -2,6 +2,7 @@ package recordings_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -147,4 +148,16 @@ func matches(row, request string) bool {
 		}
 	}
 	return true
+}
+
+// losses compares the response with the result of a method.
+func (r *recording) losses(t *testing.T, result any) []string {
+	t.Helper()
+	switch file, isFile := result.(*cloudapi.File); {
+	case r.Response.Status == http.StatusNoContent && result == nil, isFile && string(file.Content) == r.Response.Body:
+		return nil
+	case r.Response.Status == http.StatusNoContent || isFile:
+		return []string{"the content differs"}
+	}
+	return sdktest.Losses(t, r.Response.Body, result)
 }

@@ -6,15 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-func TestGitHubWire(t *testing.T) {
-	t.Parallel()
+func gitHubCases() []wireCase {
 	const (
 		installationID = "g1bb13th3gve6phz1nwvjpeg1n"
 		repositoryID   = "gpsp2s9x14re1krpry05e658eg"
@@ -23,75 +21,27 @@ func TestGitHubWire(t *testing.T) {
 		repositories   = base + "/" + installationID + "/repository"
 		cache          = repositories + "/" + repositoryID + "/cache"
 
-		installationJSON = `{"id":"` + installationID + `","name":"acme"}`
-		repositoryJSON   = `{"id":"` + repositoryID + `","installation_name":"acme","name":"api"}`
-		entryJSON        = `{"id":"` + entryID + `","installation_name":"acme","repository_name":"acme/api","key":"go-mod-1","scope":"main",` +
+		installation = `{"id":"` + installationID + `","name":"acme"}`
+		repository   = `{"id":"` + repositoryID + `","installation_name":"acme","name":"api"}`
+		entry        = `{"id":"` + entryID + `","installation_name":"acme","repository_name":"acme/api","key":"go-mod-1","scope":"main",` +
 			`"size":12345678901,"created_at":"2026-11-22T02:56:57Z","last_accessed_at":null}`
 	)
-	installation := &cloudapi.GitHubInstallation{ID: installationID, Name: "acme"}
-	repository := &cloudapi.GitHubRepository{ID: repositoryID, InstallationName: "acme", Name: "api"}
-	entry := &cloudapi.GitHubCacheEntry{ID: entryID, InstallationName: "acme", RepositoryName: "acme/api", Key: "go-mod-1", Scope: "main",
-		Size: new(int64(12345678901)), CreatedAt: time.Date(2026, 11, 22, 2, 56, 57, 0, time.UTC)}
-	runWireCases(t, "GitHub", []wireCase{
-		{
-			method: "GET", target: base + "?order_column=name&page_size=1", reply: `{"items":[` + installationJSON + `],"count":2}`,
-			call: calls("GitHub.ListInstallations", &cloudapi.ListOptions{PageSize: 1, OrderColumn: cloudapi.OrderByName}),
-			want: &cloudapi.Page[cloudapi.GitHubInstallation]{Items: []*cloudapi.GitHubInstallation{installation}, Count: new(2), Next: "acme"},
-		},
-		{
-			name: "all installations", method: "GET", target: base + "?page_size=1000", reply: `{"items":[` + installationJSON + `],"count":1}`,
-			call: calls("GitHub.AllInstallations", nil),
-			want: []*cloudapi.GitHubInstallation{installation},
-		},
-		{
-			name: "installation", method: "GET", target: base + "/acme", reply: installationJSON,
-			call: calls("GitHub.GetInstallation", "acme"),
-			want: installation,
-		},
-		{
-			name: "repositories", method: "GET", target: repositories, reply: `{"items":[` + repositoryJSON + `],"count":1}`,
-			call: calls("GitHub.ListRepositories", installationID, nil),
-			want: &cloudapi.Page[cloudapi.GitHubRepository]{Items: []*cloudapi.GitHubRepository{repository}, Count: new(1), Next: repositoryID},
-		},
-		{
-			name: "all repositories", method: "GET", target: repositories + "?page_size=1000", reply: `{"items":[` + repositoryJSON + `],"count":1}`,
-			call: calls("GitHub.AllRepositories", installationID, nil),
-			want: []*cloudapi.GitHubRepository{repository},
-		},
-		{
-			name: "repository", method: "GET", target: base + "/acme/repository/api", reply: repositoryJSON,
-			call: calls("GitHub.GetRepository", "acme", "api"),
-			want: repository,
-		},
-		{
-			name: "cache entries", method: "GET", target: cache + "?page_size=2", reply: `{"items":[` + entryJSON + `],"count":3}`,
-			call: calls("GitHub.ListCacheEntries", installationID, repositoryID, &cloudapi.ListOptions{PageSize: 2}),
-			want: &cloudapi.Page[cloudapi.GitHubCacheEntry]{Items: []*cloudapi.GitHubCacheEntry{entry}, Count: new(3), Next: entryID},
-		},
-		{
-			name: "all cache entries", method: "GET", target: cache + "?page_size=1000", reply: `{"items":[` + entryJSON + `],"count":1}`,
-			call: calls("GitHub.AllCacheEntries", installationID, repositoryID, nil),
-			want: []*cloudapi.GitHubCacheEntry{entry},
-		},
-		{
-			name: "cache entry", method: "GET", target: cache + "/" + entryID, reply: entryJSON,
-			call: calls("GitHub.GetCacheEntry", installationID, repositoryID, entryID),
-			want: entry,
-		},
-		{
-			name: "cache entry during its upload", method: "GET", target: cache + "/" + entryID, reply: `{"id":"` + entryID + `","key":"go-mod-1","size":null}`,
-			call: calls("GitHub.GetCacheEntry", installationID, repositoryID, entryID),
-			want: &cloudapi.GitHubCacheEntry{ID: entryID, Key: "go-mod-1"},
-		},
-		{
-			name: "delete a cache entry", method: "DELETE", target: cache + "/" + entryID,
-			call: calls("GitHub.DeleteCacheEntry", installationID, repositoryID, entryID),
-		},
-		{
-			name: "delete all cache entries", method: "DELETE", target: cache,
-			call: calls("GitHub.DeleteAllCacheEntries", installationID, repositoryID),
-		},
-	})
+	return []wireCase{
+		{do("GitHub.ListInstallations", &cloudapi.ListOptions{PageSize: 1, OrderColumn: cloudapi.OrderByName}),
+			"GET " + base + "?order_column=name&page_size=1", list(installation)},
+		{do("GitHub.AllInstallations", nil), "GET " + base + "?page_size=1000", list(installation)},
+		{do("GitHub.GetInstallation", "acme"), "GET " + base + "/acme", installation},
+		{do("GitHub.ListRepositories", installationID, nil), "GET " + repositories, list(repository)},
+		{do("GitHub.AllRepositories", installationID, nil), "GET " + repositories + "?page_size=1000", list(repository)},
+		{do("GitHub.GetRepository", "acme", "api"), "GET " + base + "/acme/repository/api", repository},
+		{do("GitHub.ListCacheEntries", installationID, repositoryID, &cloudapi.ListOptions{PageSize: 2}), "GET " + cache + "?page_size=2", list(entry)},
+		{do("GitHub.AllCacheEntries", installationID, repositoryID, nil), "GET " + cache + "?page_size=1000", list(entry)},
+		{do("GitHub.GetCacheEntry", installationID, repositoryID, entryID), "GET " + cache + "/" + entryID, entry},
+		{do("GitHub.GetCacheEntry", installationID, repositoryID, entryID), "GET " + cache + "/" + entryID, // during its upload
+			`{"id":"` + entryID + `","key":"go-mod-1","size":null}`},
+		{do("GitHub.DeleteCacheEntry", installationID, repositoryID, entryID), "DELETE " + cache + "/" + entryID, nil},
+		{do("GitHub.DeleteAllCacheEntries", installationID, repositoryID), "DELETE " + cache, nil},
+	}
 }
 
 // TestRepositoriesByName: the server sorts and continues by the full name,

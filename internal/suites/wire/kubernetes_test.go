@@ -1,201 +1,126 @@
 package wire_test
 
 import (
-	"context"
 	"fmt"
-	"net/http"
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 const (
-	testClusterID  = "kcpd1gmcppde5qss6kvmfbf2d9"
-	testNodePoolID = "kng775d0cd163hzvtzzkdwqrhw"
-	testKubeconfig = "---\napiVersion: v1\nkind: Config\nusers:\n- name: kubernetes-admin\n  user:\n    token: eyJhbGciOi.invented\n"
+	clusterID  = "kcpd1gmcppde5qss6kvmfbf2d9"
+	poolID     = "kng775d0cd163hzvtzzkdwqrhw"
+	kubeconfig = "---\napiVersion: v1\nkind: Config\nusers:\n- name: kubernetes-admin\n  user:\n    token: eyJhbGciOi.invented\n"
 )
 
 // clusterJSON returns a cluster, in the detailed form if it has node pools.
 func clusterJSON(state string, nodePools ...string) string {
-	short := `"id":"` + testClusterID + `","name":"apps","location":"eu-central-h1","display_state":"` + state +
-		`","cp_node_count":1,"node_size":"standard-2","version":"v1.34"`
+	item := `{"id":"` + clusterID + `","name":"apps","location":"eu-central-h1","display_state":"` + state +
+		`","cp_node_count":1,"node_size":"standard-2","version":"v1.34"}`
 	if nodePools == nil {
-		return `{` + short + `}`
+		return item
 	}
-	return `{` + short + `,"cp_vms":[` + nodeJSON("cp", "running") + `],"nodepools":[` + strings.Join(nodePools, ",") + `]}`
+	return with(item, `"cp_vms":[`+nodeJSON("cp")+`],"nodepools":[`+strings.Join(nodePools, ",")+`]`)
 }
 
-func nodePoolJSON(count int, nodes ...string) string {
+func poolJSON(count int, nodes ...string) string {
 	return fmt.Sprintf(`{"id":"%s","kubernetes_cluster_id":"%s","name":"apps-np","node_count":%d,"node_size":"standard-4","vms":[%s]}`,
-		testNodePoolID, testClusterID, count, strings.Join(nodes, ","))
+		poolID, clusterID, count, strings.Join(nodes, ","))
 }
 
-func nodeJSON(name, state string) string {
-	return `{"id":"` + stub.VMID + `","name":"` + name + `","state":"` + state + `","location":"eu-central-h1","size":"standard-4",` +
-		`"unix_user":"ubi","storage_size_gib":40,"ip6":"2a01:db8:40:1ed3:aa7c::2","ip4_enabled":true,"ip4":"198.51.100.17"}`
-}
-
-func testCluster(state string) *cloudapi.KubernetesCluster {
-	return &cloudapi.KubernetesCluster{
-		ID: testClusterID, Name: "apps", Location: "eu-central-h1", DisplayState: state,
-		CPNodeCount: 1, NodeSize: "standard-2", Version: "v1.34",
+// nodeJSON returns a node, which is running unless its name ends in "?".
+func nodeJSON(name string) string {
+	name, young := strings.CutSuffix(name, "?")
+	state := "running"
+	if young {
+		state = "creating"
 	}
+	return `{"id":"vm-` + name + `","name":"np-` + name + `","state":"` + state + `","location":"eu-central-h1","size":"standard-4"}`
 }
 
-func testNodePool(count int, nodes ...cloudapi.VM) *cloudapi.KubernetesNodePool {
-	return &cloudapi.KubernetesNodePool{
-		ID: testNodePoolID, KubernetesClusterID: testClusterID, Name: "apps-np", NodeCount: count, NodeSize: "standard-4",
-		VMs: append([]cloudapi.VM{}, nodes...),
-	}
-}
-
-func testNode(name, state string) cloudapi.VM {
-	return cloudapi.VM{
-		ID: stub.VMID, Name: name, State: state, Location: "eu-central-h1", Size: "standard-4", UnixUser: "ubi",
-		StorageSizeGiB: 40, IP6: "2a01:db8:40:1ed3:aa7c::2", IP4Enabled: true, IP4: "198.51.100.17",
-	}
-}
-
-func TestKubernetesWire(t *testing.T) {
-	t.Parallel()
+func kubernetesCases() []wireCase {
 	const (
-		base     = locationPath + "/kubernetes-cluster"
-		item     = base + "/apps"
-		location = "eu-central-h1"
+		base = locationPath + "/kubernetes-cluster"
+		apps = base + "/apps"
+		pool = apps + "/nodepool"
 	)
-	short := testCluster("running")
-	full := *short
-	full.CPVMs = []cloudapi.VM{testNode("cp", "running")}
-	full.NodePools = []cloudapi.KubernetesNodePool{*testNodePool(1, testNode("np-1", "running"))}
-	created := *testCluster("creating")
-	created.CPVMs, created.NodePools = []cloudapi.VM{}, []cloudapi.KubernetesNodePool{*testNodePool(1)}
-	createdJSON := strings.Replace(clusterJSON("creating", nodePoolJSON(1)), nodeJSON("cp", "running"), "", 1)
-	page := `{"items":[` + clusterJSON("running") + `],"count":1}`
-
-	runWireCases(t, "Kubernetes", slices.Concat(kubernetesLaterCases(), []wireCase{
-		{
-			method: "GET", target: projectPath + "/kubernetes-cluster", reply: page,
-			call: calls("Kubernetes.List", nil),
-			want: &cloudapi.Page[cloudapi.KubernetesCluster]{Items: []*cloudapi.KubernetesCluster{short}, Count: new(1), Next: testClusterID},
-		},
-		{
-			name: "list by name", method: "GET", target: base + "?order_column=name", reply: page,
-			call: calls("Kubernetes.List", &cloudapi.ListOptions{Location: location, OrderColumn: cloudapi.OrderByName}),
-			want: &cloudapi.Page[cloudapi.KubernetesCluster]{Items: []*cloudapi.KubernetesCluster{short}, Count: new(1), Next: "apps"},
-		},
-		{
-			name: "all", method: "GET", target: base + "?page_size=1000", reply: page,
-			call: calls("Kubernetes.All", &cloudapi.ListOptions{Location: location}),
-			want: []*cloudapi.KubernetesCluster{short},
-		},
-		{
-			name: "get", method: "GET", target: item, reply: clusterJSON("running", nodePoolJSON(1, nodeJSON("np-1", "running"))),
-			call: calls("Kubernetes.Get", location, "apps"),
-			want: &full,
-		},
-		{
-			name: "create", method: "POST", target: item, reply: createdJSON,
-			body: `{"version":"v1.34","worker_size":"standard-4"}`,
-			call: calls("Kubernetes.Create", location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-4"}),
-			want: &created,
-		},
-		{
-			name: "create with everything", method: "POST", target: item, reply: createdJSON,
-			body: `{"version":"v1.34","worker_size":"standard-4","cp_nodes":3,"worker_nodes":2}`,
-			call: calls("Kubernetes.Create", location, "apps", &cloudapi.KubernetesClusterCreateRequest{
-				Version: "v1.34", WorkerSize: "standard-4", CPNodes: 3, WorkerNodes: 2,
-			}),
-			want: &created,
-		},
-		{
-			name: "delete", method: "DELETE", target: item,
-			call: calls("Kubernetes.Delete", location, "apps"),
-		},
-		{
-			name: "kubeconfig", method: "GET", target: item + "/kubeconfig", reply: testKubeconfig,
-			header: http.Header{
-				"Content-Type":        {"text/plain"},
-				"Content-Disposition": {`attachment; filename="apps-kubeconfig.yaml"`},
-			},
-			call: calls("Kubernetes.Kubeconfig", location, "apps"),
-			want: &cloudapi.File{Name: "apps-kubeconfig.yaml", ContentType: "text/plain", Content: []byte(testKubeconfig)},
-		},
-		{
-			name: "resize a node pool", method: "POST", target: item + "/nodepool/apps-np/resize", body: `{"node_count":2}`,
-			reply: nodePoolJSON(2, nodeJSON("np-1", "running")),
-			call:  calls("Kubernetes.ResizeNodePool", location, "apps", "apps-np", 2),
-			want:  testNodePool(2, testNode("np-1", "running")),
-		},
-		{
-			name: "resize by ID", method: "POST", target: item + "/nodepool/" + testNodePoolID + "/resize", body: `{"node_count":0}`,
-			reply: nodePoolJSON(1),
-			call:  calls("Kubernetes.ResizeNodePool", location, "apps", testNodePoolID, 0),
-			want:  testNodePool(1),
-		},
-		{
-			name: "rename", byName: true, method: "POST", target: base + "/old/rename", body: `{"name":"apps"}`, reply: clusterJSON("running"),
-			call: calls("Kubernetes.Rename", location, "old", "apps"),
-			want: short,
-		},
-	}))
+	item, nodes := clusterJSON("running"), poolJSON(1, nodeJSON("a"))
+	versioned := with(poolJSON(1), `"version":"v1.36"`)
+	start := time.Date(2026, 11, 22, 2, 15, 54, 0, time.UTC)
+	return []wireCase{
+		{do("Kubernetes.List", nil), "GET " + projectPath + "/kubernetes-cluster", list(item)},
+		{do("Kubernetes.List", &cloudapi.ListOptions{Location: location, OrderColumn: cloudapi.OrderByName}), "GET " + base + "?order_column=name", list(item)},
+		{do("Kubernetes.All", &cloudapi.ListOptions{Location: location}), "GET " + base + "?page_size=1000", list(item)},
+		{do("Kubernetes.Get", location, "apps"), "GET " + apps, clusterJSON("running", nodes)},
+		{do("Kubernetes.Create", location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-4"}),
+			"POST " + apps + ` {"version":"v1.34","worker_size":"standard-4"}`, with(clusterJSON("creating"), `"cp_vms":[],"nodepools":[`+poolJSON(1)+`]`)},
+		{do("Kubernetes.Create", location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-4", CPNodes: 3, WorkerNodes: 2}),
+			"POST " + apps + ` {"version":"v1.34","worker_size":"standard-4","cp_nodes":3,"worker_nodes":2}`, item},
+		{do("Kubernetes.Delete", location, "apps"), "DELETE " + apps, nil},
+		{do("Kubernetes.Rename", location, "old", "apps"), "POST " + base + `/old/rename {"name":"apps"}`, item},
+		{do("Kubernetes.Upgrade", location, "apps"), "POST " + apps + "/upgrade", clusterJSON("running", versioned)},
+		{do("Kubernetes.Kubeconfig", location, "apps"), "GET " + apps + "/kubeconfig",
+			cloudapi.File{Name: "apps-kubeconfig.yaml", ContentType: "text/plain", Content: []byte(kubeconfig)}},
+		{do("Kubernetes.Metrics", location, "apps", nil), "GET " + apps + "/metrics", `{"metrics":[]}`},
+		{do("Kubernetes.Metrics", location, "apps", &cloudapi.ResourceMetricsOptions{Start: start, End: start.Add(time.Hour), Key: cloudapi.KubernetesMetricClusterObjects}),
+			"GET " + apps + "/metrics?end=2026-11-22T03%3A15%3A54Z&key=cluster_objects&start=2026-11-22T02%3A15%3A54Z",
+			`{"metrics":[{"key":"cluster_objects","name":"Cluster Objects","unit":"count","description":"d","series":[{"labels":{},"values":[[1795315554,"16.8"]]}]}]}`},
+		{do("Kubernetes.CreateNodePool", location, "apps", &cloudapi.KubernetesNodePoolCreateRequest{Name: "apps-np", NodeCount: 1, NodeSize: "standard-4"}),
+			"POST " + pool + ` {"name":"apps-np","node_count":1,"node_size":"standard-4"}`, versioned},
+		{do("Kubernetes.DeleteNodePool", location, "apps", "apps-np"), "DELETE " + pool + "/apps-np", nil},
+		{do("Kubernetes.RenameNodePool", location, "apps", "old", "apps-np"), "POST " + pool + `/old/rename {"name":"apps-np"}`, versioned},
+		{do("Kubernetes.RenameNodePool", location, "apps", poolID, "apps-np"), "POST " + pool + "/" + poolID + `/rename {"name":"apps-np"}`, versioned},
+		{do("Kubernetes.UpgradeNodePool", location, "apps", "apps-np"), "POST " + pool + "/apps-np/upgrade", versioned},
+		{do("Kubernetes.RetireNode", location, "apps", "np-y763k"), "POST " + apps + "/node/np-y763k/retire", versioned},
+		{do("Kubernetes.ResizeNodePool", location, "apps", "apps-np", 2), "POST " + pool + `/apps-np/resize {"node_count":2}`, poolJSON(2, nodeJSON("a"))},
+		{do("Kubernetes.ResizeNodePool", location, "apps", poolID, 0), "POST " + pool + "/" + poolID + `/resize {"node_count":0}`, poolJSON(1)},
+	}
 }
 
 func TestKubernetesWaits(t *testing.T) {
 	t.Parallel()
-	const location = "eu-central-h1"
-	running := testCluster("running")
-	waitRunning := calls("Kubernetes.WaitRunning", location, "apps")
-	waitDeleted := calls("Kubernetes.WaitDeleted", location, "apps")
-	waitNodePool := func(ref string) func(context.Context, *cloudapi.Client) (any, error) {
-		return calls("Kubernetes.WaitNodePool", location, "apps", ref)
+	// pool returns the node pool of some nodes, and in a cluster in a state.
+	pool := func(count int, nodes string) string {
+		var vms []string
+		for _, name := range strings.Fields(nodes) {
+			vms = append(vms, nodeJSON(name))
+		}
+		return poolJSON(count, vms...)
 	}
-	pool := func(count int, nodes ...string) string { return clusterJSON("running", nodePoolJSON(count, nodes...)) }
-	one, two, young := nodeJSON("np-1", "running"), nodeJSON("np-2", "running"), nodeJSON("np-2", "creating")
-	settled := testNodePool(2, testNode("np-1", "running"), testNode("np-2", "running"))
+	in := func(state string, count int, nodes string) string { return clusterJSON(state, pool(count, nodes)) }
+	running, deleted := do("Kubernetes.WaitRunning", location, "apps"), do("Kubernetes.WaitDeleted", location, "apps")
+	settled := func(pool string) call { return do("Kubernetes.WaitNodePool", location, "apps", pool) }
+	retired := func(node string) call { return do("Kubernetes.WaitNodeRetired", location, "apps", node) }
+	poolGone := do("Kubernetes.WaitNodePoolDeleted", location, "apps", "apps-np")
+	vms := []cloudapi.VM{{ID: "vm-a", Name: "np-a", State: "running"}, {ID: "vm-b", Name: "np-b", State: "running"}}
+	upgraded := do("Kubernetes.WaitNodePoolUpgraded", location, "apps", &cloudapi.KubernetesNodePool{ID: poolID, Name: "apps-np", NodeCount: 2, VMs: vms})
+	runWaits(t, slow, locationPath+"/kubernetes-cluster/apps", []waitCase{
+		{"running", running, polls{clusterJSON("creating"), clusterJSON("upgrading"), clusterJSON("creating"), clusterJSON("running")}, nil, ""},
+		{"deleted before it runs", running, polls{clusterJSON("creating"), clusterJSON("deleting")}, cloudapi.ErrWaitFailed, ""},
+		{"gone before it runs", running, polls{clusterJSON("creating"), stub.Envelope(404)}, cloudapi.ErrNotFound, ""},
+		{"deleted", deleted, polls{clusterJSON("running"), clusterJSON("deleting"), stub.Envelope(403), stub.Envelope(404)}, nil, ""},
 
-	runWaitCases(t, locationPath+"/kubernetes-cluster/apps", []waitCase{
-		{
-			name: "running", wait: waitRunning, slow: true, want: running,
-			polls: []string{clusterJSON("creating"), clusterJSON("upgrading"), clusterJSON("creating"), clusterJSON("running")},
-		},
-		{
-			name: "deleted before it runs", wait: waitRunning, slow: true, err: cloudapi.ErrWaitFailed,
-			polls: []string{clusterJSON("creating"), clusterJSON("deleting")},
-		},
-		{
-			name: "gone before it runs", wait: waitRunning, slow: true, err: cloudapi.ErrNotFound,
-			polls: []string{clusterJSON("creating"), stub.Envelope(404)},
-		},
-		{
-			name: "deleted", wait: waitDeleted, slow: true,
-			polls: []string{clusterJSON("running"), clusterJSON("deleting"), stub.Envelope(403), stub.Envelope(404)},
-		},
-		{
-			name: "node pool grows", wait: waitNodePool("apps-np"), slow: true, want: settled,
-			polls: []string{pool(2, one), pool(2, one, young), pool(2, one, two)},
-		},
-		{
-			name: "node pool shrinks", wait: waitNodePool(testNodePoolID), slow: true, want: testNodePool(1, testNode("np-1", "running")),
-			polls: []string{pool(1, one, two), pool(1, one)},
-		},
-		{
-			name: "node pool of a cluster under maintenance", wait: waitNodePool("apps-np"), slow: true, want: settled,
-			polls: []string{clusterJSON("creating", nodePoolJSON(2, one, two))},
-		},
-		{
-			name: "node pool of a cluster that is gone", wait: waitNodePool("apps-np"), slow: true, err: cloudapi.ErrNotFound,
-			polls: []string{pool(2, one), stub.Envelope(404)},
-		},
-		{
-			name: "no such node pool", wait: waitNodePool("apps-np-2"), slow: true, err: cloudapi.ErrWaitFailed,
-			polls: []string{pool(2, one, two)},
-		},
-		{
-			name: "node pool of a cluster that is deleted", wait: waitNodePool("apps-np"), slow: true, err: cloudapi.ErrWaitFailed,
-			polls: []string{pool(2, one), clusterJSON("deleting", nodePoolJSON(2, one, two))},
-		},
+		{"pool grows", settled("apps-np"), polls{in("running", 2, "a"), in("running", 2, "a b?"), in("running", 2, "a b")}, nil, pool(2, "a b")},
+		{"pool shrinks", settled(poolID), polls{in("running", 1, "a b"), in("running", 1, "a")}, nil, pool(1, "a")},
+		{"pool of a cluster under maintenance", settled("apps-np"), polls{in("creating", 2, "a b")}, nil, pool(2, "a b")},
+		{"pool of a cluster that is upgraded", settled("apps-np"), polls{in("upgrading", 2, "c d"), in("running", 2, "c d")}, nil, pool(2, "c d")},
+		{"pool of a cluster that is gone", settled("apps-np"), polls{in("running", 2, "a"), stub.Envelope(404)}, cloudapi.ErrNotFound, ""},
+		{"no such pool", settled("apps-np-2"), polls{in("running", 2, "a b")}, cloudapi.ErrWaitFailed, ""},
+		{"pool of a cluster that is deleted", settled("apps-np"), polls{in("running", 2, "a"), in("deleting", 2, "a b")}, cloudapi.ErrWaitFailed, ""},
+
+		{"pool upgraded", upgraded, polls{
+			in("running", 2, "a b"), // the upgrade hasn't begun
+			in("upgrading", 2, "a b c?"), in("upgrading", 2, "b c"), in("running", 2, "b c"),
+			in("upgrading", 2, "b c d"), in("upgrading", 2, "c d"), in("running", 2, "c d"),
+		}, nil, pool(2, "c d")},
+		{"pool deleted while it is upgraded", upgraded, polls{in("upgrading", 2, "a b"), in("deleting", 2, "a b")}, cloudapi.ErrWaitFailed, ""},
+		{"node retired", retired("np-a"), polls{in("running", 1, "a b"), in("running", 1, "b")}, nil, ""},
+		{"node retired by ID", retired("vm-a"), polls{in("running", 1, "a b"), in("running", 1, "b")}, nil, ""},
+		{"node retired with its cluster", retired("np-a"), polls{in("deleting", 1, "a b"), stub.Envelope(404)}, nil, ""},
+		{"pool deleted", poolGone, polls{in("running", 2, "a b"), clusterJSON("running", []string{}...)}, nil, ""},
+		{"pool deleted with its cluster", poolGone, polls{in("deleting", 2, "a b"), stub.Envelope(404)}, nil, ""},
 	})
 }

@@ -32,7 +32,7 @@ func TestPostgresByTags(t *testing.T) {
 	}{
 		"selected by the server":     {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{env}}, "tags=env%3Aprod", `{"items":[` + prod + `],"count":1}`, []string{"a"}, true},
 		"contract":                   {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{env}}, "tags=env%3Aprod", all, []string{"a", "b"}, false},
-		"of a location":              {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{env}, Location: "eu-central-h1"}, "", all, []string{"a", "b"}, false},
+		"of a location":              {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{env}, Location: location}, "", all, []string{"a", "b"}, false},
 		"what cannot be asked for":   {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{url}}, "", all, []string{"a"}, false},
 		"what the server would trim": {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{{Key: "team", Value: " b"}}}, "", `{"items":[` + space + `,` + test + `],"count":2}`, []string{"d"}, false},
 		"several":                    {cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{env, {Key: "team", Value: "x"}}}, "tags=env%3Aprod%2Cteam%3Ax", all, nil, false},

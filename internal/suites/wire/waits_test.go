@@ -1,11 +1,8 @@
 package wire_test
 
 import (
-	"context"
 	"errors"
-	"io"
 	"net/http"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,78 +13,73 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// waitCase is a Wait method and the responses to its polls, all of which must
-// be needed.
+// waitCase is a wait and the responses to its polls, all of which must be
+// needed.
 type waitCase struct {
 	name  string
-	path  string // after the path of the cases
-	wait  func(context.Context, *cloudapi.Client) (any, error)
-	polls []string // records, or error envelopes
-	slow  bool     // whether the wait takes minutes
-	want  any
-	err   error // what the error must match, or nil
+	wait  call
+	polls polls
+	err   error  // what the error must match, or nil
+	want  string // the JSON of the result, by default the last poll
 }
 
-// runWaitCases runs the cases, which poll the path, or one that begins with it.
-func runWaitCases(t *testing.T, path string, cases []waitCase) {
+// polls are records or error envelopes. The responses to two requests of a poll
+// stand in two lines.
+type polls []string
+
+// The first and the longest pause between polls.
+var (
+	quick = [2]time.Duration{time.Second, 5 * time.Second}
+	slow  = [2]time.Duration{5 * time.Second, 15 * time.Second}
+)
+
+// runWaits runs the cases, whose polls request the paths, one after the other.
+func runWaits(t *testing.T, pauses [2]time.Duration, path string, cases []waitCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { c.run(t, path+c.path) })
+			synctest.Test(t, func(t *testing.T) { c.run(t, pauses, strings.Fields(path)) })
 		})
 	}
 }
 
-func (c *waitCase) run(t *testing.T, path string) {
-	polled := 0
+func (c *waitCase) run(t *testing.T, pauses [2]time.Duration, paths []string) {
+	var replies []string
+	for _, poll := range c.polls {
+		replies = append(replies, strings.Split(poll, "\n")...)
+	}
+	asked := 0
 	client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-		if req.Method != http.MethodGet || req.URL.RequestURI() != path {
-			t.Errorf("asked for %s %s, want GET %s", req.Method, req.URL.RequestURI(), path)
+		if want := paths[asked%len(paths)]; req.Method != http.MethodGet || req.URL.RequestURI() != want {
+			t.Errorf("asked for %s %s, want GET %s", req.Method, req.URL.RequestURI(), want)
 		}
-		if polled++; polled > len(c.polls) {
-			t.Fatalf("poll %d, after the one that should have been the last", polled)
-		}
-		reply := c.polls[polled-1]
-		resp := &http.Response{
-			StatusCode: http.StatusOK,
-			Header:     http.Header{"Content-Type": {"application/json"}},
-			Body:       io.NopCloser(strings.NewReader(reply)),
+		if asked++; asked > len(replies) {
+			t.Fatalf("request %d, after the one that should have been the last", asked)
 		}
 		for _, status := range []int{400, 403, 404, 500} {
-			if reply == stub.Envelope(status) {
-				resp.StatusCode = status
+			if replies[asked-1] == stub.Envelope(status) {
+				return stub.Respond(status, replies[asked-1]), nil
 			}
 		}
-		return resp, nil
+		return stub.Respond(http.StatusOK, replies[asked-1]), nil
 	}), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
 
 	start := time.Now()
-	got, err := c.wait(t.Context(), client)
-	took := time.Since(start)
-
-	if polled != len(c.polls) {
-		t.Errorf("%d polls, want %d", polled, len(c.polls))
+	got, err := c.wait.on(t.Context(), client)
+	took, n := time.Since(start), time.Duration(len(c.polls)-1)
+	if asked != len(replies) || took < n*pauses[0]*4/5 || took > n*pauses[1]*6/5 {
+		t.Errorf("%d requests in %v, want %d", asked, took, len(replies))
 	}
-	first, longest := time.Second, 5*time.Second
-	if c.slow {
-		first, longest = 5*time.Second, 15*time.Second
+	if _, isWaitError := errors.AsType[*cloudapi.WaitError](err); !errors.Is(err, c.err) || isWaitError != (c.err != nil) {
+		t.Errorf("the error is %v, want %v", err, c.err)
 	}
-	pauses := time.Duration(len(c.polls) - 1)
-	if least, most := pauses*first*4/5, pauses*longest*6/5; took < least || took > most {
-		t.Errorf("took %v, want %v to %v", took, least, most)
+	if c.want == "" {
+		c.want, _, _ = strings.Cut(c.polls[len(c.polls)-1], "\n")
 	}
-	if c.err != nil {
-		_, isWaitError := errors.AsType[*cloudapi.WaitError](err)
-		if !isWaitError || !errors.Is(err, c.err) {
-			t.Errorf("the error is %v, want a wait error that is %v", err, c.err)
+	if got != nil {
+		for _, loss := range sdktest.Losses(t, c.want, got) {
+			t.Error(loss)
 		}
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(got, c.want) {
-		t.Errorf("the result differs:\n got %s\nwant %s", stub.JSON(got), stub.JSON(c.want))
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
-
-	"github.com/jarcoal/httpmock"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/contract"
@@ -21,194 +21,275 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// Paths with which the targets of the cases begin.
+// Paths with which the requests begin, and the location in them.
 const (
 	projectPath  = "/project/" + stub.Project
-	locationPath = projectPath + "/location/eu-central-h1"
+	location     = "eu-central-h1"
+	locationPath = projectPath + "/location/" + location
 )
 
-// wireCase is one call of a method: the bytes that it must send, the bytes of
-// the response, and the result.
+// wireCase is a call, what it must send, and the response, whose content the
+// result must have.
 type wireCase struct {
-	name   string // defaults to the operation's name
-	call   func(context.Context, *cloudapi.Client) (any, error)
-	method string
-	target string // the path with its query
-	body   string // "" if there is none
-	reply  string // "" for a 204
-	status int    // of a reply; default 200
-	header http.Header
-	want   any
-
-	// byName: the call changes the name by which it addresses its resource, so
-	// it must not be retried even if the operation may be.
-	byName bool
+	call  call
+	send  string // the method, the path with its query, and the body if there is one
+	reply any    // JSON, a cloudapi.File, or nil for a 204
 }
 
-// runWireCases runs the cases of a service. Each of its operations in the
-// contract must have at least one.
-func runWireCases(t *testing.T, service string, cases []wireCase) {
-	t.Helper()
+// TestWire: each operation of the tables has at least one case.
+func TestWire(t *testing.T) {
+	t.Parallel()
 	covered := map[string]bool{}
-	for _, c := range cases {
-		op := c.run(t)
-		covered[op.Method+" "+op.Route] = true
-		c.runWithoutReply(t, op)
+	for _, c := range slices.Concat(auditLogCases(), firewallCases(), gitHubCases(), inferenceCases(), initScriptCases(), kubernetesCases(),
+		loadBalancerCases(), machineImageCases(), postgresCases(), postgresAccessCases(), postgresConfigCases(), postgresLogCases(), postgresServerCases(),
+		privateLocationCases(), projectCases(), sshKeyCases(), subnetCases(), vmCases()) {
+		t.Run(c.call.name, func(t *testing.T) {
+			op := c.run(t)
+			covered[op.Method+" "+op.Route] = true
+			c.runWithoutReply(t, op)
+			c.runRefused(t)
+		})
 	}
-	rows := 0
 	for _, row := range contract.Rows() {
-		if row.Service() != service {
-			continue
-		}
-		rows++
 		if !covered[row.String()] {
 			t.Errorf("no case for %s", row)
 		}
 	}
-	if rows == 0 {
-		t.Errorf("the contract has no operation of %s", service)
-	}
 }
 
-// title names the case among the cases of its service.
-func (c *wireCase) title() string { return cmp.Or(c.name, c.method+" "+c.path()) }
-
-func (c *wireCase) path() string {
-	path, _, _ := strings.Cut(c.target, "?")
-	return path
-}
-
-// run returns the operation that was called.
+// run returns the operation that was called. The arguments stay as they are.
 func (c *wireCase) run(t *testing.T) (op cloudapi.Operation) {
-	t.Helper()
-	t.Run(c.title(), func(t *testing.T) {
-		mock := httpmock.NewMockTransport()
-		mock.RegisterResponder(c.method, "https://api.example.com"+c.path(), func(req *http.Request) (*http.Response, error) {
-			op, _ = cloudapi.OperationFromContext(req.Context())
-			c.check(t, req)
-			resp := httpmock.NewStringResponse(cmp.Or(c.status, http.StatusOK), c.reply)
-			resp.Header = http.Header{"Content-Type": {"application/json"}}
-			if c.header != nil {
-				resp.Header = c.header
-			}
-			if c.reply == "" {
-				resp.StatusCode = http.StatusNoContent
-			}
+	network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+		switch reply := c.reply.(type) {
+		case cloudapi.File:
+			resp := stub.Respond(http.StatusOK, string(reply.Content))
+			resp.Header.Set("Content-Type", reply.ContentType)
+			resp.Header.Set("Content-Disposition", `attachment; filename="`+reply.Name+`"`)
 			return resp, nil
-		})
-		got := stub.Must(c.call(t.Context(), sdktest.Client(t, mock)))(t)
-		if n := mock.GetTotalCallCount(); n != 1 {
-			t.Errorf("%d requests were sent", n)
+		case string:
+			return stub.Respond(http.StatusOK, reply), nil
 		}
-		if !reflect.DeepEqual(got, c.want) {
-			t.Errorf("the result differs:\n got %s\nwant %s", stub.JSON(got), stub.JSON(c.want))
+		return stub.Respond(http.StatusNoContent, ""), nil
+	}}
+	before := c.call.String()
+	got := stub.Must(c.call.on(t.Context(), sdktest.Client(t, &network)))(t)
+	sent := network.Take()
+	if len(sent) != 1 {
+		t.Fatalf("%d requests were sent", len(sent))
+	}
+	c.check(t, sent[0])
+	if after := c.call.String(); after != before {
+		t.Errorf("the arguments were %s and are %s", before, after)
+	}
+	switch reply := c.reply.(type) {
+	case nil:
+		if got != nil {
+			t.Errorf("the result is %v", got)
 		}
-	})
+	case cloudapi.File:
+		if !reflect.DeepEqual(got, &reply) {
+			t.Errorf("the result is %v, want %v", got, reply)
+		}
+	case string:
+		for _, loss := range sdktest.Losses(t, reply, got) {
+			t.Errorf("the result of %s: %s", reply, loss)
+		}
+		c.checkNext(t, got)
+	}
+	op, _ = cloudapi.OperationFromContext(sent[0].Context)
 	return op
 }
 
+// checkNext compares the cursor of a page with its last item, which has the ID or
+// name that the next request must give.
+func (c *wireCase) checkNext(t *testing.T, page any) {
+	v := reflect.Indirect(reflect.ValueOf(page))
+	if !strings.HasPrefix(v.Type().Name(), "Page[") {
+		return
+	}
+	items, want := v.FieldByName("Items"), ""
+	if strings.Contains(c.reply.(string), `"pagination_key"`) {
+		return // which Losses has compared
+	}
+	field := "ID"
+	if strings.Contains(c.send, "order_column=name") {
+		field = "Name"
+	}
+	if id := items.Index(items.Len() - 1).Elem().FieldByName(field); id.IsValid() && !v.FieldByName("Count").IsNil() && !unpaged(c.call.name) {
+		want = id.String()
+	}
+	if got := v.FieldByName("Next").String(); got != want {
+		t.Errorf("the next page begins after %q, want %q", got, want)
+	}
+}
+
+// unpaged reports whether the service returns the whole list with its count.
+func unpaged(method string) bool {
+	return slices.Contains([]string{"Postgres.ListFirewallRules", "Postgres.ListServers", "Postgres.ListBackups"}, method)
+}
+
 // runWithoutReply loses every response: the same request is sent again if the
-// retry class of the operation permits it, and otherwise only once.
+// operation is idempotent, and otherwise only once. A name can be changed twice
+// only by ID.
 func (c *wireCase) runWithoutReply(t *testing.T, op cloudapi.Operation) {
-	t.Helper()
+	path := strings.Fields(c.send)[1]
+	_, method, _ := strings.Cut(c.call.name, ".")
+	renames := strings.HasPrefix(method, "Rename") || method == "Update" && strings.Contains(c.send, `{"name":`)
+	reference := strings.TrimSuffix(path, "/rename")
 	attempts := 4
-	if c.byName || contract.Once(c.method, op.Name) {
+	if contract.Once(op.Method, op.Name) || renames && !cloudapi.IsID(reference[strings.LastIndex(reference, "/")+1:]) {
 		attempts = 1
 	}
-	t.Run(c.title()+" without a reply", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			requests := 0
-			client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-				requests++
-				c.check(t, req)
-				return nil, io.EOF
-			}))
-			_, err := c.call(t.Context(), client)
-			if requests != attempts {
-				t.Errorf("%d requests were sent, want %d", requests, attempts)
-			}
-			if unknown := errors.Is(err, cloudapi.ErrOutcomeUnknown); !errors.Is(err, io.EOF) || unknown != (attempts == 1) {
-				t.Errorf("the error is %v", err)
-			}
-		})
+	synctest.Test(t, func(t *testing.T) {
+		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) { return nil, io.EOF }}
+		_, err := c.call.on(t.Context(), sdktest.Client(t, &network))
+		sent := network.Take()
+		for _, s := range sent {
+			c.check(t, s)
+		}
+		if len(sent) != attempts || !errors.Is(err, io.EOF) || errors.Is(err, cloudapi.ErrOutcomeUnknown) != (attempts == 1) {
+			t.Errorf("without a response, %d requests were sent, want %d: %v", len(sent), attempts, err)
+		}
 	})
 }
 
-// check compares a request with what should be sent.
-func (c *wireCase) check(t *testing.T, req *http.Request) {
-	t.Helper()
-	if got := req.URL.RequestURI(); got != c.target {
-		t.Errorf("asked for %s, want %s", got, c.target)
+// runRefused: an error shows no secret of the request, though the server may
+// repeat the body that it refuses.
+func (c *wireCase) runRefused(t *testing.T) {
+	secrets := secretsIn(reflect.ValueOf(c.call.args))
+	if len(secrets) == 0 {
+		return
 	}
-	contentType := ""
-	if c.method == http.MethodPost || c.method == http.MethodPatch {
-		contentType = "application/json"
+	body := strings.SplitN(c.send, " ", 3)[2]
+	refusal := stub.JSON(map[string]any{"error": map[string]any{
+		"code": 400, "type": "BadRequest", "message": body + " of " + strings.Join(secrets, " "), "details": map[string]any{"body": secrets}}})
+	_, err := c.call.on(t.Context(), sdktest.Answering(t, http.StatusBadRequest, "application/json", string(refusal)))
+	e, ok := errors.AsType[*cloudapi.Error](err)
+	if !ok || !strings.HasSuffix(e.Message, strings.TrimSpace(" of "+strings.Repeat("[redacted] ", len(secrets)))) {
+		t.Fatalf("the error is %v", err)
 	}
-	accept := "application/json"
-	if file := c.header.Get("Content-Type"); file != "" { // which goes before the JSON of errors
-		accept = req.Header.Get("Accept")
-		if !strings.Contains(accept, file) || !strings.Contains(accept, "application/json;q=0.5") {
-			t.Errorf("a file of the type %s is asked for as %s", file, accept)
+	shown := fmt.Sprintf("%v %+v %s %s", err, *e, e.Details, c.call)
+	for _, secret := range secrets {
+		if quoted := string(stub.JSON(secret)); strings.Contains(shown, secret) || strings.Contains(shown, quoted[1:len(quoted)-1]) {
+			t.Errorf("%q shows in %s", secret, shown)
 		}
-	}
-	for name, want := range map[string]string{
-		"Accept":        accept,
-		"Authorization": "Bearer " + stub.Token,
-		"Content-Type":  contentType,
-	} {
-		if got := req.Header.Get(name); got != want {
-			t.Errorf("header %s is %q, want %q", name, got, want)
-		}
-	}
-	var body []byte
-	if req.Body != nil {
-		var err error
-		if body, err = io.ReadAll(req.Body); err != nil {
-			t.Error(err)
-		}
-	}
-	if string(body) != c.body {
-		t.Errorf("the body differs:\n got %s\nwant %s", body, c.body)
 	}
 }
 
-// calls returns a call of a method, such as "VMs.Get", with these arguments after
-// the context. It returns the items of a sequence as a slice.
-func calls(name string, args ...any) func(context.Context, *cloudapi.Client) (any, error) {
-	return func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		service, method, _ := strings.Cut(name, ".")
-		fn := reflect.ValueOf(c).Elem().FieldByName(service).MethodByName(method)
-		in := []reflect.Value{reflect.ValueOf(ctx)}
-		for i, arg := range args {
-			typ := fn.Type().In(min(i+1, fn.Type().NumIn()-1))
-			if fn.Type().IsVariadic() && i+1 >= fn.Type().NumIn()-1 {
-				typ = typ.Elem()
-			}
-			value := reflect.New(typ).Elem()
-			if arg != nil {
-				value.Set(reflect.ValueOf(arg).Convert(value.Type()))
-			}
-			in = append(in, value)
+// secretsIn returns the secrets in a value.
+func secretsIn(v reflect.Value) (secrets []string) {
+	if v.IsValid() && v.CanInterface() {
+		if secret, ok := v.Interface().(cloudapi.Secret); ok {
+			return []string{secret.Reveal()}
 		}
-		for i := len(in); i < fn.Type().NumIn() && !fn.Type().IsVariadic(); i++ { // options that aren't given
-			in = append(in, reflect.Zero(fn.Type().In(i)))
-		}
-		out := fn.Call(in)
-		last := out[len(out)-1]
-		if last.Type().CanSeq2() {
-			items := reflect.MakeSlice(reflect.SliceOf(last.Type().In(0).In(0)), 0, 0)
-			for item, err := range last.Seq2() {
-				if !err.IsNil() {
-					return nil, err.Interface().(error)
-				}
-				items = reflect.Append(items, item)
-			}
-			return items.Interface(), nil
-		}
-		err, _ := last.Interface().(error)
-		if len(out) == 1 {
-			return nil, err
-		}
-		return out[0].Interface(), err
 	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return secretsIn(v.Elem())
+	case reflect.Slice:
+		for i := range v.Len() {
+			secrets = append(secrets, secretsIn(v.Index(i))...)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			secrets = append(secrets, secretsIn(v.MapIndex(key))...)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			secrets = append(secrets, secretsIn(v.Field(i))...)
+		}
+	}
+	return slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
+}
+
+// check compares a request with what should be sent.
+func (c *wireCase) check(t *testing.T, sent stub.Request) {
+	t.Helper()
+	if got := strings.TrimSpace(sent.Method + " " + sent.Target + " " + sent.Body); got != c.send {
+		t.Errorf("sent\n%s, want\n%s", got, c.send)
+	}
+	want := map[string]string{"Accept": "application/json", "Authorization": "Bearer " + stub.Token, "Content-Type": ""}
+	if sent.Method == http.MethodPost || sent.Method == http.MethodPatch {
+		want["Content-Type"] = "application/json"
+	}
+	if file, ok := c.reply.(cloudapi.File); ok { // it goes before the JSON of errors
+		want["Accept"] = sent.Header.Get("Accept")
+		if !strings.HasPrefix(want["Accept"], file.ContentType+",") || !strings.Contains(want["Accept"], "application/json;q=0.5") {
+			t.Errorf("a file of the type %s is asked for as %s", file.ContentType, want["Accept"])
+		}
+	}
+	for name, value := range want {
+		if got := sent.Header.Get(name); got != value {
+			t.Errorf("header %s is %q, want %q", name, got, value)
+		}
+	}
+}
+
+// call is a call of a method, such as "VMs.Get", with these arguments after the
+// context, and zero values for the rest.
+type call struct {
+	name string
+	args []any
+}
+
+func do(name string, args ...any) call { return call{name, args} }
+
+// String returns everything that is printed of the arguments.
+func (c call) String() string {
+	text := c.name
+	for _, arg := range c.args {
+		text += fmt.Sprintf(" %v %+v %#v %s", arg, arg, arg, stub.JSON(arg))
+	}
+	return text
+}
+
+// on returns the result, and the items of a sequence as a slice.
+func (c call) on(ctx context.Context, client *cloudapi.Client) (any, error) {
+	service, method, _ := strings.Cut(c.name, ".")
+	fn := reflect.ValueOf(client).Elem().FieldByName(service).MethodByName(method)
+	in := []reflect.Value{reflect.ValueOf(ctx)}
+	for i, arg := range c.args {
+		typ := fn.Type().In(min(i+1, fn.Type().NumIn()-1))
+		if fn.Type().IsVariadic() && i+1 >= fn.Type().NumIn()-1 {
+			typ = typ.Elem()
+		}
+		value := reflect.New(typ).Elem()
+		if arg != nil {
+			value.Set(reflect.ValueOf(arg).Convert(typ))
+		}
+		in = append(in, value)
+	}
+	for i := len(in); i < fn.Type().NumIn() && !fn.Type().IsVariadic(); i++ {
+		in = append(in, reflect.Zero(fn.Type().In(i)))
+	}
+	out := fn.Call(in)
+	last := out[len(out)-1]
+	if last.Type().CanSeq2() {
+		items := reflect.MakeSlice(reflect.SliceOf(last.Type().In(0).In(0)), 0, 0)
+		for item, err := range last.Seq2() {
+			if !err.IsNil() {
+				return nil, err.Interface().(error)
+			}
+			items = reflect.Append(items, item)
+		}
+		return items.Interface(), nil
+	}
+	err, _ := last.Interface().(error)
+	switch {
+	case len(out) == 2 && (err == nil) == out[0].IsZero():
+		return nil, fmt.Errorf("it returned %v and %v", out[0], err)
+	case len(out) == 1 || err != nil:
+		return nil, err
+	}
+	return out[0].Interface(), nil
+}
+
+// list returns the JSON of a page with a count.
+func list(items ...string) string {
+	return fmt.Sprintf(`{"items":[%s],"count":%d}`, strings.Join(items, ","), len(items))
+}
+
+// with returns the JSON of an object with more members.
+func with(object, members string) string {
+	return strings.TrimSuffix(object, "}") + cmp.Or(","+members, "") + "}"
 }
