@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,74 +53,85 @@ func TestTopics(t *testing.T) {
 // what they print with what the document shows.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
-	binaries := build(t)
+	all := map[string][]program{} // by the folder of their module
 	for _, d := range documents(t) {
 		for _, p := range d.programs() {
-			t.Run(filepath.Base(d.path), func(t *testing.T) {
+			all[moduleOf(p.code)] = append(all[moduleOf(p.code)], p)
+		}
+	}
+	for folder, programs := range all {
+		binary := build(t, folder, programs)
+		for _, p := range programs {
+			t.Run(p.name(), func(t *testing.T) {
 				t.Parallel()
 				var stderr strings.Builder
-				command := exec.CommandContext(t.Context(), filepath.Join(binaries, p.name()))
+				command := exec.CommandContext(t.Context(), binary, p.name())
 				command.Stderr = &stderr
 				out, err := command.Output()
 				if err != nil {
-					t.Fatalf("%s:%d: %v\n%s%s", d.path, p.code.line, err, out, &stderr)
+					t.Fatalf("%s:%d: %v\n%s%s", p.code.path, p.code.line, err, out, &stderr)
 				}
 				switch got := strings.TrimSuffix(string(out), "\n"); {
 				case got == p.output.code:
 				case *update:
-					d.replace(t, p.output, got)
+					p.output.replace(t, got)
 				default:
-					t.Errorf("%s:%d: the program prints\n%s\nThe page shows\n%s", d.path, p.code.line, got, p.output.code)
+					t.Errorf("%s:%d: the program prints\n%s\nThe page shows\n%s", p.code.path, p.code.line, got, p.output.code)
 				}
 			})
 		}
 	}
 }
 
-// name is the name of a program's package, and of its binary.
-func (p *program) name() string { return strings.TrimSuffix(filepath.Base(p.code.path), ".md") }
-
-// build builds the programs of all documents, those of a module together, and
-// returns the folder with the binaries.
-func build(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	files := map[string]string{}      // by their place in the module
-	packages := map[string][]string{} // by module
-	for _, d := range documents(t) {
-		for _, p := range d.programs() {
-			module := stub.Must(filepath.Abs(filepath.Join(root, moduleOf(p.code))))(t)
-			file := filepath.Join(dir, p.name()+".go")
-			if err := os.WriteFile(file, []byte(p.code.code), 0o666); err != nil {
-				t.Fatal(err)
-			}
-			files[filepath.Join(module, p.name(), "main.go")] = file
-			packages[module] = append(packages[module], "./"+p.name())
-		}
-	}
-	overlay := stub.Must(json.Marshal(map[string]any{"Replace": files}))(t)
-	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	binaries := filepath.Join(dir, "bin") + string(filepath.Separator)
-	for module, names := range packages {
-		command := exec.CommandContext(t.Context(), "go", append([]string{"build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binaries}, names...)...)
-		command.Dir = module
-		command.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off")
-		if out, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", module, err, out)
-		}
-	}
-	return binaries
+// name is the name of the program's package, after its document.
+func (p *program) name() string {
+	return "page_" + strings.NewReplacer("-", "_", ".md", "").Replace(filepath.Base(p.code.path))
 }
 
-// replace writes the code of a block into the document.
-func (d document) replace(t *testing.T, b block, code string) {
+// build builds the programs of a module, as packages of one program that runs the
+// one that its argument names: linking each would take most of the test's time.
+func build(t *testing.T, folder string, programs []program) (binary string) {
 	t.Helper()
+	dir, in := t.TempDir(), stub.Must(filepath.Abs(filepath.Join(root, folder)))(t)
+	files := map[string]string{} // by their place in the module
+	write := func(name, code string) {
+		file := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
+		if err := os.WriteFile(file, []byte(code), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.Join(in, "pages", name)] = file
+	}
+	imports, cases := "import (\n\"os\"\n", ""
+	for _, p := range programs {
+		code := strings.Replace(p.code.code, "package main\n", "package "+p.name()+"\n", 1)
+		write(p.name()+"/page.go", mainFunction.ReplaceAllString(code, "func Main() {"))
+		imports += strconv.Quote(path.Join(module, folder, "pages", p.name())) + "\n"
+		cases += "case " + strconv.Quote(p.name()) + ": " + p.name() + ".Main()\n"
+	}
+	write("main.go", "package main\n"+imports+")\nfunc main() {\nswitch os.Args[1] {\n"+cases+"}\n}\n")
+	overlay := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(overlay, stub.Must(json.Marshal(map[string]any{"Replace": files}))(t), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	binary = filepath.Join(dir, "pages")
+	command := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", binary, "./pages")
+	command.Dir = in
+	command.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off")
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", folder, err, out)
+	}
+	return binary
+}
+
+// replace writes the code of a block into its document.
+func (b block) replace(t *testing.T, code string) {
+	t.Helper()
+	file := filepath.Join(root, b.path)
+	lines := strings.Split(string(stub.Must(os.ReadFile(file))(t)), "\n")
 	begin := b.line - 1
-	end := begin + slices.IndexFunc(d.lines[begin:], func(line string) bool { return strings.HasPrefix(line, "```") })
-	lines := slices.Concat(d.lines[:begin], strings.Split(code, "\n"), d.lines[end:])
-	if err := os.WriteFile(filepath.Join(root, d.path), []byte(strings.Join(lines, "\n")), 0o666); err != nil {
+	end := begin + slices.IndexFunc(lines[begin:], func(line string) bool { return strings.HasPrefix(line, "```") })
+	lines = slices.Concat(lines[:begin], strings.Split(code, "\n"), lines[end:])
+	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o666); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -165,7 +165,7 @@ func (n pages) client(t *testing.T, opts ...cloudapi.Option) *cloudapi.Client {
 // A longer list takes no more memory. All of its records together would take
 // several times the limit.
 func TestListMemory(t *testing.T) {
-	const n = 40
+	const n = 20
 	for prefetch, limit := range []int64{2 << 20, 4 << 20} {
 		client := pages(n).client(t, cloudapi.WithPrefetch(prefetch))
 		before := liveHeap()
@@ -174,7 +174,7 @@ func TestListMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if items++; items%300 == 0 {
+			if items++; items%700 == 0 {
 				most = max(most, liveHeap()-before)
 			}
 		}

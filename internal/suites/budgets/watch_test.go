@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	watchedPages   = 100
+	watchedPages   = 50
 	watchedRecords = watchedPages * 1000
 )
 
-// largeList responds with the pages of a list of 100,000 VMs. It creates them
+// largeList responds with the pages of a list of 50,000 VMs. It creates them
 // beforehand, so that only the client is measured.
 type largeList []string
 
@@ -142,7 +142,7 @@ func TestWatchRoundBudget(t *testing.T) {
 	}
 }
 
-// BenchmarkWatch compares a round over 100,000 records in which nothing changes
+// BenchmarkWatch compares a round over 50,000 records in which nothing changes
 // with walking the list.
 func BenchmarkWatch(b *testing.B) {
 	list := newLargeList()
