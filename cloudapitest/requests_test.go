@@ -43,7 +43,7 @@ func TestRequestLogIsBounded(t *testing.T) {
 	for bound, want := range map[int]int{0: 0, 1: 1, 3: 3, 100: 20} {
 		srv := New(t, WithRequestLog(bound))
 		for i := range 20 {
-			if status, body := stub.Do(t, srv, "GET", fmt.Sprintf("/project/%s/vm?page_size=%d", srv.ProjectID(), i+1), strings.Repeat("1", maxBody)); status != 200 {
+			if status, body := stub.Do(t, srv, "GET", fmt.Sprintf("/project/%s/vm?page_size=%d", srv.ProjectID(), i+1), strings.Repeat("1", maxLoggedBody+1)); status != 200 {
 				t.Fatal(body)
 			}
 		}

@@ -59,7 +59,7 @@ func repeated(n int, begin, unit, end string) string {
 // than is allowed.
 func TestMemory(t *testing.T) {
 	// Not parallel: other tests would also be counted.
-	const memory = 4 << 20
+	const memory = 1 << 20
 	d := Decoder{Memory: memory, OtherForms: true}
 	for name, tt := range map[string]struct {
 		begin, unit, end string
@@ -74,7 +74,7 @@ func TestMemory(t *testing.T) {
 		"arrays":          {`[`, `[]`, `]`, func() any { return new(any) }},
 		"texts":           {`[`, `"x"`, `]`, func() any { return new(any) }},
 	} {
-		accepted, least, most := 0, 0, 8<<20
+		accepted, least, most := 0, 0, 2<<20
 		var size uint64
 		for range 12 {
 			n := (least + most) / 2

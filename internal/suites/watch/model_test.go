@@ -29,7 +29,7 @@ import (
 // restarts, with the records that it has stored as JSON.
 func TestWatchModel(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(4)
+	seeds := uint64(2)
 	if testing.Short() {
 		seeds = 1
 	}
