@@ -69,7 +69,7 @@ func ConfirmChange[T any](ctx context.Context, failure error, find func(context.
 	if failure == nil {
 		return nil, &ArgumentError{Operation: "ConfirmChange", Name: "failure", Reason: "must be the error of a change"}
 	}
-	if !mayHaveRun(failure) {
+	if !errors.Is(failure, errMayHaveRun) && !errors.Is(failure, ErrOutcomeUnknown) {
 		return nil, failure
 	}
 	if changed == nil {
@@ -81,16 +81,6 @@ func ConfirmChange[T any](ctx context.Context, failure error, find func(context.
 		}
 		return nil
 	})
-}
-
-// mayHaveRun reports whether the server may have executed the operation with an
-// error.
-func mayHaveRun(err error) bool {
-	open, ok := errors.AsType[interface {
-		error
-		isOpen() bool
-	}](err)
-	return ok && open.isOpen() || errors.Is(err, ErrOutcomeUnknown)
 }
 
 // lookUp returns what find returns if check accepts it, or the failure with the

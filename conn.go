@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
@@ -52,7 +53,7 @@ func (c *conn) prepareCalls() {
 		calls.Token = func(ctx context.Context) (string, error) {
 			token, err := source(ctx)
 			if err != nil {
-				return "", fmt.Errorf("%w: %w", errTokenSource, unprefixed{err})
+				return "", fmt.Errorf("%w: %w", call.ErrTokenSource, unprefixed{err})
 			}
 			if reason := syntax.Token(token); reason != "" {
 				return "", fmt.Errorf("token source: %w", unprefixed{optionError("token", "", reason)})

@@ -12,7 +12,6 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/envelope"
-	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
@@ -92,9 +91,6 @@ var (
 	ErrAmbiguous   = errors.New("ambiguous reference")                  // it matches more than one resource
 	ErrWaitFailed  = errors.New("the state can no longer be reached")   // for example because the resource is being deleted
 )
-
-// errTokenSource marks failures of the token source.
-var errTokenSource = errors.New("token source")
 
 // Error is a response with a status of 300 or above, of the API or a gateway.
 type Error struct {
@@ -198,10 +194,8 @@ func (e *Error) Is(target error) bool {
 		return e.StatusCode == http.StatusTooManyRequests
 	case ErrServer:
 		return e.StatusCode >= 500
-	case ErrOutcomeUnknown:
-		return e.outcome.Unknown
 	}
-	return false
+	return outcomeMatches(&e.outcome, target)
 }
 
 // content returns what the envelope says.
@@ -242,7 +236,7 @@ func (e *TransportError) Error() string {
 
 // Is matches [ErrOutcomeUnknown].
 func (e *TransportError) Is(target error) bool {
-	return target == ErrOutcomeUnknown && e.outcome.Unknown
+	return outcomeMatches(&e.outcome, target)
 }
 
 // Unwrap returns the cause and, if the SDK didn't retry, the reason.
@@ -282,7 +276,7 @@ func (e *DecodeError) Error() string {
 
 // Is matches [ErrInvalidResponse] and [ErrOutcomeUnknown].
 func (e *DecodeError) Is(target error) bool {
-	return target == ErrInvalidResponse || target == ErrOutcomeUnknown && e.outcome.Unknown
+	return target == ErrInvalidResponse || outcomeMatches(&e.outcome, target)
 }
 
 // Unwrap returns what is wrong, and why the SDK didn't retry.
@@ -330,11 +324,6 @@ func argumentError(operation, name, value, reason string) *ArgumentError {
 func noContext(operation string) error {
 	return &ArgumentError{Operation: operation, Name: "ctx", Reason: "must not be nil"}
 }
-
-// isOpen reports whether the server may have executed the request.
-func (e *Error) isOpen() bool          { return e.outcome.MayHaveRun }
-func (e *TransportError) isOpen() bool { return e.outcome.MayHaveRun }
-func (e *DecodeError) isOpen() bool    { return e.outcome.MayHaveRun }
 
 // failed returns the error for a failed call of an operation.
 func failed(op *Operation, path string, f *call.Failure) error {
@@ -397,8 +386,8 @@ func causes(errs ...error) []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// These predicates classify failures, for calls, waits, Ensure, Watch, Resolve
-// and Confirm. See internal/call for whether a call may be retried.
+// These predicates classify failures, for waits, Ensure, Watch, Resolve and
+// Confirm. [call.Class] says what may be tried again.
 
 // IsGone reports whether an error proves that a resource doesn't exist in the
 // location of the request; [Client.CheckAccess] also looks in others. Unlike a
@@ -410,20 +399,13 @@ func causes(errs ...error) []error {
 // for [ErrMaybeUnsupported] first if your program runs on one.
 func IsGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return isMissing(err) && !isOfSearch(err) && !(ok && e.class&contractOnly != 0)
+	return isMissing(err) && !errors.Is(err, errNotShown) && !(ok && (e.class&contractOnly != 0 || e.Operation == "Projects.ObjectInfo"))
 }
 
 // isMissing reports whether the server says that a resource doesn't exist, or
 // hides it.
 func isMissing(err error) bool {
 	return errors.Is(err, ErrNotFound) && !errors.Is(err, ErrLocationNotFound)
-}
-
-// isOfSearch reports whether an error is the result of a search among what the
-// token can see.
-func isOfSearch(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Operation == "Projects.ObjectInfo" || errors.Is(err, errNotShown)
 }
 
 // errNotShown is the ErrNotFound of a search in lists.
@@ -439,33 +421,35 @@ func isPartial(err error) bool {
 	return ok
 }
 
-// isStray reports whether a gateway answers a GET with a 404 in place of the
-// API. That can be over soon, or the base URL is wrong.
-func isStray(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Method == http.MethodGet && e.StatusCode == http.StatusNotFound && !e.isOwn()
-}
-
-// isVanishing reports whether a poll may fail like this for a moment while a
-// resource is being destroyed: with a 403, or with a gateway's 404.
-func isVanishing(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Method == http.MethodGet && e.Is(ErrForbidden) || isStray(err)
-}
-
 // IsTransient reports whether the same call may succeed later: after a 5xx, 429
 // or 408, if there was no response, or after an unusable one, such as a
 // gateway's page with status 200. It returns false for [ErrResponseTooLarge], a
 // certificate that isn't trusted, a server without TLS, a proxy that refuses,
 // and errors of your own transport that aren't of the network. For whether a
 // create can be sent again, see [ErrOutcomeUnknown].
-func IsTransient(err error) bool {
+func IsTransient(err error) bool { return classOf(err) >= call.Later }
+
+// classOf returns the class of a failure. Errors that a program makes itself,
+// for example in its tests, may have few fields.
+func classOf(err error) call.Class {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Is(ErrServer) || e.Is(ErrRateLimited) || e.StatusCode == http.StatusRequestTimeout || e.outcome.Truncated
+		return (&call.Failure{Status: max(e.StatusCode, 300), Envelope: envelope.Error{Type: e.Type}, Outcome: e.outcome}).Class()
 	}
 	if e, ok := errors.AsType[*DecodeError](err); ok {
-		return !errors.Is(e.Err, ErrResponseTooLarge)
+		return (&call.Failure{Status: http.StatusOK, Cause: e.Err, Outcome: e.outcome}).Class()
 	}
-	e, ok := errors.AsType[*TransportError](err)
-	return ok && !exchange.IsLasting(e) && (!errors.Is(e, call.ErrNotSent) || errors.Is(e, errTokenSource))
+	if e, ok := errors.AsType[*TransportError](err); ok {
+		return (&call.Failure{Cause: e.Err}).Class()
+	}
+	return call.Final
+}
+
+// errMayHaveRun marks the failures of requests that the server may have
+// executed, also if that doesn't matter.
+var errMayHaveRun = errors.New("the server may have executed the request")
+
+// outcomeMatches reports whether an outcome is [ErrOutcomeUnknown] or
+// errMayHaveRun.
+func outcomeMatches(o *call.Outcome, target error) bool {
+	return target == ErrOutcomeUnknown && o.Unknown || target == errMayHaveRun && o.MayHaveRun
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
@@ -263,9 +264,10 @@ func (w *waiter[T]) run(ctx context.Context, opts *WaitOptions) (*T, error) {
 	}
 }
 
-// tolerates reports whether another poll may succeed after an error.
+// tolerates reports whether another poll may succeed after an error. A resource
+// that is being destroyed can be forbidden for a moment.
 func (w *waiter[T]) tolerates(err error) bool {
-	return IsTransient(err) || isStray(err) || w.gone && isVanishing(err)
+	return classOf(err) >= call.Stray || w.gone && errors.Is(err, ErrForbidden)
 }
 
 func stateOf[T any](record *T) string {

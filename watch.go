@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/diff"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
@@ -283,7 +284,7 @@ func (w *watcher[T, P]) round(yield func(Event[T], error) bool) (changed bool, e
 		switch {
 		case partial != nil && IsTransient(err): // the server may be unable to show it
 			hidden[id] = 0
-		case isVanishing(err):
+		case errors.Is(err, ErrForbidden), classOf(err) == call.Stray:
 			hidden[id] = w.hidden[id] + 1
 			result = &hiddenError{w.operation, r, hidden[id], err}
 			if hidden[id] == maxStalls {
@@ -329,7 +330,7 @@ func (t *tolerance) tolerates(err error) bool {
 		return hidden.rounds < maxStalls
 	case IsTransient(err):
 		return true
-	case errors.Is(err, ErrPaginationStalled), errors.Is(err, ErrLogsExpired), isStray(err):
+	case errors.Is(err, ErrPaginationStalled), errors.Is(err, ErrLogsExpired), classOf(err) == call.Stray:
 		t.stalls++
 		return t.stalls < maxStalls
 	}

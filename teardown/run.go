@@ -422,8 +422,9 @@ func (r *run) mayBecomePossible(f *Failure) bool {
 	if f.Outcome == Blocked {
 		return !slices.ContainsFunc(f.BlockedBy, func(by cloudapi.Resource) bool { return r.failureOf(by) != nil })
 	}
-	if e, ok := errors.AsType[*cloudapi.Error](f.Err); ok && e.Method == http.MethodGet && !cloudapi.IsGone(e) {
-		return true // a failed look, for example at something that is forbidden briefly while it's being deleted
+	e, ok := errors.AsType[*cloudapi.Error](f.Err)
+	if ok && !cloudapi.IsGone(e) && (e.Method == http.MethodGet || e.StatusCode == http.StatusNotFound) {
+		return true // a GET of what is forbidden while it's being deleted, or a gateway's 404
 	}
 	return cloudapi.IsTransient(f.Err) || errors.Is(f.Err, cloudapi.ErrInvalidResponse) || errors.Is(f.Err, cloudapi.ErrConflict) ||
 		errors.Is(f.Err, cloudapi.ErrInvalidRequest) || // for example a VM that is being copied to a machine image

@@ -39,8 +39,12 @@ type Received struct {
 	Body    []byte      // as far as it was read; must not be kept, since the buffer is reused
 }
 
-// ErrNotSent marks failures that happened before anything was sent.
-var ErrNotSent = errors.New("nothing was sent")
+// ErrNotSent marks failures that happened before anything was sent, and
+// ErrTokenSource those of the token source.
+var (
+	ErrNotSent     = errors.New("nothing was sent")
+	ErrTokenSource = errors.New("token source")
+)
 
 // transport is the transport of the loop. It has no method
 // CloseIdleConnections, so that after a failure retryablehttp can't close

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -40,29 +41,49 @@ type Failure struct {
 	RetryAfter    time.Duration  // of a refusal: the delay in the header, or 0
 	HasRetryAfter bool           // whether there was a valid Retry-After header
 
-	sent bool // without a Status: whether the request may have reached the server
+	sent     bool // without a Status: whether the request may have reached the server
+	notReady bool // whether it's the 500 that [Request.FinalOn500] is about
 }
-
-func (f *Failure) isRefusal() bool { return f.Status >= 300 }
 
 // isOwn reports whether a refusal comes from the API, and not from a gateway or
 // a proxy in front of it: it has the envelope, with a type.
 func (f *Failure) isOwn() bool { return f.Envelope.Type != "" }
 
-// isRetryable reports whether another attempt can succeed within the call.
-func (f *Failure) isRetryable() bool {
-	switch {
-	case f.isRefusal():
-		switch f.Status {
-		case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
-			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			return true
+// Class says what another try after a failure can do. The order counts: a call
+// retries after Soon, IsTransient is true from Later on, and waits and watches
+// go on from Stray on. Each has its bound. docs/errors.md has the table.
+type Class int
+
+const (
+	Final Class = iota // another try would fail for the same reason
+	Stray              // a gateway's 404: it's over soon, or the base URL is wrong
+	Later              // a later call can succeed
+	Soon               // another attempt of the call can succeed
+)
+
+// Class returns the class of the failure.
+func (f *Failure) Class() Class {
+	switch status := f.Status; {
+	case status == 0:
+		if exchange.IsLasting(f.Cause) || errors.Is(f.Cause, ErrNotSent) && !errors.Is(f.Cause, ErrTokenSource) {
+			return Final
 		}
-		return false
-	case f.Status != 0:
-		return f.Truncated
+		return Soon
+	case f.Truncated: // so a refusal isn't the API's, whatever its status
+		return Soon
+	case errors.Is(f.Cause, ErrTooLarge):
+		return Final
+	case status < 300, f.notReady:
+		return Later
+	case status == http.StatusNotFound && !f.isOwn():
+		return Stray
+	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status == http.StatusInternalServerError,
+		status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
+		return Soon
+	case status >= 500:
+		return Later
 	}
-	return !exchange.IsLasting(f.Cause)
+	return Final
 }
 
 // mayHaveRun reports whether the server may have executed the request despite
@@ -72,10 +93,9 @@ func (f *Failure) isRetryable() bool {
 // Otherwise it may come from a gateway, and some gateways send it after passing
 // the request on.
 func (f *Failure) mayHaveRun() bool {
-	if !f.isRefusal() {
-		return f.Status != 0 || f.sent
-	}
 	switch f.Status {
+	case 0:
+		return f.sent
 	case http.StatusFound, http.StatusSeeOther, http.StatusRequestTimeout:
 		return true
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
@@ -83,5 +103,5 @@ func (f *Failure) mayHaveRun() bool {
 	case http.StatusNotImplemented:
 		return false
 	}
-	return f.Status >= 500
+	return f.Status < 300 || f.Status >= 500
 }

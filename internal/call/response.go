@@ -129,6 +129,7 @@ func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 		f.Body, _ = mask.Excerpt(secrets.Mask(string(body[:min(len(body), MaxSearched)])), maxExcerpt)
 	}
 	e := &f.Envelope
+	f.notReady = c.req.FinalOn500 && f.Status == http.StatusInternalServerError && f.isOwn()
 	if f.Status < 400 && e.Message == "" {
 		e.Message = "redirects are not followed, check the base URL"
 		base := c.cfg.BaseURL

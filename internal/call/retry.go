@@ -55,9 +55,11 @@ func checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) 
 	return c.retrying, nil
 }
 
-// next decides whether there is another attempt, and after what pause.
+// next decides whether there is another attempt, and after what pause: one that
+// can succeed, and doesn't repeat what the server may have executed.
 func (c *call) next() bool {
-	if c.failure == nil || c.unsent || c.attempts > c.cfg.Loop.RetryMax || !c.mayRetry() {
+	if c.failure == nil || c.unsent || c.attempts > c.cfg.Loop.RetryMax ||
+		c.failure.Class() != Soon || !c.req.Idempotent && c.failure.mayHaveRun() {
 		return false
 	}
 	if c.Err() != nil {
@@ -79,25 +81,11 @@ func (c *call) next() bool {
 	return true
 }
 
-// mayRetry reports whether retrying the last attempt is useful and safe. A
-// refusal with a truncated body isn't the API's response, whatever its status,
-// so an idempotent request is retried.
-func (c *call) mayRetry() bool {
-	f := c.failure
-	switch {
-	case c.req.FinalOn500 && f.Status == http.StatusInternalServerError && f.isOwn():
-		return false
-	case f.isRefusal() && f.Truncated && c.req.Idempotent:
-		return true
-	}
-	return f.isRetryable() && (c.req.Idempotent || !f.mayHaveRun())
-}
-
 // isAnswered reports whether the API has given its final response: the call
 // succeeded, or the API refused it for a reason that no retry can change.
 func (c *call) isAnswered() bool {
 	f := c.failure
-	return f == nil || f.isOwn() && !f.isRetryable()
+	return f == nil || f.isOwn() && f.Class() != Soon
 }
 
 // Budget limits the retries of all calls to a host together. Without it, every

@@ -3,7 +3,6 @@ package calls_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"log/slog"
@@ -21,110 +20,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
-
-func TestRetryClasses(t *testing.T) {
-	t.Parallel()
-	safeCall := func(ctx context.Context, c *cloudapi.Client) error {
-		_, err := c.VMs.Get(ctx, "eu-central-h1", "web-1")
-		return err
-	}
-	createCall := func(ctx context.Context, c *cloudapi.Client) error {
-		_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
-		return err
-	}
-	const most = 4 // attempts by default
-	type row struct {
-		name         string
-		exchange     sdktest.Handler
-		safe, create int // attempts
-		unknown      bool
-		is           error
-	}
-	rows := []row{
-		{"lost response", sdktest.LosesReply, most, 1, true, io.EOF},
-		{"reset before the request is read", sdktest.ResetsAtOnce, most, 1, true, nil},
-		{"truncated response", sdktest.CutsReply, most, 1, true, cloudapi.ErrInvalidResponse},
-		{"JSON cut off", sdktest.CutsJSON, most, 1, true, cloudapi.ErrInvalidResponse},
-		{"404 cut off", sdktest.CutsRefusal, most, 1, false, nil},
-		{"no response in time", sdktest.Hangs, most, 1, true, context.DeadlineExceeded},
-		{"200 without a body", sdktest.Answers(200, "", ""), 1, 1, true, cloudapi.ErrInvalidResponse},
-		{"200 with null", sdktest.Answers(200, "", "null"), 1, 1, true, cloudapi.ErrInvalidResponse},
-	}
-	for status := 300; status < 600; status++ {
-		if status >= 430 && status < 500 || status >= 310 && status < 400 || status >= 512 {
-			continue
-		}
-		r := row{name: fmt.Sprint(status), exchange: sdktest.Answers(status, "", stub.Envelope(status)), safe: 1, create: 1}
-		switch status {
-		case 429, 503:
-			r.safe, r.create = most, most
-		case 408, 500, 502, 504:
-			r.safe = most
-		}
-		r.unknown = status == 302 || status == 303 || status == 408 || status >= 500 && status != 501 && status != 503
-		rows = append(rows, r)
-	}
-	for _, status := range []int{429, 503} {
-		name := func(what string) string { return fmt.Sprintf("%d %s", status, what) }
-		rows = append(rows,
-			row{name("of a gateway"), sdktest.Answers(status, "", "<html>"), most, 1, true, nil},
-			row{name("without a body"), sdktest.Answers(status, "", ""), most, 1, true, nil},
-			row{name("of JSON that is no envelope"), sdktest.Answers(status, "", `{"error":{"message":"m"}}`), most, 1, true, nil},
-			row{name("of a gateway, come back at once"), sdktest.Answers(status, "Retry-After: 0\r\n", "<html>"), most, most, false, nil},
-			row{name("of a gateway, come back later"), sdktest.Answers(status, "Retry-After: 7\r\n", "<html>"), most, most, false, nil},
-			row{name("of a gateway, come back on a day"), sdktest.Answers(status, "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT\r\n", ""), most, most, false, nil},
-			row{name("of a gateway, come back soon"), sdktest.Answers(status, "Retry-After: soon\r\n", "<html>"), most, 1, true, nil},
-		)
-	}
-	for _, r := range rows {
-		for _, class := range []struct {
-			name     string
-			call     func(context.Context, *cloudapi.Client) error
-			attempts int
-			unknown  bool
-		}{{"safe", safeCall, r.safe, false}, {"create", createCall, r.create, r.unknown}} {
-			t.Run(r.name+"/"+class.name, func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
-					p := sdktest.StartPeer(t, r.exchange)
-					attempts := 0
-					client := p.Client(t, cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-						return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-							attempts++
-							return next.RoundTrip(req)
-						})
-					}))
-					start := time.Now()
-					err := class.call(t.Context(), client)
-					if err == nil {
-						t.Fatal("the call succeeded")
-					}
-					if attempts != class.attempts {
-						t.Errorf("%d attempts, want %d: %v", attempts, class.attempts, err)
-					}
-					if r.name != "reset before the request is read" && p.Requests() != class.attempts {
-						t.Errorf("%d requests arrived, want %d", p.Requests(), class.attempts)
-					}
-					if got := errors.Is(err, cloudapi.ErrOutcomeUnknown); got != class.unknown {
-						t.Errorf("outcome unknown: %v, want %v: %v", got, class.unknown, err)
-					}
-					if r.is != nil && !errors.Is(err, r.is) {
-						t.Errorf("error %v is not %v", err, r.is)
-					}
-					if r.name == "no response in time" && !strings.Contains(err.Error(), ": no complete response within 1m0s") {
-						t.Errorf("the error %v does not say how long it waited", err)
-					}
-					if class.attempts == 1 && r.name != "no response in time" && time.Since(start) != 0 {
-						t.Errorf("a single attempt took %v", time.Since(start))
-					}
-					if e, ok := errors.AsType[*cloudapi.Error](err); ok && e.Attempts != class.attempts {
-						t.Errorf("Error.Attempts = %d", e.Attempts)
-					}
-				})
-			})
-		}
-	}
-}
 
 // TestCreateBesideTheTransport: a request counts as sent if the transport finds
 // no connection and then sends it in another way, even though no connection was

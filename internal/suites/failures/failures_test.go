@@ -1,0 +1,296 @@
+// Package failures_test has one table of what happens after which failure: in
+// calls, waits, watches, FollowLogs and teardowns.
+package failures_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/teardown"
+)
+
+// effects are what follows if everything fails like this.
+type effects struct {
+	attempts  int // of a GET
+	transient bool
+	wait      int // polls of WaitRunning
+	deletion  int // polls of WaitDeleted
+	watch     int // polls
+	logs      int // polls of FollowLogs
+	teardown  int // attempts to delete
+}
+
+const endless = 10 // polls after which the test ends a watch
+
+// The classes of failures, and what differs for some.
+var (
+	final = effects{1, false, 1, 1, 1, 1, 1}
+	stray = effects{1, false, 6, 6, 3, 3, 6}
+	later = effects{1, true, 6, 6, endless, endless, 6}
+	soon  = effects{4, true, 6, 6, endless, endless, 6}
+
+	busy         = effects{1, false, 1, 1, 1, 1, 6} // the state of the resource may not permit its deletion
+	forbidden    = effects{1, false, 1, 6, 1, 1, 2} // as a resource is while it's being destroyed
+	notSent      = effects{0, false, 1, 1, 1, 1, 1}
+	notSentLater = effects{0, true, 6, 6, endless, endless, 6}
+)
+
+// failure is how every request fails. One of the last three fields is set.
+type failure struct {
+	name string
+	effects
+	mayHaveRun bool // whether the server may have executed a create, which then isn't sent again
+	peer       sdktest.Handler
+	transport  http.RoundTripper
+	option     cloudapi.Option
+}
+
+func failures() []failure {
+	untrusted := &tls.CertificateVerificationError{Err: errors.New("unknown authority")}
+	refused := &net.OpError{Op: "dial", Err: errors.New("refused")}
+	fails := func(err error) http.RoundTripper {
+		return stub.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, err })
+	}
+	unreachable := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, refused }}
+	tokenSource := func(err error) cloudapi.Option {
+		return cloudapi.WithTokenSource(func(ctx context.Context) (string, error) {
+			if isPlanning(ctx) {
+				return stub.Token, nil
+			}
+			return "", err
+		})
+	}
+	limiter := cloudapi.WithLimiter(stub.Limiter(func(ctx context.Context) error {
+		if isPlanning(ctx) {
+			return nil
+		}
+		return errors.New("closed")
+	}))
+	page := "<html>Back soon</html>"
+	all := []failure{
+		{"lost response", soon, true, sdktest.LosesReply, nil, nil},
+		{"reset before the request is read", soon, true, sdktest.ResetsAtOnce, nil, nil},
+		{"truncated response", soon, true, sdktest.CutsReply, nil, nil},
+		{"truncated JSON", soon, true, sdktest.CutsJSON, nil, nil},
+		{"truncated 404", soon, false, sdktest.CutsRefusal, nil, nil},
+		{"no response in time", soon, true, sdktest.Hangs, nil, nil},
+		{"no connection", soon, false, nil, unreachable, nil},
+		{"no connection, of another transport", soon, true, nil, fails(refused), nil},
+		{"EOF of another transport", soon, true, nil, fails(io.EOF), nil},
+		{"another transport's own error", final, true, nil, fails(errors.New("no responder found")), nil},
+		{"untrusted certificate", final, true, nil, fails(untrusted), nil},
+		{"no TLS", final, true, nil, fails(tls.RecordHeaderError{Msg: "not TLS"}), nil},
+		{"proxy with a password", final, true, nil, fails(errors.New("Proxy Authentication Required")), nil},
+		{"token source", notSentLater, false, nil, nil, tokenSource(errors.New("x"))},
+		{"token source, untrusted certificate", notSent, false, nil, nil, tokenSource(untrusted)},
+		{"malformed token", notSent, false, nil, nil, tokenSource(nil)},
+		{"limiter", notSent, false, nil, nil, limiter},
+		{"200 without a body", later, true, sdktest.Answers(200, "", ""), nil, nil},
+		{"200 with null", later, true, sdktest.Answers(200, "", "null"), nil, nil},
+		{"200 of a gateway", later, true, sdktest.Answers(200, "", page), nil, nil},
+		{"403 of a gateway", forbidden, false, sdktest.Answers(403, "", page), nil, nil},
+		{"404 of a gateway", stray, false, sdktest.Answers(404, "", page), nil, nil},
+		{"404 without a type", stray, false, sdktest.Answers(404, "", `{"error":{"code":404,"message":"m"}}`), nil, nil},
+		{"404 of a location", busy, false, sdktest.Answers(404, "", `{"error":{"code":404,"type":"InvalidLocation","message":"m"}}`), nil, nil},
+	}
+	for _, status := range []int{429, 503} {
+		add := func(name string, mayHaveRun bool, header, body string) {
+			all = append(all, failure{fmt.Sprint(status, " ", name), soon, mayHaveRun, sdktest.Answers(status, header, body), nil, nil})
+		}
+		add("of a gateway", true, "", page)
+		add("without a body", true, "", "")
+		add("without a type", true, "", `{"error":{"message":"m"}}`)
+		add("of a gateway, Retry-After: soon", true, "Retry-After: soon\r\n", page)
+		add("of a gateway, Retry-After: 0", false, "Retry-After: 0\r\n", page)
+		add("of a gateway, Retry-After: 7", false, "Retry-After: 7\r\n", page)
+		add("of a gateway, Retry-After: a date", false, "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT\r\n", "")
+	}
+	for status := 300; status < 600; status++ {
+		if status%100 > 30 {
+			continue
+		}
+		f := failure{fmt.Sprint(status), final, status >= 500, sdktest.Answers(status, "", stub.Envelope(status)), nil, nil}
+		switch {
+		case status == 408, status == 429, status == 500, status >= 502 && status <= 504:
+			f.effects = soon
+		case status == 400, status == 409, status == 422:
+			f.effects = busy
+		case status == 403:
+			f.effects = forbidden
+		case status >= 500:
+			f.effects = later
+		}
+		switch status {
+		case 302, 303, 408:
+			f.mayHaveRun = true
+		case 501, 503:
+			f.mayHaveRun = false
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// planning is the key of contexts with which nothing fails.
+type planning struct{}
+
+func isPlanning(ctx context.Context) bool { return ctx.Value(planning{}) != nil }
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	for _, f := range failures() {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, f.check)
+		})
+	}
+}
+
+func (f *failure) check(t *testing.T) {
+	const location = "eu-central-h1"
+	ctx := t.Context()
+	srv := cloudapitest.NewServer(cloudapitest.WithToken(stub.Token))
+	defer srv.Close()
+	stub.Must(srv.Client().SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
+
+	failing, arrived := f.transport, func() int { return -1 }
+	if f.peer != nil {
+		p := sdktest.StartPeer(t, f.peer)
+		transport := p.Listener.Transport()
+		defer transport.CloseIdleConnections()
+		failing, arrived = transport, p.Requests
+	}
+	sent, deletions := 0, 0
+	client := srv.Client(
+		cloudapi.WithHTTPClient(&http.Client{Transport: stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			if isPlanning(req.Context()) {
+				return srv.RoundTripper().RoundTrip(req)
+			}
+			sent++
+			return failing.RoundTrip(req)
+		})}),
+		cloudapi.WithTimeout(time.Minute),
+		cloudapi.WithObserver(func(ctx context.Context, op cloudapi.Operation) (context.Context, func(error)) {
+			if op.Name == "SSHPublicKeys.Delete" {
+				deletions++
+			}
+			return ctx, nil
+		}),
+	)
+	if f.option != nil {
+		client = stub.Must(client.With(f.option))(t)
+	}
+	once := stub.Must(client.With(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})))(t)
+	var got effects
+
+	// check that the last call has failed after some attempts.
+	called := func(name string, attempts int, err error, start time.Time) {
+		t.Helper()
+		e, isResponse := errors.AsType[*cloudapi.Error](err)
+		if err == nil || isResponse && e.Attempts != attempts || attempts == 1 && time.Since(start) > time.Minute {
+			t.Errorf("%s: %v after %v", name, err, time.Since(start))
+		}
+		if n := arrived(); n >= 0 && n != sent && f.name != "reset before the request is read" {
+			t.Errorf("%s: %d requests arrived, and %d were sent", name, n, sent)
+		}
+	}
+	start := time.Now()
+	_, err := client.VMs.Get(ctx, location, "web-1")
+	called("get", sent, err, start)
+	got.attempts, got.transient = sent, cloudapi.IsTransient(err)
+	if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+		t.Errorf("a GET has an unknown outcome: %v", err)
+	}
+	f.checkErrors(t, err)
+
+	start, before, want := time.Now(), sent, f.attempts
+	if f.mayHaveRun {
+		want = 1
+	}
+	_, err = client.VMs.Create(ctx, location, "web-1", nil)
+	called("create", sent-before, err, start)
+	if sent-before != want || errors.Is(err, cloudapi.ErrOutcomeUnknown) != f.mayHaveRun {
+		t.Errorf("a create makes %d attempts, want %d: %v", sent-before, want, err)
+	}
+
+	counting := func(n *int) *cloudapi.WaitOptions {
+		return &cloudapi.WaitOptions{Progress: func(cloudapi.Progress) { *n++ }}
+	}
+	once.VMs.WaitRunning(ctx, location, "web-1", counting(&got.wait))
+	once.VMs.WaitDeleted(ctx, location, "web-1", counting(&got.deletion))
+	limited := func(n *int) (context.Context, func(cloudapi.Progress)) {
+		ctx, cancel := context.WithCancel(ctx)
+		return ctx, func(cloudapi.Progress) {
+			if *n++; *n == endless {
+				cancel()
+			}
+		}
+	}
+	watching, progress := limited(&got.watch)
+	for range once.VMs.Watch(watching, &cloudapi.WatchOptions{Progress: progress}) {
+	}
+	watching, progress = limited(&got.logs)
+	cloudapi.Collect(once.Postgres.FollowLogs(watching, location, "orders", &cloudapi.PostgresFollowLogsOptions{Progress: progress}))
+
+	plan := stub.Must(teardown.NewPlan(context.WithValue(ctx, planning{}, true), once, nil))(t)
+	plan.Run(ctx)
+	if got.teardown = deletions; got != f.effects {
+		t.Errorf("got %+v\nwant %+v", got, f.effects)
+	}
+}
+
+// checkErrors checks that the error of a GET has the same class if it's wrapped,
+// or if a program has made it for a test.
+func (f *failure) checkErrors(t *testing.T, err error) {
+	errs := []error{err, fmt.Errorf("looking: %w", err), &cloudapi.WaitError{Err: err}, errors.Join(io.ErrNoProgress, err)}
+	if e, ok := errors.AsType[*cloudapi.Error](err); ok && f.name != "truncated 404" {
+		errs = append(errs, &cloudapi.Error{StatusCode: e.StatusCode, Type: e.Type})
+	}
+	if e, ok := errors.AsType[*cloudapi.TransportError](err); ok {
+		errs = append(errs, &cloudapi.TransportError{Err: e.Err})
+	}
+	if e, ok := errors.AsType[*cloudapi.DecodeError](err); ok {
+		errs = append(errs, &cloudapi.DecodeError{Err: e.Err})
+	}
+	isGone := f.name == "404"
+	for _, err := range errs {
+		polls := 0
+		_, end := cloudapi.Wait(t.Context(), func(context.Context) (*cloudapi.VM, error) { polls++; return nil, err },
+			func(*cloudapi.VM) (bool, error) { return true, nil }, nil)
+		if !errors.Is(end, err) || polls != f.wait || cloudapi.IsTransient(err) != f.transient || cloudapi.IsGone(err) != isGone ||
+			errors.Is(err, cloudapi.ErrNotFound) != (isGone || f.name == "404 of a location") {
+			t.Errorf("%T: %d polls, transient: %v, gone: %v: %v", err, polls, cloudapi.IsTransient(err), cloudapi.IsGone(err), err)
+		}
+	}
+}
+
+// TestDocumentedClasses: docs/errors.md shows the classes.
+func TestDocumentedClasses(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join(sdktest.Root(t), "docs", "errors.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[any]string{true: "yes", false: "no", 1: "end", 3: "end after three", 6: "end after six", endless: "go on"}
+	for _, e := range []effects{soon, later, stray, final} {
+		row := fmt.Sprintf(" | %s | %s | %s | %s |\n", texts[e.attempts > 1], texts[e.transient], texts[e.wait], texts[e.watch])
+		if !strings.Contains(string(page), row) {
+			t.Errorf("no row ends with%s", row)
+		}
+	}
+}
