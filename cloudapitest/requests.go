@@ -93,7 +93,7 @@ func (l *requestLog) add(r *http.Request, op *api.Operation, body []byte, now ti
 	defer l.mu.Unlock()
 	l.entries = append(l.entries, e)
 	if l.bounded && len(l.entries) > l.bound {
-		l.entries[0] = nil // the array below the slice lives longer
+		l.entries[0] = nil // or the array would keep it in memory
 		l.entries = l.entries[1:]
 	}
 	return e

@@ -84,7 +84,7 @@ type step struct {
 	resource cloudapi.Resource
 	neededBy []int // indexes of the steps whose resources need this one
 	before   []int // indexes of the steps that must end first: neededBy, and perhaps others
-	stage    int   // from 0; one more than the highest stage in before
+	stage    int   // counted from 0; it follows the stages of all steps in before
 }
 
 // keptResource is a resource that stays: because Keep returns true for it,
@@ -325,8 +325,8 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// hasUnseenNetwork reports whether the server may have created a subnet and a
-// firewall for a resource that the plan doesn't both have.
+// hasUnseenNetwork reports whether the server may have created a subnet or a
+// firewall for a resource that isn't in the plan.
 func (p *Plan) hasUnseenNetwork(r cloudapi.Resource) bool {
 	seen := 0
 	for _, s := range p.steps {

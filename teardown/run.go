@@ -324,7 +324,7 @@ func (d *deletion) request(ctx context.Context, delete func(*cloudapi.Client, co
 			return err
 		}
 		if len(users) > 0 {
-			if _, gone := d.client.Fetch(ctx, at); cloudapi.IsGone(gone) { // for example with its cluster
+			if _, gone := d.client.Fetch(ctx, at); cloudapi.IsGone(gone) { // the server may have deleted it with its cluster
 				users = nil
 			}
 			return nil
@@ -345,7 +345,7 @@ func (d *deletion) request(ctx context.Context, delete func(*cloudapi.Client, co
 		}
 		return err
 	})
-	if cloudapi.IsGone(err) || errors.Is(err, cloudapi.ErrMaybeUnsupported) { // the plan listed it, so the server has such resources
+	if cloudapi.IsGone(err) || errors.Is(err, cloudapi.ErrMaybeUnsupported) { // the server has the operation, since the resource was in a list
 		err = d.checkProject(ctx)
 	}
 	switch {
@@ -366,7 +366,7 @@ func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) (users []
 	if len(dependants(resource.Kind)) > 0 {
 		users, err = r.listedUsers(ctx, resource)
 	}
-	for _, i := range r.Plan.steps[r.index[resource.ID]].neededBy { // the lists may no longer show them to the token
+	for _, i := range r.Plan.steps[r.index[resource.ID]].neededBy { // even if the token can no longer see them in lists
 		by := r.Plan.steps[i].resource
 		if err != nil || r.failureOf(by) == nil || slices.ContainsFunc(users, func(user cloudapi.Resource) bool { return user.ID == by.ID }) {
 			continue
@@ -396,7 +396,7 @@ func (r *run) listedUsers(ctx context.Context, resource cloudapi.Resource) ([]cl
 	seen, err := shared.take(ctx, func(ctx context.Context) (map[string][]cloudapi.Resource, error) {
 		return r.surveyor.users(ctx, resource, r.planned(resource))
 	})
-	if cloudapi.IsGone(err) { // a list is gone with the project, or the server is wrong
+	if cloudapi.IsGone(err) { // the project is gone, or the server is wrong
 		if _, project := r.client.Projects.Get(ctx, r.project()); !cloudapi.IsGone(project) {
 			err = fmt.Errorf("%w: a list is missing: %v", cloudapi.ErrInvalidResponse, err)
 		}

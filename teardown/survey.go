@@ -160,9 +160,10 @@ func (s *surveyor) complete(ctx context.Context, items []item) ([]item, error) {
 	return complete, nil
 }
 
-// users maps IDs to the resources that need them. The IDs include all resources
-// of the given resource's kind and location, and the known ones even if the
-// list doesn't show them to the token; for a private location, only that one.
+// users maps the ID of the resource to the resources that need it. It does so
+// for all resources of that kind and location, and for the known ones even if
+// the list doesn't show them to the token. A private location is the only one
+// of its kind in the result.
 func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource, known []cloudapi.Resource) (map[string][]cloudapi.Resource, error) {
 	location := resource.Location
 	if resource.Kind == cloudapi.KindPrivateLocation {
@@ -176,7 +177,7 @@ func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource, known 
 	for _, item := range listed {
 		isListed[item.ID] = true
 	}
-	var all []item // with the listed ones last, whose names are the present ones
+	var all []item // the listed ones come last, since their names are up to date
 	for _, k := range known {
 		if !isListed[k.ID] {
 			all = append(all, item{Resource: k})
@@ -218,9 +219,9 @@ func owners(all []item) map[string]cloudapi.Resource {
 	for _, item := range all {
 		exists[item.ID] = item.Resource
 	}
-	delete(exists, "") // what the server can't list has no ID
+	delete(exists, "") // resources that the server can't list have no ID
 	owners := map[string]cloudapi.Resource{}
-	attached := map[string][]cloudapi.Firewall{} // to the subnets of owners
+	attached := map[string][]cloudapi.Firewall{} // by owner: the firewalls of its subnet
 	for _, item := range all {
 		owner, ok := exists[madeFor(item.Resource)]
 		if !ok || owner.Location != item.Location || item.ID == "" {
@@ -308,7 +309,7 @@ func (s *surveyor) needs(all []item) map[string][]string {
 				need(item.ID, ids[name{cloudapi.KindMachineImage, item.Location, image}])
 			}
 		case *cloudapi.LoadBalancer:
-			in := subnets[item.Location] // any, if its subnet was renamed or isn't listed
+			in := subnets[item.Location] // it may be in any of these if its own was renamed or isn't listed
 			if subnet := cmp.Or(s.subnets[item.ID], ids[name{cloudapi.KindPrivateSubnet, item.Location, record.Subnet}]); subnet != "" {
 				in = []string{subnet}
 			}

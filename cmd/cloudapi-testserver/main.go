@@ -93,7 +93,7 @@ type options struct {
 	api                  string
 	demo                 bool
 	delay                time.Duration
-	steps                []step // changes that flags stand for
+	steps                []step // what flags such as -fail change at the start
 }
 
 // parse prints the help to stderr if the arguments ask for it. It returns a

@@ -24,17 +24,18 @@ type pageView struct {
 }
 
 type locationView struct {
-	Name, Idle string // Idle names the firewalls without a subnet
-	Subnets    []subnetView
-	Clusters   []*cloudapi.KubernetesCluster
-	Databases  []databaseView
+	Name      string
+	Idle      string // the names of the firewalls without a subnet
+	Subnets   []subnetView
+	Clusters  []*cloudapi.KubernetesCluster
+	Databases []databaseView
 }
 
 type subnetView struct {
 	*cloudapi.PrivateSubnet
 	Gates     []gateView
 	Balancers []balancerView
-	VMs       []*cloudapi.VM // those without a load balancer
+	VMs       []*cloudapi.VM // only VMs without a load balancer
 }
 
 // gateView says who can pass a firewall or connect to a database: everybody

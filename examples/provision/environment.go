@@ -27,7 +27,7 @@ type environment struct {
 
 	Subnets []struct {
 		Name     string `yaml:"name"`
-		Firewall string `yaml:"firewall"` // the name of one above
+		Firewall string `yaml:"firewall"` // its name in the file
 	} `yaml:"subnets"`
 
 	VMs       []vm       `yaml:"vms"`
@@ -36,8 +36,8 @@ type environment struct {
 
 type vm struct {
 	Name       string `yaml:"name"`
-	Subnet     string `yaml:"subnet"`  // the name of one above
-	SSHKey     string `yaml:"ssh_key"` // the name of one above
+	Subnet     string `yaml:"subnet"`  // its name in the file
+	SSHKey     string `yaml:"ssh_key"` // its name in the file
 	Size       string `yaml:"size"`
 	Storage    int    `yaml:"storage"` // GiB
 	Image      string `yaml:"image"`

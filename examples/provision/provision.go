@@ -228,8 +228,8 @@ func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 
 func (p *provisioner) database(ctx context.Context, db database) error {
 	of := subject{cloudapi.KindPostgres, db.Name}
-	// With --update, a database that is open to everybody, unlike in the file, is
-	// closed before its ranges are opened.
+	// If the file opens the database only for some ranges, --update closes it to
+	// all others first.
 	restricted := !slices.ContainsFunc(db.Allow, func(cidr string) bool {
 		prefix, err := cloudapi.ParseCIDR(cidr)
 		return err == nil && prefix.Bits() == 0

@@ -198,7 +198,7 @@ func (c *command) confirm(ctx context.Context, client *cloudapi.Client, total in
 		return fmt.Errorf("nothing was deleted: %w", ctx.Err())
 	case line := <-answer:
 		if !strings.HasSuffix(line, "\n") || !demo.IsTyped(c.stdin) {
-			fmt.Fprintln(c.stderr) // the user hasn't ended the question's line with Enter
+			fmt.Fprintln(c.stderr) // the answer hasn't ended the line of the question
 		}
 		if strings.TrimSpace(line) != project.Name {
 			return errors.New("nothing was deleted: that isn't the name; use --yes if nobody can type it")

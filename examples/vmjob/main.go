@@ -164,7 +164,7 @@ func (j *job) clean(ctx context.Context) error {
 			return errors.Join(append(failures, err)...)
 		}
 		created, mine := createdAt(vm.Name, j.owner)
-		if !mine || j.start.Sub(created) <= j.timeout { // or a run of now may use it
+		if !mine || j.start.Sub(created) <= j.timeout { // it may belong to a job that still runs
 			continue
 		}
 		j.say("deleting VM %s of %s", vm.Name, created.Format(time.RFC3339))

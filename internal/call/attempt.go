@@ -113,7 +113,7 @@ func (c *call) attempt(req *http.Request, header http.Header) {
 		req.ContentLength = int64(len(c.req.Body))
 	}
 	resp, err := c.cfg.Transport.RoundTrip(req)
-	sent := resp != nil || attempt.Sent(err) // a response may come from a middleware, which the attempt doesn't see
+	sent := resp != nil || attempt.Sent(err) // a middleware may have responded by itself
 	switch {
 	case err != nil && resp != nil && resp.Body != nil:
 		resp.Body.Close() // from a middleware: net/http never returns both

@@ -84,7 +84,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 			UnmarkedEnd: resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed,
 		})
 	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrTooLarge):
-		return err // the connection, not the response
+		return err // of the connection: the response itself is unknown
 	}
 	switch {
 	case large && ctx.Err() != nil:
@@ -154,7 +154,7 @@ func (c *call) excerpt(body []byte) string {
 	case strings.HasPrefix(text, "{"), strings.HasPrefix(text, "["), strings.HasPrefix(text, `"`):
 		text = mask.Shape(text)
 	case !strings.HasPrefix(text, "<"):
-		return "" // it may be a file that contains keys
+		return "" // the response may be a file with keys
 	}
 	text, _ = mask.Excerpt(c.secrets().Mask(text), maxExcerpt)
 	return text

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// These texts tell some of the API's errors from others.
+// For some errors, the API has no type of its own. The texts below tell them from
+// others.
 
 // takenTexts are the endings of messages that say that a name or another value,
 // a machine image, an image version, a node pool or an attachment already exists.
@@ -42,7 +43,7 @@ func isTaken(problem string) bool {
 	return found && !strings.Contains(strings.ReplaceAll(columns, " and ", ""), " ")
 }
 
-// quotaFields are the fields of requests that quotas limit.
+// quotaFields are the fields of requests whose values can exceed a quota.
 var quotaFields = []string{"size", "worker_nodes", "node_count", "version"}
 
 // quotaTexts are the beginnings of messages that say that a quota is exceeded.

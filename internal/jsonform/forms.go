@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// formLevels is how many levels of arrays and records are converted, which is
-// more than real responses have. Each level takes as long as the whole JSON,
-// and record types contain one another, so there could be thousands of levels.
+// formLevels is how many levels of arrays and records are converted. Real
+// responses have fewer. Hostile JSON could have thousands, and converting a level
+// takes as long as the whole JSON.
 const formLevels = 16
 
 // otherForms converts JSON that doesn't decode into a type, such as a number

@@ -65,7 +65,7 @@ func walk(v reflect.Value, tree any, found func(string)) any {
 				if text, err := s.MarshalText(); err == nil && tree == any(string(text)) {
 					return s.Reveal()
 				}
-				return tree // of another field with the name, or nothing
+				return tree // which is nil, or belongs to another field with the same name
 			}
 		}
 		members, _ := tree.(map[string]any)

@@ -25,19 +25,19 @@ import (
 // describes.
 const (
 	Story     = "story"     // all operations, one after another on one growing project
-	Lifecycle = "lifecycle" // what was created runs, is resized, promoted and deleted
+	Lifecycle = "lifecycle" // resources are created, run, are resized, promoted and deleted
 	Matrix    = "matrix"    // one list of failures for every operation
 	HTTP      = "http"      // authentication, odd paths, methods and bodies
 )
 
-// The files of exchanges with the service of 2026. They have several stories.
+// The files of exchanges with the service of 2026. Each file has several
+// stories, which are sequences of requests.
 const (
-	August2026     = "2026/api-2026"   // each story begins with the same projects
+	August2026     = "2026/api-2026"   // all stories begin with the same projects
 	ClusterNetwork = "cluster-network" // of August 2026: a cluster in the lists of its project, and lists that fail
 
-	// Autumn2026 has what has changed since August. It wasn't recorded with the
-	// service, but with that of August, changed according to the service's
-	// description.
+	// Autumn2026 has the changes since August. It was recorded with the service of
+	// August, after changing that according to the later description.
 	Autumn2026 = "autumn-2026/exchanges"
 )
 
@@ -49,7 +49,7 @@ func Contract() []string { return []string{Story, Lifecycle, Matrix, HTTP} }
 
 // An Exchange is a request and the server's response.
 type Exchange struct {
-	Story     string // not in the files of the contract
+	Story     string // "" in the files of the contract
 	Seq       int    // unique within the files of the contract, and within a story
 	Operation string // the server's name of it
 	Case      string // what was tried

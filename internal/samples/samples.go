@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// sample is what a pair becomes. Times have a precision of one nanosecond.
+// sample is a pair of a time and a value. Times are exact to the nanosecond.
 type sample = struct {
 	Time  time.Time
 	Value float64

@@ -153,7 +153,7 @@ func (m *Method) fillArguments(fn reflect.Type) (texts []*StringArg) {
 			m.Args = append(m.Args, reflect.MakeSlice(in, 0, 0)) // a rule must be valid, and "x" isn't a CIDR
 		case reflect.TypeFor[*cloudapi.VMCreateRequest]():
 			request := Fill(in, "x")
-			request.Elem().FieldByName("InitScriptText").SetZero() // a request has InitScript or this
+			request.Elem().FieldByName("InitScriptText").SetZero() // it excludes InitScript
 			m.Args = append(m.Args, request)
 		default:
 			m.Args = append(m.Args, Fill(in, "x"))

@@ -82,9 +82,12 @@ type List[T any] struct {
 
 // reading is one attempt to read a list.
 type reading[T any] struct {
-	began   time.Time     // zero if it hasn't begun
-	ended   chan struct{} // closed when records is set
-	records map[string]*T // by ID and by name; nil for a name that occurs twice; nil if the list isn't known
+	began time.Time     // zero if it hasn't begun
+	ended chan struct{} // closed when records is set
+
+	// records has the records by ID and by name. A name that occurs twice has a nil
+	// record. The map is nil if the list wasn't read to its end.
+	records map[string]*T
 }
 
 // Join lets a wait share the list with the key until it calls Leave. The first
@@ -168,7 +171,7 @@ func (l *List[T]) current() *reading[T] {
 
 // begin returns the last reading if it began after since. Otherwise, it returns
 // the reading in progress, or begins one. It returns nil if reading the list
-// isn't worth it.
+// would take more requests than getting each resource.
 func (l *List[T]) begin(since time.Time) *reading[T] {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
@@ -180,7 +183,7 @@ func (l *List[T]) begin(since time.Time) *reading[T] {
 		if !l.isWorthIt() {
 			return nil
 		}
-		l.wait() // returns immediately, but panics if the last reading did
+		l.wait() // the last reading is over; wait panics if that panicked
 		r.began = time.Now()
 		l.wait = parallel.Go(func() { l.read(r) })
 	}

@@ -28,7 +28,7 @@ type Operation struct {
 	only         version.Version
 	paging       Paging         // for lists: how it treats the page parameters
 	query        []schema.Field // the other parameters
-	bodyOptional bool           // together with its content type
+	bodyOptional bool           // a request without a body needs no content type
 	guarded      bool           // see [Operation.Guarded]
 }
 

@@ -17,7 +17,7 @@ type Token struct {
 type Project struct {
 	Object
 	Account     *Account
-	Permissions map[*Token]Permissions // a missing token has none
+	Permissions map[*Token]Permissions // a token that isn't a key has none
 	Unpaid      bool                   // if there is no valid billing information
 	// Features that the real server has enabled for the project.
 	Features []string

@@ -109,8 +109,8 @@ func (s *Service) Refusal(r *http.Request) (refused *reply.Error) {
 // Remarks are what a client's author should know about a request, besides the
 // response: names of operations, fields and parameters.
 type Remarks struct {
-	Unknown      []string // the API doesn't have them
-	ContractOnly []string // the service doesn't have them
+	Unknown      []string // names that the API doesn't have
+	ContractOnly []string // names that only the contract has
 }
 
 // Execute executes a request. It renders the response while the state is

@@ -27,7 +27,7 @@ type Stored interface{ Core() *Object }
 // Kinds embed it.
 type Object struct {
 	ID       string
-	order    string // order of the ID: its UUID
+	order    string // the UUID of the ID, by which lists are sorted
 	Name     string // changed by Index.Rename only
 	Project  *Project
 	Location *Location // nil for kinds without

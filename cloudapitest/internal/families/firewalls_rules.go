@@ -28,8 +28,8 @@ type allowed struct {
 
 const tcp, udp = "tcp", "udp"
 
-// uniqueRule is the real server's words for the unique values of a rule with
-// the service.
+// uniqueRule is how the service's message begins if a rule exists: it lists the
+// columns that are unique together.
 const uniqueRule = "cidr and port_range and firewall_id and protocol"
 
 // everyPort is the default range of ports.

@@ -37,8 +37,9 @@ func nodeSize(c *api.Call, field string) (vmSize, error) {
 	return nodeSizes[i], nil
 }
 
-// The error for an unknown size lists all sizes that the real server knows,
-// some for two architectures, and most of them not for clusters.
+// serverSizes returns the sizes in the error for an unknown size. These are all
+// that the real server knows, although clusters can have only a few. Sizes of
+// two architectures occur twice.
 func serverSizes() []string {
 	const (
 		some     = "large xlarge 2xlarge 4xlarge 8xlarge 16xlarge"

@@ -42,7 +42,7 @@ func machineImageOperations() []api.Operation {
 type machineImage struct {
 	api.Object
 	created time.Time
-	latest  *machineImageVersion // the result of the last call to current
+	latest  *machineImageVersion // as current last returned it
 }
 
 // machineImageVersion uses its label as its name.

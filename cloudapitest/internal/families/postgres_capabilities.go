@@ -18,8 +18,8 @@ func postgresCapabilityOperations() []api.Operation {
 // object is a JSON object with arbitrary member names.
 type object map[string]any
 
-// providers are the providers of the public locations, with their own names of
-// these.
+// providers describes the public locations that offer databases. key is the
+// provider's name for a location.
 var providers = map[string]struct{ key, uiName, provider string }{
 	"eu-central-h1": {"hetzner-fsn1", "Germany", "hetzner"},
 	"us-east-a2":    {"leaseweb-wdc02", "Virginia, US", "leaseweb"},

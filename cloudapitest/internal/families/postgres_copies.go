@@ -9,8 +9,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 )
 
-// replicate returns the error for missing backups in the service even
-// while the servers are being replaced, as on the real server.
+// replicate creates a read replica. With the service, it also returns the error
+// for missing backups while the servers are being replaced.
 func (p *postgres) replicate(c *api.Call) (any, error) {
 	name, err := p.newName(c)
 	if err != nil {

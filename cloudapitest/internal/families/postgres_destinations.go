@@ -242,7 +242,8 @@ func findDestination(c *api.Call, param string) (*postgres, string, error) {
 	return p, id, err
 }
 
-// destinationURL parses the URL of a destination, which must have the scheme.
+// destinationURL parses the URL of a destination. otherwise is the message for a
+// URL with another scheme.
 func destinationURL(text, scheme, otherwise string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {

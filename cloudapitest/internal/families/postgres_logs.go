@@ -59,7 +59,7 @@ type logFilter struct {
 // order in which the service received them.
 type logPlace struct {
 	received time.Time
-	number   int // among the lines of that time
+	number   int // orders the lines that were received at the same time
 }
 
 // compare compares two places. The later one is greater.

@@ -100,7 +100,7 @@ func (p *postgres) status(now time.Time, primary bool) string {
 
 // coming returns the state and the synchronization status of a new server.
 func (p *postgres) coming(now time.Time, primary bool) (state, status string) {
-	if p.ready.IsZero() { // one of the first servers
+	if p.ready.IsZero() { // the database is being created
 		if !now.Before(p.running) {
 			return "running", p.status(now, primary)
 		}

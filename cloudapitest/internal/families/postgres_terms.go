@@ -19,11 +19,12 @@ type postgresTerms struct {
 
 	ruleKind   cloudapi.Kind
 	rulePorts  []portRange // each range has a rule for each of these
-	ruleUnique string      // the real server's words for the unique values of a rule
+	ruleUnique string      // the columns in the real server's message for a rule that exists
 
-	// explicit: the state of a database shows restores and restarts, its record
-	// has its storage from the start, a replica becomes independent with the
-	// request to promote it but keeps its parent, and replicas can't be changed.
+	// explicit stands for several differences: the state of a database shows
+	// restores and restarts, and its record has its storage from the start. A
+	// replica can't be changed. Promoting one makes it independent immediately,
+	// but it keeps its parent.
 	explicit bool
 
 	domain   string // of hosts, without the top-level domain

@@ -127,7 +127,7 @@ func getObjectInfo(c *api.Call) (any, error) {
 		return nil, reply.NotFound()
 	}
 	name := objectTypes[kind]
-	if kind == cloudapi.KindMachineImage { // doesn't prevent the deletion of a project
+	if kind == cloudapi.KindMachineImage { // objectTypes lacks it, since it doesn't prevent the deletion of a project
 		name = "machine image"
 	}
 	return objectInfoRecord{name, o.Core().Location.Name, o.Core().Name}, nil

@@ -12,7 +12,7 @@ import (
 // there was none.
 type power struct {
 	during string    // the state during the action
-	after  string    // the state after it; "" for the state of a VM without an action
+	after  string    // the state after it; "" means the state of a VM that was never stopped
 	done   time.Time // the end of the action
 }
 
@@ -49,7 +49,7 @@ func (v *vm) stop(c *api.Call) (any, error) {
 	}
 	switch before.State {
 	case "starting":
-	case "restarting": // shown in place of "stopping"
+	case "restarting": // the VM is stopping, but its state stays "restarting"
 		v.turn(c.Moment, "restarting", "stopped")
 	default:
 		v.turn(c.Moment, "stopping", "stopped")

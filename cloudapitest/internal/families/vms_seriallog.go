@@ -28,7 +28,8 @@ type serialLogRecord struct {
 	Timestamp time.Time `json:"timestamp"`
 }
 
-// showSerialLog returns the last fetch, or starts one. Then the old text is gone.
+// showSerialLog returns the last fetch, or starts a new one, which discards the
+// old text.
 func (v *vm) showSerialLog(c *api.Call) (any, error) {
 	if !v.isPlaced(c.Moment) && v.Location.Owner == nil {
 		return nil, reply.InvalidRequest("VM has no assigned host")

@@ -92,6 +92,6 @@ func (r Reply) writeHeader(w http.ResponseWriter) {
 	for name, values := range r.Header {
 		h[name] = values
 	}
-	h.Set("Content-Length", strconv.Itoa(len(r.Body))) // omitted from a 204 by net/http
+	h.Set("Content-Length", strconv.Itoa(len(r.Body))) // which net/http omits from a 204
 	w.WriteHeader(r.Status)
 }

@@ -20,9 +20,9 @@ type API struct {
 	Both    bool
 }
 
-// Select returns the operations or fields that the API has. of returns the
-// version that alone has one, and a name that is unique within a version: if
-// both versions have an operation in two forms, only one of them is selected.
+// Select returns the operations or fields that the API has. of returns, for one
+// of them, the only version that has it, or "", and its name. If the versions
+// have an operation of one name in two forms, Select returns one form.
 func Select[T any](a API, all []T, of func(*T) (Version, string)) []T {
 	var selected []T
 	names := map[string]bool{}

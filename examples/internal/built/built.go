@@ -25,8 +25,8 @@ type Ending struct {
 	Server func(*testing.T) *cloudapitest.Server
 	Args   []string
 
-	// The program is ended after the line with Begun, which it prints to stderr if
-	// InStderr is set.
+	// Begun is a text in the program's output, on stderr if InStderr is set. The
+	// test ends the program after the line that has it.
 	Begun    string
 	InStderr bool
 	Ends     map[string]End

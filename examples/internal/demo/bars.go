@@ -62,8 +62,8 @@ func (b *Bars) Set(done int) {
 	b.whole.SetValue(int64(done))
 }
 
-// Line adds a line for a part. The returned function shows its state and
-// whether it is done.
+// Line adds a line with a name. The returned function sets the state in that
+// line, and whether it's done.
 func (b *Bars) Line(name string) func(state string, done bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

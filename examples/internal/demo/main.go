@@ -22,8 +22,8 @@ func Main(name string, run func(ctx context.Context, args []string, stdout, stde
 	ctx, end := context.WithCancelCause(context.Background())
 	stdout, stderr := &output{os.Stdout, end}, &output{os.Stderr, end}
 
-	// Otherwise, writing for a reader that has gone away would kill the program.
-	// The signal itself says nothing, since connections also cause it.
+	// Without this, the signal kills the program if the reader of its output, such
+	// as head, ends. Nothing handles the signal: the write also fails.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {

@@ -10,7 +10,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// comparison is that of a description with the SDK.
+// comparison compares a description with the SDK.
 type comparison struct {
 	sdk      *sdk
 	findings map[string]bool

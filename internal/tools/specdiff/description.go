@@ -72,7 +72,7 @@ func readDescription(text []byte) (operations []described, err error) {
 	return operations, nil
 }
 
-// content returns the schema of JSON, or another content type.
+// content returns the schema of a JSON body, or the type of another body.
 func content(c openapi3.Content) (schema *openapi3.Schema, other string) {
 	for contentType, media := range c {
 		if contentType != "application/json" {
