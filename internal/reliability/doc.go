@@ -2,12 +2,10 @@
 // does, through its exported API, and the transport as a network does, in
 // bytes.
 //
-//	go test -v -run TestFaults ./internal/reliability         # the table: faults x two operations of each kind
+//	go test -v -run TestFaults ./internal/reliability         # the table: faults x an operation of each kind
 //	go test -v -run TestFaults ./internal/reliability -every  # with every operation
 //	go test -v -run TestCreates ./internal/reliability -every # responses lost at every byte
-//	go test -v -run TestHTTP2Creates ./internal/reliability -creates 16000
 //	go test -v -race -run TestConcurrency ./internal/reliability
-//	go test -v -run TestSoak ./internal/reliability -soak 2m # on loopback, in real time
 //
 // docs/reliability.md describes the table's columns and the rules. The rules
 // themselves are in rules_test.go.

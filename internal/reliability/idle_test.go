@@ -8,7 +8,6 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,30 +26,15 @@ func TestCreatesAfterIdleMinutes(t *testing.T) {
 	const callers, minutes = 20, 3
 	_, roots := trusted()
 	shared := &tls.Config{RootCAs: roots} // to which net/http adds h2
-	type dialer = func(context.Context, string, string) (net.Conn, error)
-	for name, option := range map[string]func(dialer) cloudapi.Option{
-		"HTTP/1.1": func(dial dialer) cloudapi.Option {
-			return cloudapi.WithTransport(func(t *http.Transport) { t.DialContext, t.TLSClientConfig = dial, shared })
-		},
-		"HTTP/2.0": func(dial dialer) cloudapi.Option {
-			return cloudapi.WithTransport(func(t *http.Transport) {
-				t.DialContext, t.TLSClientConfig = dial, shared
-				t.Protocols.SetHTTP2(true)
-			})
-		},
-		"HTTP/1.1 of a client": func(dial dialer) cloudapi.Option {
-			return cloudapi.WithHTTPClient(&http.Client{Transport: &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: roots}}})
-		},
-		"HTTP/2.0 of a client": func(dial dialer) cloudapi.Option {
-			return cloudapi.WithHTTPClient(&http.Client{Transport: &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}})
-		},
+	for name, tt := range map[string]struct{ http2, foreign bool }{
+		"HTTP/1.1": {}, "HTTP/2.0": {http2: true}, "HTTP/1.1 of a client": {foreign: true}, "HTTP/2.0 of a client": {http2: true, foreign: true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var carriedOut sync.Map
-			var requests, connections atomic.Int32
+			var requests atomic.Int32
 			type lastUse struct{}
 			closes, drops := time.Hour, time.Minute
-			if strings.HasSuffix(name, "client") {
+			if tt.foreign {
 				closes, drops = drops, closes
 			}
 			serve := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -78,14 +62,14 @@ func TestCreatesAfterIdleMinutes(t *testing.T) {
 				}}
 			go server.ServeTLS(l, "", "")
 			defer server.Close()
-			client, err := cloudapi.NewClient(cloudapi.WithBaseURL("https://"+host), cloudapi.WithToken(token), cloudapi.WithProject(projectID),
-				option(func(ctx context.Context, _, _ string) (net.Conn, error) {
-					connections.Add(1)
-					return l.Dial(ctx)
-				}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			client := newClient(t, "https://", transport(tt.foreign, func(t *http.Transport) {
+				t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return l.Dial(ctx) }
+				t.TLSClientConfig = shared
+				if tt.foreign {
+					t.TLSClientConfig = shared.Clone()
+				}
+				speaks(true, tt.http2)(t)
+			}))
 			defer client.CloseIdleConnections()
 			for minute := range minutes {
 				var running sync.WaitGroup
@@ -109,7 +93,6 @@ func TestCreatesAfterIdleMinutes(t *testing.T) {
 			if n := requests.Load(); n != minutes*callers {
 				t.Errorf("%s: %d requests for %d creates", name, n, minutes*callers)
 			}
-			t.Logf("%s: %d creates, %d connections", name, requests.Load(), connections.Load())
 			synctest.Wait()
 		})
 	}

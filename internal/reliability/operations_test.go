@@ -2,7 +2,6 @@ package reliability
 
 import (
 	"context"
-	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/contract"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 const (
@@ -48,7 +48,7 @@ type operation struct {
 // and the name that the requests use.
 const (
 	goodID     = "vmy9n10s8q164j473ra7pj9nqz"
-	goodRecord = `{"id":"` + goodID + `","name":"web-2","type":"vm","location":"eu-central-h1","pg_config":{},"pgbouncer_config":{},"metrics":[],` +
+	goodRecord = `{"id":"` + goodID + `","name":"x","type":"vm","location":"eu-central-h1","pg_config":{},"pgbouncer_config":{},"metrics":[],` +
 		`"action":"vm/create","at":"2026-01-02T03:04:05Z","items":[],"key":"k","option_tree":{},"secret_access_key":"s","timestamp":"2026-01-02T03:04:05Z",` +
 		`"upgrade_status":"running","status":"succeeded"}`
 	goodList = `{"items":[` + goodRecord + `],"count":1}`
@@ -166,7 +166,7 @@ func arguments(fn reflect.Type, route string, ownProject bool) []reflect.Value {
 		case in == reflect.TypeFor[*cloudapi.ListOptions]():
 			args = append(args, reflect.ValueOf(&cloudapi.ListOptions{}))
 		default:
-			args = append(args, filled(in))
+			args = append(args, sdktest.Fill(in, "x"))
 			if request, ok := args[len(args)-1].Interface().(*cloudapi.VMCreateRequest); ok {
 				request.InitScriptText = "" // a request has this or InitScript
 			}
@@ -197,40 +197,4 @@ func segmentFor(placeholder, route string) string {
 		return string(kind) + strings.Repeat("0", 24)
 	}
 	return location
-}
-
-// filled returns a value of a type in which nothing is zero.
-func filled(t reflect.Type) reflect.Value {
-	v := reflect.New(t).Elem()
-	if u, ok := v.Addr().Interface().(json.Unmarshaler); ok {
-		for _, text := range []string{`"web-2"`, `"2026-01-02T03:04:05Z"`} {
-			if u.UnmarshalJSON([]byte(text)) == nil {
-				break
-			}
-		}
-		return v
-	}
-	switch t.Kind() {
-	case reflect.Pointer:
-		v.Set(reflect.New(t.Elem()))
-		v.Elem().Set(filled(t.Elem()))
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if t.Field(i).IsExported() {
-				v.Field(i).Set(filled(t.Field(i).Type))
-			}
-		}
-	case reflect.Slice:
-		v.Set(reflect.Append(v, filled(t.Elem())))
-	case reflect.Map:
-		v.Set(reflect.MakeMap(t))
-		v.SetMapIndex(filled(t.Key()), filled(t.Elem()))
-	case reflect.String:
-		v.SetString("web-2")
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Int:
-		v.SetInt(1)
-	}
-	return v
 }

@@ -22,12 +22,11 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-var every = flag.Bool("every", false, "run every operation, and not two of each kind, and cut at every byte, and not at some")
+var every = flag.Bool("every", false, "run every operation, and not one of each kind, and cut at every byte, and not at some")
 
 // TestFaults runs operations under every fault: once with a permanent fault,
 // and once with a fault that hits only the first exchange. It checks the rules,
-// and compares the table with the checked-in one. With -v it prints the table.
-// Without -every, two operations represent all of their kind: the table is the
+// and compares the table with the checked-in one. Without -every, two operations represent all of their kind: the table is the
 // same, since a fault has the same effect on all of them.
 func TestFaults(t *testing.T) {
 	ops := operations(t)
@@ -55,22 +54,17 @@ func TestFaults(t *testing.T) {
 			out.add(f, op, lasting, once)
 		}
 	}
-	text := out.text()
-	total := fmt.Sprintf("%d faults x %d operations, each lasting and once: %d calls, %d requests, %d executed; a create more than once: %d\n",
-		len(all), len(ops), runs, out.requests, out.executions, out.duplicates)
-	if testing.Verbose() {
-		fmt.Print(text, total)
-	}
-	compareWithFile(t, filepath.Join("testdata", "faults.txt"), out.stable())
+	t.Logf("%d faults x %d operations, each lasting and once: %d calls, %d executed requests", len(all), len(ops), runs, out.executions)
+	compareWithFile(t, filepath.Join("testdata", "faults.txt"), out.text())
 }
 
-// sample returns two operations of each kind and class.
+// sample returns an operation of each kind and class, and the one that isn't
+// retried after a 500.
 func sample(ops []operation) (few []operation) {
-	seen := map[string]int{}
+	seen := map[string]bool{}
 	for _, op := range ops {
-		key := op.group() + string(op.kind)
-		if seen[key]++; seen[key] <= 2 {
-			few = append(few, op)
+		if key := fmt.Sprint(op.group(), op.kind, op.name == "Postgres.CACertificates"); !seen[key] {
+			few, seen[key] = append(few, op), true
 		}
 	}
 	return few
@@ -106,16 +100,11 @@ func run(t *testing.T, f fault, op operation, lasting bool) (o outcome) {
 		if f.tls || f.stream != nil {
 			scheme = "https://"
 		}
-		client, err := cloudapi.NewClient(
-			cloudapi.WithBaseURL(scheme+host), cloudapi.WithToken(token), cloudapi.WithProject(projectID),
+		client := newClient(t, scheme, cloudapi.WithTimeout(attemptLimit), cloudapi.WithResponseLimit(responseLimit),
 			cloudapi.WithTransport(func(t *http.Transport) {
 				t.DialContext, t.TLSClientConfig = dial, &tls.Config{RootCAs: roots}
 				t.Protocols.SetHTTP2(f.stream != nil)
-			}),
-			cloudapi.WithTimeout(attemptLimit), cloudapi.WithResponseLimit(responseLimit))
-		if err != nil {
-			t.Fatal(err)
-		}
+			}))
 		if f.warm {
 			// A DELETE, which needs no body to succeed.
 			if err := client.Projects.Delete(t.Context(), projectID); err != nil {
@@ -197,18 +186,14 @@ func (p *peer) forget() {
 // table collects outcomes: one line for all operations on which a fault has the
 // same effect.
 type table struct {
-	rows                             []*row
-	requests, executions, duplicates int
+	rows       []*row
+	executions int
 }
 
 type row struct {
-	fault     string
-	result    string // requests, executions and class, with a permanent and with a single fault
-	groups    map[string]bool
-	took      time.Duration
-	received  int64
-	allocated uint64
-	left      int
+	fault  string
+	result string // requests, executions and class, with a permanent and with a single fault
+	groups map[string]bool
 }
 
 func (t *table) add(f fault, op operation, lasting, once outcome) {
@@ -218,19 +203,8 @@ func (t *table) add(f fault, op operation, lasting, once outcome) {
 		i = len(t.rows)
 		t.rows = append(t.rows, &row{fault: f.name, result: result, groups: map[string]bool{}})
 	}
-	r := t.rows[i]
-	r.groups[op.group()] = true
-	for _, o := range []outcome{lasting, once} {
-		r.took = max(r.took, o.took)
-		r.received = max(r.received, o.received)
-		r.allocated = max(r.allocated, o.allocated)
-		r.left += o.goroutines + o.conns
-		t.requests += o.arrived
-		t.executions += o.executed
-		if op.creates && o.executed > 1 {
-			t.duplicates++
-		}
-	}
+	t.rows[i].groups[op.group()] = true
+	t.executions += lasting.executed + once.executed
 }
 
 // columns returns the requests, the executions and the class of an outcome.
@@ -261,24 +235,13 @@ func (r *row) operations() string {
 	return strings.Join(parts, ", ")
 }
 
-// stable is the part of the table that is the same in each run.
-func (t *table) stable() string {
-	return t.format("", func(r *row) string { return "" })
-}
-
-// text is the whole table.
+// text is the table.
 func (t *table) text() string {
-	return t.format("\ttime ≤\tbytes ≤\tleft", func(r *row) string {
-		return fmt.Sprintf("\t%v\t%d\t%d", r.took.Round(time.Millisecond), r.received, r.left)
-	})
-}
-
-func (t *table) format(title string, more func(*row) string) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "fault\toperations\tsent\tdone\tresult\tsent\tdone\tresult if it hits once%s\n", title)
+	fmt.Fprint(w, "fault\toperations\tsent\tdone\tresult\tsent\tdone\tresult if it hits once\n")
 	for _, r := range t.rows {
-		fmt.Fprintf(w, "%s\t%s\t%s%s\n", r.fault, r.operations(), r.result, more(r))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.fault, r.operations(), r.result)
 	}
 	w.Flush()
 	return b.String()

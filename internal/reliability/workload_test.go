@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -18,6 +17,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
+const sshKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForTestsOnlyxxxxxxxxxxxxxxxxxxx a@example.com"
+
 // workload consists of many workers that share a client and do random things to
 // their own objects. Each worker knows which objects must exist in the end.
 type workload struct {
@@ -25,21 +26,14 @@ type workload struct {
 	other    string // a project of another account
 	firewall string // the ID of the firewall of all subnets, each of which would otherwise leave one behind
 
-	mu     sync.Mutex
-	counts map[string]int
+	unknown atomic.Int32 // outcomes
 }
 
 // newWorkload creates what all workers share.
 func newWorkload(ctx context.Context, t *testing.T, client *cloudapi.Client, other string) *workload {
 	t.Helper()
 	firewall := stub.Must(client.Firewalls.Create(ctx, location, "shared", nil))(t)
-	return &workload{client: client, other: other, firewall: firewall.ID, counts: map[string]int{}}
-}
-
-func (w *workload) count(what string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.counts[what]++
+	return &workload{client: client, other: other, firewall: firewall.ID}
 }
 
 // worker is one goroutine of a workload.
@@ -49,7 +43,6 @@ type worker struct {
 	name   string
 	random *rand.Rand
 	serial int
-	most   int // of keys and of subnets; 0 means any number
 
 	keys    map[string]string // SSH keys by name: what they hold
 	subnets map[string]bool   // by name
@@ -85,11 +78,10 @@ func made[T any](ctx context.Context, w *worker, create, find func(context.Conte
 			if !transient(err) {
 				return value, err
 			}
-			w.count("failed creates")
 			continue
 		}
-		w.count("unknown outcomes")
-		value, err = persist(ctx, w, func(ctx context.Context) (*T, error) {
+		w.unknown.Add(1)
+		value, err = persist(ctx, func(ctx context.Context) (*T, error) {
 			return cloudapi.Confirm(ctx, err, find, func(*T) bool { return true })
 		})
 		if !errors.Is(err, cloudapi.ErrNotFound) {
@@ -103,13 +95,12 @@ func made[T any](ctx context.Context, w *worker, create, find func(context.Conte
 const mostTries = 30
 
 // persist retries idempotent calls, in addition to the client's retries.
-func persist[T any](ctx context.Context, w *worker, f func(context.Context) (*T, error)) (*T, error) {
+func persist[T any](ctx context.Context, f func(context.Context) (*T, error)) (*T, error) {
 	for range mostTries {
 		value, err := f(ctx)
 		if err == nil || errors.Is(err, cloudapi.ErrNotFound) || !transient(err) {
 			return value, err
 		}
-		w.count("repetitions by the caller")
 	}
 	return nil, errors.New("a call failed too often")
 }
@@ -131,7 +122,6 @@ func transient(err error) bool {
 
 // step does one random thing.
 func (w *worker) step(ctx context.Context) (err error) {
-	w.count("operations")
 	client := w.client
 	switch w.random.IntN(4) {
 	case 0: // a copy, in use while others are created
@@ -143,9 +133,6 @@ func (w *worker) step(ctx context.Context) (err error) {
 	}
 	switch w.random.IntN(10) {
 	case 0, 1:
-		if w.most > 0 && len(w.keys) >= w.most {
-			return nil
-		}
 		name, text := w.newName(), fmt.Sprintf("%s %s", sshKey, w.newName())
 		_, err := made(ctx, w, func(ctx context.Context) (*cloudapi.SSHPublicKey, error) {
 			return client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: name, PublicKey: text})
@@ -153,9 +140,6 @@ func (w *worker) step(ctx context.Context) (err error) {
 		w.keys[name] = text
 		return err
 	case 2:
-		if w.most > 0 && len(w.subnets) >= w.most {
-			return nil
-		}
 		name := w.newName()
 		_, err := made(ctx, w, func(ctx context.Context) (*cloudapi.PrivateSubnet, error) {
 			return client.PrivateSubnets.Create(ctx, location, name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: w.firewall})
@@ -179,30 +163,30 @@ func (w *worker) step(ctx context.Context) (err error) {
 	case 4:
 		if name, ok := pick(w, w.keys); ok {
 			delete(w.keys, name)
-			return w.remove(ctx, func() error { return client.SSHPublicKeys.Delete(ctx, name) })
+			return remove(ctx, func() error { return client.SSHPublicKeys.Delete(ctx, name) })
 		}
 	case 5:
 		if name, ok := pick(w, w.subnets); ok {
 			delete(w.subnets, name)
-			return w.remove(ctx, func() error { return client.PrivateSubnets.Delete(ctx, location, name) })
+			return remove(ctx, func() error { return client.PrivateSubnets.Delete(ctx, location, name) })
 		}
 	case 6:
 		if name, ok := pick(w, w.vms); ok && w.random.IntN(2) == 0 {
 			id, newName := w.vms[name], w.newName()
 			delete(w.vms, name)
 			w.vms[newName] = id
-			_, err := persist(ctx, w, func(ctx context.Context) (*cloudapi.VM, error) {
+			_, err := persist(ctx, func(ctx context.Context) (*cloudapi.VM, error) {
 				return client.VMs.Rename(ctx, location, id, newName)
 			})
 			return err
 		} else if ok {
 			id := w.vms[name]
 			delete(w.vms, name)
-			return w.remove(ctx, func() error { return client.VMs.Delete(ctx, location, id) })
+			return remove(ctx, func() error { return client.VMs.Delete(ctx, location, id) })
 		}
 	case 7:
 		if name, ok := pick(w, w.keys); ok {
-			key, err := persist(ctx, w, func(ctx context.Context) (*cloudapi.SSHPublicKey, error) {
+			key, err := persist(ctx, func(ctx context.Context) (*cloudapi.SSHPublicKey, error) {
 				return client.SSHPublicKeys.Get(ctx, name)
 			})
 			if err == nil && key.PublicKey != w.keys[name] {
@@ -224,7 +208,7 @@ func (w *worker) step(ctx context.Context) (err error) {
 			}
 		}
 	case 9: // a project of another account isn't there, in any copy
-		_, err := persist(ctx, w, func(ctx context.Context) (*cloudapi.Page[cloudapi.VM], error) {
+		_, err := persist(ctx, func(ctx context.Context) (*cloudapi.Page[cloudapi.VM], error) {
 			return client.InProject(w.other).VMs.List(ctx, nil)
 		})
 		if !errors.Is(err, cloudapi.ErrNotFound) {
@@ -234,8 +218,8 @@ func (w *worker) step(ctx context.Context) (err error) {
 	return nil
 }
 
-func (w *worker) remove(ctx context.Context, f func() error) error {
-	_, err := persist(ctx, w, func(context.Context) (*struct{}, error) { return nil, f() })
+func remove(ctx context.Context, f func() error) error {
+	_, err := persist(ctx, func(context.Context) (*struct{}, error) { return nil, f() })
 	return err
 }
 
