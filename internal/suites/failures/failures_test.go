@@ -87,7 +87,7 @@ func failures() []failure {
 		{"reset before the request is read", soon, true, sdktest.ResetsAtOnce, nil, nil},
 		{"truncated response", soon, true, sdktest.CutsReply, nil, nil},
 		{"truncated JSON", soon, true, sdktest.CutsJSON, nil, nil},
-		{"truncated 404", soon, false, sdktest.CutsRefusal, nil, nil},
+		{"truncated 404", soon, true, sdktest.CutsRefusal, nil, nil},
 		{"no response in time", soon, true, sdktest.Hangs, nil, nil},
 		{"no connection", soon, false, nil, unreachable, nil},
 		{"no connection, of another transport", soon, true, nil, fails(refused), nil},
