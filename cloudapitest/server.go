@@ -332,7 +332,7 @@ func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 	for _, name := range remarks.Unknown {
 		s.misuse("cloudapitest: %s has no %s", r.Operation.Target(), name)
 	}
-	if s.config.api == "" { // otherwise the test has chosen what it needs
+	if s.config.api == "" { // with WithAPI, the test has chosen
 		for _, name := range remarks.ContractOnly {
 			if _, again := s.surprises.LoadOrStore(name, true); !again {
 				s.logf("cloudapitest: %s is in the contract, but not in the service: it fails in production", name)

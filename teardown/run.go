@@ -424,7 +424,7 @@ func (r *run) mayBecomePossible(f *Failure) bool {
 	}
 	e, ok := errors.AsType[*cloudapi.Error](f.Err)
 	if ok && !cloudapi.IsGone(e) && (e.Method == http.MethodGet || e.StatusCode == http.StatusNotFound) {
-		return true // a GET of what is forbidden while it's being deleted, or a gateway's 404
+		return true // a resource can be forbidden while it's being deleted, and a gateway's 404 proves nothing
 	}
 	return cloudapi.IsTransient(f.Err) || errors.Is(f.Err, cloudapi.ErrInvalidResponse) || errors.Is(f.Err, cloudapi.ErrConflict) ||
 		errors.Is(f.Err, cloudapi.ErrInvalidRequest) || // for example a VM that is being copied to a machine image
@@ -468,7 +468,7 @@ func (r *run) locate(ctx context.Context, resource cloudapi.Resource) (cloudapi.
 		return resource, nil
 	}
 	var locations []item
-	err := r.gate.hold(ctx, func(ctx context.Context) (err error) { // like everyone who shares a look
+	err := r.gate.hold(ctx, func(ctx context.Context) (err error) { // other callers of take also hold a place
 		locations, err = r.locations.take(ctx, func(ctx context.Context) ([]item, error) {
 			return r.list(ctx, cloudapi.KindPrivateLocation, "")
 		})

@@ -44,7 +44,7 @@ var (
 // deletes the resource even if one of that kind needs it.
 func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	switch kind {
-	case cloudapi.KindKubernetesCluster, cloudapi.KindPostgres: // the load balancers in its own subnet
+	case cloudapi.KindKubernetesCluster, cloudapi.KindPostgres: // its own subnet, and the load balancers in that
 		return []cloudapi.Kind{cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
 	case cloudapi.KindPrivateSubnet:
 		return []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer} // a subnet's record also names its VMs

@@ -10,7 +10,7 @@ import (
 type clock struct {
 	mu    sync.Mutex
 	read  time.Time // the real time when the clock was last read
-	shown time.Time // the time that the clock showed then
+	shown time.Time // the clock's time when it was last read
 	speed float64
 }
 

@@ -13,7 +13,7 @@ func Save(path string, content []byte) error {
 	return write(path, content, func(temporary string) error {
 		err := os.Link(temporary, path)
 		if err == nil || errors.Is(err, os.ErrExist) {
-			return err // for a path that ends with a slash, claim would say that it's a folder
+			return err // claim's error would be misleading for a path that ends with a slash
 		}
 		return claim(temporary, path) // for file systems without links
 	})

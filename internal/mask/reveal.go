@@ -79,7 +79,7 @@ func walk(v reflect.Value, tree any, found func(string)) any {
 			case name != "":
 				walkMember(members, name, v.Field(i), found)
 			case field.Anonymous:
-				walk(v.Field(i), tree, found) // its fields are members too
+				walk(v.Field(i), tree, found) // JSON has the fields of an embedded struct beside the others
 			default:
 				walkMember(members, field.Name, v.Field(i), found)
 			}

@@ -41,9 +41,9 @@ func IDLikeNameProblems(kind cloudapi.Kind, name string) []string {
 		"name cannot be exactly 26 numbers/lowercase characters starting with %s to avoid overlap with id format", string(kind))}
 }
 
-// TextProblems returns what is wrong with the name of an SSH key or init script,
-// and with its text, which is in the field. problem is what is wrong with a text
-// that isn't empty, or "". self is the object to change, or nil.
+// TextProblems returns what is wrong with the name and the text of an SSH key or
+// init script. field is the text's field, and problem what its own rules found.
+// self is the object to change, or nil.
 func TextProblems(c *Call, kind cloudapi.Kind, name string, self Stored, field, text, problem string) []string {
 	named, filled := strings.TrimSpace(name) != "", strings.TrimSpace(text) != ""
 	holders := c.State.Index.Named(Scope{kind, c.Project, nil}, name)

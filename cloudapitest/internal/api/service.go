@@ -29,7 +29,7 @@ type Config struct {
 	// them, which has no ports.
 	PortlessBalancers bool
 
-	Families   map[cloudapi.Kind]string // as in the names of permissions
+	Families   map[cloudapi.Kind]string // how the names of their permissions begin, such as "Vm"
 	Operations []Operation              // of both versions
 	// Pattern returns the pattern that a path parameter of an operation must
 	// match, or nil.

@@ -39,7 +39,7 @@ var everyPort = portRange{0, maxPort}
 // rules of firewalls.
 type firewallTerms struct {
 	protocols []string // the protocols of a firewall that lets everything in
-	unique    string   // the real server's words for the unique values of a rule
+	unique    string   // how the message begins if a rule exists
 	ports     func(portRange) string
 	subnets   bool // whether a rule can name a subnet, which stands for its two networks
 }

@@ -137,7 +137,7 @@ func (l *loadBalancer) details(at *api.Moment) loadBalancerDetails {
 	}
 }
 
-// vms returns the VMs of the load balancer. A cluster has its own nodes there.
+// vms returns the VMs of the load balancer, which for a cluster's are its nodes.
 func (l *loadBalancer) vms(at *api.Moment) []*vm {
 	if l.cluster == nil {
 		return api.Records(l.attached(at.Now), func(m loadBalancerMember) *vm { return m.vm })

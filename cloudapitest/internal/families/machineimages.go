@@ -42,7 +42,7 @@ func machineImageOperations() []api.Operation {
 type machineImage struct {
 	api.Object
 	created time.Time
-	latest  *machineImageVersion // as current last returned it
+	latest  *machineImageVersion // read it with current, which updates it
 }
 
 // machineImageVersion uses its label as its name.
@@ -52,7 +52,7 @@ type machineImageVersion struct {
 	storage int // GiB
 	created time.Time
 	stored  time.Time // end of the creation
-	offered bool      // whether it has already become the latest version, once it was stored
+	offered bool      // whether it has been the latest version, which it becomes when it's stored
 }
 
 type machineImageRecord struct {

@@ -97,8 +97,8 @@ type postgres struct {
 	certificates string // created by the first request for them
 
 	parent   *postgres // parent of a replica or restored copy, even if it is deleted
-	restored time.Time // time whose data a restored copy has; zero for others
-	released time.Time // end as a replica; zero if it wasn't promoted
+	restored time.Time // the time to which a copy was restored; zero for others
+	released time.Time // when a promoted replica stops being one; zero for others
 	promoted time.Time // when it takes writes after its promotion
 
 	created   time.Time
@@ -106,7 +106,7 @@ type postgres struct {
 	restarted time.Time // end of the restart
 	backup    time.Time // time of its first own backup
 
-	// The servers are those of built and, once replaced, those of target.
+	// built describes the present servers, and target those that replace them.
 	built, target postgresServers
 	former, fleet []string          // the IDs of the servers of both, the primary first
 	shown         map[string]string // the states that servers show instead of their own, by ID

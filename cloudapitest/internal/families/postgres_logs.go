@@ -175,12 +175,12 @@ func (p *postgres) logLines(now time.Time, f logFilter) postgresLogs {
 }
 
 // logged returns the lines that the service received in a range of time, the
-// newest first: those that a test has added, and one of each server every few
-// seconds while the database runs, which depend only on the time.
+// newest first. A test has added some of them. The others are generated from the
+// time: one for each server every few seconds while the database runs.
 func (p *postgres) logged(now, from, to time.Time) iter.Seq[loggedLine] {
 	runs := p.running
 	if p.backup.Before(runs) {
-		runs = p.backup // as if it had run since then
+		runs = p.backup // Delays.Backup is negative: the database seems to run since then
 	}
 	runs = latest(from, runs)
 	servers := p.servers(now)

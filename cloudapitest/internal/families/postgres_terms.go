@@ -11,8 +11,7 @@ import (
 )
 
 // postgresTerms are the differences between the versions of the API for
-// databases, except for operations and fields, which know the version that
-// alone has them.
+// databases. Operations and fields that only one version has aren't among them.
 type postgresTerms struct {
 	flavors, versions []string // the default comes first
 	shared            string   // the name of the sizes with shared CPUs

@@ -110,8 +110,8 @@ func compress(text []byte) ([]byte, error) {
 // accidental matches the differences between two errors with the same meaning.
 var accidental = regexp.MustCompile(`[0-9a-z]{26}|\d+`)
 
-// coverage counts the operations, those with a success, and the errors with
-// different operation, status or body.
+// coverage returns a sentence with the numbers of operations, of operations that
+// have succeeded, and of different errors.
 func coverage(exchanges []recordings.Exchange) string {
 	operations, succeeded, failures := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, x := range exchanges {
