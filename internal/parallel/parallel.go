@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// Go calls f on a goroutine. The returned function waits for f to end, and then
-// panics or exits its goroutine if f did.
+// Go calls f on a goroutine. The returned function waits for f to end. It panics
+// if f panicked, and calls [runtime.Goexit] if f did.
 func Go(f func()) (wait func()) {
 	done := make(chan struct{})
 	returned := false

@@ -40,7 +40,7 @@ func IDsOf(items []Item) (ids []string) {
 
 // List answers list requests like a server of this API, or with other habits.
 type List struct {
-	Items   []Item // in the order of both columns
+	Items   []Item // sorted by ID, and so that their names are sorted as well
 	Max     int    // maximum number of items in a page, even if more are requested; 0: no limit
 	NoCount bool
 	Bare    bool // an array in place of an object

@@ -61,8 +61,7 @@ func (p *postgres) ownFirewall() (*firewall, error) {
 	return f, nil
 }
 
-// rules returns the rules for the ports of the database in the order of the
-// firewall.
+// rules returns those rules of the database's firewall that are for its ports.
 func (p *postgres) rules(at *api.Moment) []*firewallRule {
 	f := p.firewall()
 	if f == nil {
