@@ -109,7 +109,7 @@ func (e *ensureSpec[T]) check(ctx context.Context) error {
 }
 
 // resource returns the location and name, for messages.
-func (e *ensureSpec[T]) resource() string { return place(e.location, e.name) }
+func (e *ensureSpec[T]) resource() string { return qualify(e.location, e.name) }
 
 // run looks the name up, and creates the resource if it doesn't exist, or
 // updates it. It repeats that until the outcome is settled.

@@ -138,7 +138,7 @@ func (f *family[T, P]) waiter(c *conn, operation, location, ref string) waiter[T
 	args := f.args(location, ref)
 	return waiter[T]{
 		operation: operation,
-		resource:  place(location, ref),
+		resource:  qualify(location, ref),
 		config:    *f.pauses,
 		fetch:     func(ctx context.Context) (*T, error) { return fetch[T, P](ctx, c, f.get, args...) },
 		join:      func(ctx context.Context) *sharedlist.List[T] { return f.join(ctx, c, location) },

@@ -188,7 +188,7 @@ type Resource struct {
 // String describes it in one line, such as "VM eu-central-h1/web-1
 // (vm3g8xpsxjs50pvjj2a7d3ky8h)". It quotes a name with unusual characters.
 func (r Resource) String() string {
-	id, reference := mask.Name(r.ID), place(mask.Name(r.Location), mask.Name(r.Name))
+	id, reference := mask.Name(r.ID), qualify(mask.Name(r.Location), mask.Name(r.Name))
 	var b strings.Builder
 	b.WriteString(mask.Name(r.Kind.String()))
 	switch {
@@ -207,9 +207,10 @@ func (r Resource) String() string {
 
 // Reference returns the location and the name, such as "eu-central-h1/web-1",
 // or the ID if there is no name. To show the resource to people, use String.
-func (r Resource) Reference() string { return place(r.Location, cmp.Or(r.Name, r.ID)) }
+func (r Resource) Reference() string { return qualify(r.Location, cmp.Or(r.Name, r.ID)) }
 
-func place(location, reference string) string {
+// qualify returns a reference with its location, if it has one.
+func qualify(location, reference string) string {
 	if location == "" {
 		return reference
 	}
@@ -247,7 +248,7 @@ func ParseReference(s string) (Reference, error) {
 }
 
 // String returns the reference as it is written.
-func (r Reference) String() string { return place(r.Location, cmp.Or(r.ID, r.Name)) }
+func (r Reference) String() string { return qualify(r.Location, cmp.Or(r.ID, r.Name)) }
 
 // A referenceRule says which references are valid as an argument: in a path, in
 // a field of a request, or in a record. Names and locations are references too.

@@ -326,7 +326,7 @@ func (s *KubernetesService) waitNodePool(ctx context.Context, operation, locatio
 	state := ""
 	w := waiter[KubernetesNodePool]{
 		operation: operation,
-		resource:  place(location, cluster) + "/" + nodePool,
+		resource:  qualify(location, cluster) + "/" + nodePool,
 		config:    waitSlow,
 		fetch: func(ctx context.Context) (*KubernetesNodePool, error) {
 			k, err := s.Get(ctx, location, cluster)
@@ -366,7 +366,7 @@ func (s *KubernetesService) waitGone(ctx context.Context, operation, location, c
 	found func(*KubernetesNodePool, string) bool, opts *WaitOptions) error {
 	w := waiter[KubernetesCluster]{
 		operation: operation,
-		resource:  place(location, cluster) + "/" + name,
+		resource:  qualify(location, cluster) + "/" + name,
 		config:    waitSlow,
 		gone:      true,
 		fetch:     func(ctx context.Context) (*KubernetesCluster, error) { return s.Get(ctx, location, cluster) },

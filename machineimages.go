@@ -248,7 +248,7 @@ func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, imag
 func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image, version string, opts *WaitOptions) (*MachineImageVersion, error) {
 	w := waiter[MachineImageVersion]{
 		operation: "MachineImages.WaitVersion",
-		resource:  place(location, image) + "@" + version,
+		resource:  qualify(location, image) + "@" + version,
 		config:    waitSlow,
 		fetch: func(ctx context.Context) (*MachineImageVersion, error) {
 			versions, err := Collect(s.AllVersions(ctx, location, image, nil))
@@ -282,7 +282,7 @@ func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location,
 	}
 	w := waiter[[]*MachineImageVersion]{
 		operation: "MachineImages.WaitVersionDeleted",
-		resource:  place(location, image),
+		resource:  qualify(location, image),
 		config:    waitSlow,
 		gone:      true,
 		fetch: func(ctx context.Context) (*[]*MachineImageVersion, error) {

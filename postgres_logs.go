@@ -142,8 +142,8 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 // JSON can be stored. They have 11 characters for each line of the last minute
 // or so, and for each line of up to a day while FollowLogs catches up.
 type PostgresLogMarker struct {
-	from time.Time
-	seen map[uint64]int // how many lines with a hash were yielded, of those since from at least; shared, so not to be changed
+	from    time.Time
+	yielded map[uint64]int // how many lines with a hash were yielded, of those since from at least; shared, so not to be changed
 }
 
 // IsZero reports whether the marker is empty.
@@ -155,8 +155,8 @@ func (m PostgresLogMarker) String() string {
 		return ""
 	}
 	var hashes []byte
-	for _, hash := range slices.Sorted(maps.Keys(m.seen)) {
-		for range m.seen[hash] {
+	for _, hash := range slices.Sorted(maps.Keys(m.yielded)) {
+		for range m.yielded[hash] {
 			hashes = binary.BigEndian.AppendUint64(hashes, hash)
 		}
 	}
@@ -179,9 +179,9 @@ func (m *PostgresLogMarker) UnmarshalText(text []byte) error {
 	if !ok || notTime != nil || notHashes != nil || len(hashes)%8 != 0 {
 		return argumentError(followLogs, "marker", string(text), "is not the text of a PostgresLogMarker")
 	}
-	m.from, m.seen = from, map[uint64]int{}
+	m.from, m.yielded = from, map[uint64]int{}
 	for hash := range slices.Chunk(hashes, 8) {
-		m.seen[binary.BigEndian.Uint64(hash)]++
+		m.yielded[binary.BigEndian.Uint64(hash)]++
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (m *PostgresLogMarker) UnmarshalText(text []byte) error {
 // PostgresFollowLogsOptions are the settings of [PostgresService.FollowLogs]. A
 // nil *PostgresFollowLogsOptions means the defaults.
 type PostgresFollowLogsOptions struct {
-	Marker PostgresLogMarker // the place to continue from
+	Marker PostgresLogMarker // the position to continue from
 	Start  time.Time         // the time to begin at if there is no Marker
 	Since  time.Duration     // how old the first line may be if neither is set; default 30 minutes
 
@@ -204,9 +204,9 @@ type PostgresFollowLogsOptions struct {
 	Interval, MaxInterval time.Duration // the pauses, as in WatchOptions
 
 	// Progress, if not nil, is called on the goroutine of the loop when the program
-	// has processed the lines of a round of requests. Done is the number of lines
-	// so far, Polls the number of rounds, and Err the error of the round. Record is
-	// a PostgresLogMarker, the place after the last complete round. If the server
+	// has processed the lines of a poll. Done is the number of lines so far, Polls
+	// the number of polls, and Err the error of the poll. Record is a
+	// PostgresLogMarker, the position after the last complete poll. If the server
 	// no longer keeps the lines after the Marker or Start, Err is
 	// [ErrLogsExpired], and the oldest lines that remain follow.
 	Progress func(Progress)
@@ -285,7 +285,7 @@ func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres str
 }
 
 // logFollower is one range over the lines that FollowLogs yields. The Marker of
-// its options is the place after the last complete round.
+// its options is the position after the last complete poll.
 type logFollower struct {
 	PostgresFollowLogsOptions
 	conn               *conn
@@ -300,7 +300,7 @@ type logFollower struct {
 
 	pauses pace.Pauses
 	began  time.Time
-	rounds int
+	polls  int
 	lines  int  // yielded so far
 	left   bool // whether the consumer has left the loop
 	tolerance
@@ -309,11 +309,11 @@ type logFollower struct {
 // run yields lines until the consumer leaves the loop, or an error ends it.
 func (f *logFollower) run(ctx context.Context, yield func(*PostgresLogEntry, error) bool) error {
 	for {
-		caughtUp, err := f.round(ctx, yield)
+		caughtUp, err := f.poll(ctx, yield)
 		if f.left {
 			return nil
 		}
-		f.rounds++
+		f.polls++
 		f.report(err)
 		switch tolerated := f.tolerates(err); {
 		case errors.Is(err, ErrLogsExpired) && tolerated, err == nil && !caughtUp:
@@ -329,9 +329,9 @@ func (f *logFollower) run(ctx context.Context, yield func(*PostgresLogEntry, err
 	}
 }
 
-// round yields the new lines of the next range. It reports whether the range
+// poll yields the new lines of the next range. It reports whether the range
 // reaches the present or, for UntilNow, the time at which the sequence began.
-func (f *logFollower) round(ctx context.Context, yield func(*PostgresLogEntry, error) bool) (caughtUp bool, err error) {
+func (f *logFollower) poll(ctx context.Context, yield func(*PostgresLogEntry, error) bool) (caughtUp bool, err error) {
 	if f.until.IsZero() {
 		if err := f.begin(ctx); err != nil {
 			return false, err
@@ -354,14 +354,14 @@ func (f *logFollower) round(ctx context.Context, yield func(*PostgresLogEntry, e
 	case size < f.maxHeld/4:
 		f.span = min(2*f.span, logsMaxSpan)
 	}
-	next := PostgresLogMarker{from: earlier(f.now, end).Add(-f.Overlap), seen: map[uint64]int{}}
+	next := PostgresLogMarker{from: earlier(f.now, end).Add(-f.Overlap), yielded: map[uint64]int{}}
 	if next.from.Before(start) {
 		next.from = start
 	}
 	for _, page := range slices.Backward(pages) {
 		for _, line := range page {
 			hash := line.hash()
-			if next.seen[hash]++; next.seen[hash] <= f.Marker.seen[hash] {
+			if next.yielded[hash]++; next.yielded[hash] <= f.Marker.yielded[hash] {
 				continue
 			}
 			if ctx.Err() != nil {
@@ -460,9 +460,9 @@ func (f *logFollower) report(err error) {
 	}
 	f.Progress(Progress{
 		Operation: followLogs,
-		Resource:  place(f.location, f.postgres),
+		Resource:  qualify(f.location, f.postgres),
 		Done:      f.lines,
-		Polls:     f.rounds,
+		Polls:     f.polls,
 		Elapsed:   time.Since(f.began),
 		Record:    f.Marker,
 		Err:       err,

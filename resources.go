@@ -15,8 +15,8 @@ import (
 // use its service.
 
 // Resources iterates over the resources of the client's project, one kind after
-// the other: the given kinds, or everything that a project's lists show. Parts
-// of resources, such as rules and node pools, aren't among them.
+// the other: the given kinds, or everything that a project's lists show, but
+// not what is inside others, such as rules and node pools.
 //
 //	for resource, err := range client.Resources(ctx, nil) {
 //		if err != nil {
@@ -95,7 +95,7 @@ func resourceLists(opts *ListOptions, kinds []Kind) ([]anyFamily, error) {
 // waits. It returns an [*ArgumentError] for a resource inside another, such as
 // a rule.
 func (c *Client) Delete(ctx context.Context, resource Resource) error {
-	f, err := wholeFamily("Delete", resource)
+	f, err := ownFamily("Delete", resource)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (c *Client) Delete(ctx context.Context, resource Resource) error {
 // WaitDeleted waits until a deleted resource is gone, which for some kinds,
 // such as firewalls and SSH public keys, is immediate.
 func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitOptions) error {
-	f, err := wholeFamily("WaitDeleted", resource)
+	f, err := ownFamily("WaitDeleted", resource)
 	if err != nil {
 		return err
 	}
@@ -127,9 +127,9 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitO
 // If a resource isn't in its Location, CheckAccess returns it with its actual
 // one. It returns [ErrForbidden] if the token is refused a resource twice, a
 // second apart, [ErrNotFound] if the project is gone or the token's account has
-// left it, and an [*ArgumentError] for a part, such as a rule. It returns
-// [ErrLocationNotFound] if the Location doesn't exist and no other has the
-// resource.
+// left it, and an [*ArgumentError] for a resource inside another, such as a
+// rule. It returns [ErrLocationNotFound] if the Location doesn't exist and no
+// other has the resource.
 //
 // An inference API key that the token may not see looks like one that doesn't
 // exist, and lists of kinds that it may not see look empty.
@@ -140,7 +140,7 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 	}
 	families := make([]anyFamily, len(known))
 	for i, r := range known {
-		if families[i], err = wholeFamily(operation, r); err != nil {
+		if families[i], err = ownFamily(operation, r); err != nil {
 			return nil, err
 		}
 	}
@@ -175,15 +175,15 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 	return existing, nil
 }
 
-// wholeFamily returns the family of a resource, and an error for a part such as
-// a rule.
-func wholeFamily(operation string, resource Resource) (anyFamily, error) {
-	f, part := familyOf(resource.Kind)
+// ownFamily returns the family of a resource, and an error for one inside
+// another, such as a rule.
+func ownFamily(operation string, resource Resource) (anyFamily, error) {
+	f, child := familyOf(resource.Kind)
 	switch {
 	case f == nil:
 		return nil, argumentError(operation, "resource", resource.String(), "is of an unknown kind")
-	case part != nil:
-		return nil, argumentError(operation, "resource", resource.String(), "is a part: use the service of its "+part.of.String())
+	case child != nil:
+		return nil, argumentError(operation, "resource", resource.String(), "is inside another resource: use the service of its "+child.parent.String())
 	}
 	return f, nil
 }
@@ -199,8 +199,8 @@ func wholeFamily(operation string, resource Resource) (anyFamily, error) {
 // leads to an [*ArgumentError]. Resolve returns [ErrAmbiguous] if several
 // resources have the name, and [ErrInvalidRequest] for a name such as "Web_1".
 //
-// Most IDs take one request. For a private location or a part, such as a rule
-// or a NIC, Resolve searches lists, or even gets resources one by one. A name
+// Most IDs take one request. For a private location, or for a rule, a NIC and
+// the like, Resolve searches lists, or even gets resources one by one. A name
 // takes one request for each possible kind, and two for load balancers.
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	resource, _, err := c.find(ctx, "Resolve", reference, kinds)
@@ -211,20 +211,20 @@ func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (
 // Programs that know the kind use [Lookup]. A resource inside another, such as
 // a rule, must have its Parent.
 func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
-	f, part := familyOf(resource.Kind)
+	f, child := familyOf(resource.Kind)
 	switch {
 	case f == nil:
 		return nil, argumentError("Fetch", "resource", resource.String(), "is of an unknown kind")
-	case part == nil:
+	case child == nil:
 		return f.read(ctx, &c.conn, resource.Location, addressOf(f, resource))
 	case resource.Parent == nil:
 		return nil, argumentError("Fetch", "resource", resource.String(), "must have its Parent")
 	}
-	whole, err := part.whole(ctx, &c.conn, f, *resource.Parent)
+	container, err := child.container(ctx, &c.conn, f, *resource.Parent)
 	if err != nil {
 		return nil, err
 	}
-	record := part.in(whole, resource.ID)
+	record := child.find(container, resource.ID)
 	if record == nil {
 		return nil, fmt.Errorf("cloudapi: Fetch: %v: %w", resource, ErrNotFound)
 	}
@@ -256,9 +256,9 @@ func Lookup[T any, P interface {
 // may return before the resource is gone; [Client.WaitDeleted] waits.
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	ref, _ := ParseReference(reference) // find returns the error
-	if _, part := familyOf(ID(ref.ID).Kind()); part != nil {
+	if _, child := familyOf(ID(ref.ID).Kind()); child != nil {
 		return nil, argumentError("DeleteExisting", "reference", reference,
-			"is a "+part.kind.String()+": delete it with the service of its "+part.of.String())
+			"is a "+child.kind.String()+": delete it with the service of its "+child.parent.String())
 	}
 	resource, _, err := c.find(ctx, "DeleteExisting", reference, kinds)
 	if err != nil {
@@ -292,7 +292,7 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 		return nil, nil, argumentError(operation, "reference", reference,
 			"is the ID of another kind: "+kind.String())
 	}
-	f, part := familyOf(kind)
+	f, child := familyOf(kind)
 	if f == nil {
 		return nil, nil, argumentError(operation, "reference", reference,
 			"is the ID of a "+kind.String()+", which Resolve cannot find")
@@ -303,8 +303,8 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 	}
 	var record any
 	switch {
-	case part != nil:
-		return c.findPart(ctx, operation, f, part, ref)
+	case child != nil:
+		return c.findChild(ctx, operation, f, child, ref)
 	case f.hasLocations() && ref.Location == "":
 		resource, err := locate(ctx, &c.conn, kind, ref.ID)
 		return resource, nil, err
@@ -402,22 +402,21 @@ func ambiguous(operation string, ref Reference, one, other Resource) error {
 	return fmt.Errorf("cloudapi: %s: %v: %w: %v and %v", operation, ref, ErrAmbiguous, one, other)
 }
 
-// findPart looks for a part, such as a rule, in all resources that may contain
-// it.
-func (c *Client) findPart(ctx context.Context, operation string, f anyFamily, part *part, ref Reference) (*Resource, any, error) {
+// findChild searches all resources that may contain a child, such as a rule.
+func (c *Client) findChild(ctx context.Context, operation string, f anyFamily, child *child, ref Reference) (*Resource, any, error) {
 	var parent Resource
 	record, err := c.search(ctx, operation, f, ref, func(item any) (any, error) {
 		parent = item.(identified).Resource()
-		if !part.listed {
+		if !child.listed {
 			var err error
-			item, err = part.whole(ctx, &c.conn, f, parent)
+			item, err = child.container(ctx, &c.conn, f, parent)
 			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden) {
 				return nil, nil // it is gone since it was listed, or is about to go, since lists show only visible resources
 			} else if err != nil {
 				return nil, err
 			}
 		}
-		return part.in(item, ref.ID), nil
+		return child.find(item, ref.ID), nil
 	})
 	if err != nil {
 		return nil, nil, err
@@ -450,13 +449,13 @@ func families() []anyFamily {
 }
 
 // familyOf returns the family of a kind. Resources such as rules and node pools
-// have no family: for these it returns the family of the resource that contains
-// them, such as the firewall, and the part.
-func familyOf(kind Kind) (anyFamily, *part) {
-	var found *part
-	if i := slices.IndexFunc(parts, func(p part) bool { return p.kind.includes(kind) }); i >= 0 {
-		found = &parts[i]
-		kind = found.of
+// have no family: for these it returns the family of their parents, such as
+// firewalls, and the child.
+func familyOf(kind Kind) (anyFamily, *child) {
+	var found *child
+	if i := slices.IndexFunc(children, func(c child) bool { return c.kind.includes(kind) }); i >= 0 {
+		found = &children[i]
+		kind = found.parent
 	}
 	for _, f := range families() {
 		if f.kind() == kind {
@@ -466,50 +465,50 @@ func familyOf(kind Kind) (anyFamily, *part) {
 	return nil, nil
 }
 
-// part is a kind of resource that exists only inside another, such as a
+// child is a kind of resource that exists only inside another, such as a
 // firewall rule in a firewall.
-type part struct {
+type child struct {
 	kind   Kind
-	of     Kind
-	listed bool // whether the short form of the whole contains it
-	in     func(of any, id string) any
+	parent Kind
+	listed bool // whether the short form of the parent contains it
 
-	// all lists the resources of this kind in one of the others. It's nil if
-	// the full record contains them.
-	all func(ctx context.Context, c *conn, of Resource) (any, error)
+	// list lists the children of a parent. It's nil if the full record of the
+	// parent contains them.
+	list func(ctx context.Context, c *conn, parent Resource) (any, error)
+
+	find func(container any, id string) any // in the parent's record, or in the list
 }
 
-// whole returns what contains the resource: the record of the firewall, for
-// example, or the list of an image's versions.
-func (p *part) whole(ctx context.Context, c *conn, f anyFamily, of Resource) (any, error) {
-	if p.all != nil {
-		return p.all(ctx, c, of)
+// container returns the record of a parent, or the list of its children.
+func (ch *child) container(ctx context.Context, c *conn, f anyFamily, parent Resource) (any, error) {
+	if ch.list != nil {
+		return ch.list(ctx, c, parent)
 	}
-	return f.read(ctx, c, of.Location, addressOf(f, of))
+	return f.read(ctx, c, parent.Location, addressOf(f, parent))
 }
 
-var parts = []part{
-	{kind: KindFirewallRule, of: KindFirewall, listed: true,
-		in: func(of any, id string) any { return member(of.(*Firewall).FirewallRules, id) }},
-	{kind: KindNIC, of: KindPrivateSubnet, listed: true,
-		in: func(of any, id string) any { return member(of.(*PrivateSubnet).NICs, id) }},
-	{kind: KindKubernetesNodePool, of: KindKubernetesCluster,
-		in: func(of any, id string) any { return member(of.(*KubernetesCluster).NodePools, id) }},
-	{kind: KindMachineImageVersion, of: KindMachineImage,
-		in: func(of any, id string) any { return itemOf(of.([]*MachineImageVersion), id) },
-		all: func(ctx context.Context, c *conn, of Resource) (any, error) {
-			return Collect((&MachineImagesService{c}).AllVersions(ctx, of.Location, of.ID, nil))
+var children = []child{
+	{kind: KindFirewallRule, parent: KindFirewall, listed: true,
+		find: func(record any, id string) any { return member(record.(*Firewall).FirewallRules, id) }},
+	{kind: KindNIC, parent: KindPrivateSubnet, listed: true,
+		find: func(record any, id string) any { return member(record.(*PrivateSubnet).NICs, id) }},
+	{kind: KindKubernetesNodePool, parent: KindKubernetesCluster,
+		find: func(record any, id string) any { return member(record.(*KubernetesCluster).NodePools, id) }},
+	{kind: KindMachineImageVersion, parent: KindMachineImage,
+		find: func(list any, id string) any { return itemOf(list.([]*MachineImageVersion), id) },
+		list: func(ctx context.Context, c *conn, parent Resource) (any, error) {
+			return Collect((&MachineImagesService{c}).AllVersions(ctx, parent.Location, parent.ID, nil))
 		}},
-	{kind: KindPostgresFirewallRule, of: KindPostgres,
-		in: func(of any, id string) any { return member(of.(*Postgres).FirewallRules, id) }},
-	{kind: KindPostgresLogDestination, of: KindPostgres,
-		in: func(of any, id string) any { return member(of.(*Postgres).LogDestinations, id) }},
-	{kind: KindPostgresMetricDestination, of: KindPostgres,
-		in: func(of any, id string) any { return member(of.(*Postgres).MetricDestinations, id) }},
-	{kind: KindPostgresServer, of: KindPostgres,
-		in: func(of any, id string) any { return itemOf(of.([]*PostgresServer), id) },
-		all: func(ctx context.Context, c *conn, of Resource) (any, error) {
-			return Collect((&PostgresService{c}).AllServers(ctx, of.Location, of.ID))
+	{kind: KindPostgresFirewallRule, parent: KindPostgres,
+		find: func(record any, id string) any { return member(record.(*Postgres).FirewallRules, id) }},
+	{kind: KindPostgresLogDestination, parent: KindPostgres,
+		find: func(record any, id string) any { return member(record.(*Postgres).LogDestinations, id) }},
+	{kind: KindPostgresMetricDestination, parent: KindPostgres,
+		find: func(record any, id string) any { return member(record.(*Postgres).MetricDestinations, id) }},
+	{kind: KindPostgresServer, parent: KindPostgres,
+		find: func(list any, id string) any { return itemOf(list.([]*PostgresServer), id) },
+		list: func(ctx context.Context, c *conn, parent Resource) (any, error) {
+			return Collect((&PostgresService{c}).AllServers(ctx, parent.Location, parent.ID))
 		}},
 }
 

@@ -39,7 +39,7 @@ func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Delet
 func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[FirewallRule], error) {
 	set := ruleSet[FirewallRule, FirewallRuleCreateRequest]{
 		operation: "Firewalls.SetRules",
-		resource:  place(location, firewall),
+		resource:  qualify(location, firewall),
 		list: func(ctx context.Context) ([]FirewallRule, error) {
 			record, err := s.Get(ctx, location, firewall)
 			if err != nil {
@@ -83,7 +83,7 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[PostgresFirewallRule], error) {
 	set := ruleSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
 		operation: "Postgres.SetFirewallRules",
-		resource:  place(location, postgres),
+		resource:  qualify(location, postgres),
 		list: func(ctx context.Context) ([]PostgresFirewallRule, error) {
 			record, err := s.Get(ctx, location, postgres)
 			if err != nil {

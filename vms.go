@@ -346,7 +346,7 @@ func (s *VMsService) SerialLog(ctx context.Context, location, vm string, opts *V
 func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opts *WaitOptions) (*VMSerialLog, error) {
 	w := waiter[VMSerialLog]{
 		operation: "VMs.WaitSerialLog",
-		resource:  place(location, vm),
+		resource:  qualify(location, vm),
 		config:    waitQuick,
 		fetch:     func(ctx context.Context) (*VMSerialLog, error) { return s.SerialLog(ctx, location, vm, nil) },
 		done: func(l *VMSerialLog) (bool, error) {

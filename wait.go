@@ -97,8 +97,8 @@ func (e *WaitError) Error() string {
 func (e *WaitError) named() string {
 	if record, ok := e.Record.(identified); ok {
 		r := record.Resource()
-		if place, isByID := strings.CutSuffix(e.Resource, r.ID); isByID && r.ID != "" && r.Name != "" {
-			return fmt.Sprintf("%s%s (%s)", mask.OneLine(place), mask.Name(r.Name), mask.Name(r.ID))
+		if prefix, isByID := strings.CutSuffix(e.Resource, r.ID); isByID && r.ID != "" && r.Name != "" {
+			return fmt.Sprintf("%s%s (%s)", mask.OneLine(prefix), mask.Name(r.Name), mask.Name(r.ID))
 		}
 	}
 	return mask.OneLine(e.Resource)

@@ -33,12 +33,12 @@ type Event[T any] struct {
 
 // WatchOptions are the settings of the Watch methods. Nil means the defaults.
 //
-// A watch polls the list. The first round yields every record, in its short
-// form, as [EventAdded]; each later round yields the changes since then,
+// A watch polls the list. The first poll yields every record, in its short
+// form, as [EventAdded]; each later poll yields the changes since then,
 // deletions last. A watch doesn't see records that come and go between two
-// rounds, or changes of fields that lists don't show or of an array's order.
+// polls, or changes of fields that lists don't show or of an array's order.
 //
-// If the program passes records of an earlier watch as known, the first round
+// If the program passes records of an earlier watch as known, the first poll
 // yields the changes since then. A known record that isn't in the short form,
 // or was stored without its secrets, is yielded as modified; one of another
 // project, which records don't name, as deleted. One that is nil, lacks its ID
@@ -48,13 +48,13 @@ type Event[T any] struct {
 // deletion, it gets the record by ID, unless that was being deleted; if the
 // record's location no longer exists, it looks for the ID in the others. The
 // watch ends with [ErrForbidden] if the token may not see the record in three
-// rounds in a row. A round stops yielding deletions after ten such records. It
+// polls in a row. A poll stops yielding deletions after ten such records. It
 // can't report what lists never had; see [Client.CheckAccess].
 //
 // A watch continues after a transient failure ([IsTransient]), but yields no
-// deletions in that round. It also continues after an [*UnlistedError], and
+// deletions in that poll. It also continues after an [*UnlistedError], and
 // after [ErrPaginationStalled] or a gateway's 404, unless it gets three without
-// a complete round in between. Any other error is the last element.
+// a complete poll in between. Any other error is the last element.
 //
 // A watch holds one copy of the records, and about 60 bytes for each. Every
 // range over the sequence is a separate watch.
@@ -62,15 +62,15 @@ type WatchOptions struct {
 	Location string // must be empty for families without locations
 	PageSize int    // the number of items in a page; default and maximum 1000
 
-	// Interval is the pause after the first round, and after each round with a
+	// Interval is the pause after the first poll, and after each poll with a
 	// change; default 5 s. Other pauses grow by half, up to MaxInterval; default 30
 	// s. Each is randomized by up to 20%. A longer pause in Retry-After applies, up
 	// to RetryPolicy.MaxRetryAfter. 0 or less means the default.
 	Interval, MaxInterval time.Duration
 
-	// Progress, if not nil, is called after each round, on the goroutine of the
-	// loop. Polls is the number of rounds, Done the number of records, and Err the
-	// error of the round. Without it, a watch that always fails seems idle.
+	// Progress, if not nil, is called after each poll, on the goroutine of the
+	// loop. Polls is the number of polls, Done the number of records, and Err the
+	// error of the poll. Without it, a watch that always fails seems idle.
 	Progress func(Progress)
 }
 
@@ -83,7 +83,7 @@ const (
 	// during the walk, and what is being destroyed can be hidden for a moment.
 	maxStalls = 3
 
-	// maxHidden is how many hidden records a round asks for. A token that has lost
+	// maxHidden is how many hidden records a poll asks for. A token that has lost
 	// a permission may not see thousands.
 	maxHidden = 10
 )
@@ -118,7 +118,7 @@ func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions, k
 		}
 		start, pauses := time.Now(), pace.Pauses{First: o.Interval, Longest: o.MaxInterval}
 		for {
-			changed, err := w.round(yield)
+			changed, err := w.poll(yield)
 			if w.left {
 				return
 			}
@@ -127,7 +127,7 @@ func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions, k
 					Operation: operation,
 					Resource:  o.Location,
 					Done:      w.known.Len(),
-					Polls:     w.rounds,
+					Polls:     w.polls,
 					Elapsed:   time.Since(start),
 					Err:       err,
 				})
@@ -203,8 +203,8 @@ type watcher[T any, P listItem[T]] struct {
 	exists    func(Resource) (bool, error)
 	known     *diff.List[T, *note]
 	notes     map[note]*note // one for all records that have the same
-	hidden    map[string]int // by ID, for how many rounds in a row the token may not see it
-	rounds    int
+	hidden    map[string]int // by ID, for how many polls in a row the token may not see it
+	polls     int
 	left      bool // whether the consumer has left the loop
 	tolerance
 }
@@ -236,7 +236,7 @@ func (w *watcher[T, P]) noteOf(record *T) *note {
 type hiddenError struct {
 	operation string
 	resource  Resource
-	rounds    int // in a row
+	polls     int // in a row
 	err       error
 }
 
@@ -246,10 +246,10 @@ func (e *hiddenError) Error() string {
 
 func (e *hiddenError) Unwrap() error { return e.err }
 
-// round walks the list once and yields the changes since the rounds before. It
+// poll walks the list once and yields the changes since the polls before. It
 // reports whether it has yielded any.
-func (w *watcher[T, P]) round(yield func(Event[T], error) bool) (changed bool, err error) {
-	w.rounds++
+func (w *watcher[T, P]) poll(yield func(Event[T], error) bool) (changed bool, err error) {
+	w.polls++
 	w.known.Begin()
 	emit := func(e Event[T]) bool {
 		changed = true
@@ -315,10 +315,10 @@ func (w *watcher[T, P]) stillExists(r Resource, last *note) (bool, error) {
 
 // tolerance decides whether a loop that polls a list continues after an error.
 type tolerance struct {
-	stalls int // rounds that stalled, began too early, or got a gateway's 404, since the last complete one
+	stalls int // polls that stalled, began too early, or got a gateway's 404, since the last complete one
 }
 
-// tolerates reports whether to continue after a round with the error.
+// tolerates reports whether to continue after a poll with the error.
 func (t *tolerance) tolerates(err error) bool {
 	var hidden *hiddenError
 	switch {
@@ -327,7 +327,7 @@ func (t *tolerance) tolerates(err error) bool {
 		return true
 	case errors.As(err, &hidden):
 		t.stalls = 0
-		return hidden.rounds < maxStalls
+		return hidden.polls < maxStalls
 	case IsTransient(err):
 		return true
 	case errors.Is(err, ErrPaginationStalled), errors.Is(err, ErrLogsExpired), classOf(err) == call.Stray:

@@ -10,34 +10,34 @@ import (
 // gate limits the number of concurrent requests. As an observer of the client,
 // it sees every call.
 type gate struct {
-	places chan struct{} // holds one value per taken place
+	slots chan struct{} // holds one value per taken slot
 
-	// turns limits how many deletions wait for a place. So a poll waits behind
-	// a few requests, and not behind a thousand deletions.
-	turns chan struct{}
+	// queue limits how many deletions wait for a slot. So a poll waits behind a
+	// few requests, and not behind a thousand deletions.
+	queue chan struct{}
 }
 
-func newGate(places int) gate {
-	return gate{make(chan struct{}, places), make(chan struct{}, places)}
+func newGate(size int) gate {
+	return gate{make(chan struct{}, size), make(chan struct{}, size)}
 }
 
-// insideKey is the context key that marks the holder of a place.
+// insideKey is the context key that marks the holder of a slot.
 type insideKey struct{}
 
-// observe waits for a free place, unless the context already has one.
+// observe waits for a free slot, unless the context already has one.
 func (g gate) observe(ctx context.Context, _ cloudapi.Operation) (context.Context, func(error)) {
-	if isInside(ctx) || enter(ctx, g.places) != nil { // a call whose context has ended sends nothing
+	if isInside(ctx) || enter(ctx, g.slots) != nil { // a call whose context has ended sends nothing
 		return ctx, nil
 	}
-	return ctx, func(error) { <-g.places }
+	return ctx, func(error) { <-g.slots }
 }
 
-// hold calls f once a place is free. All calls with f's context use that place.
+// hold calls f once a slot is free. All calls with f's context use that slot.
 func (g gate) hold(ctx context.Context, f func(context.Context) error) error {
 	if isInside(ctx) {
 		return f(ctx)
 	}
-	for _, c := range []chan struct{}{g.turns, g.places} {
+	for _, c := range []chan struct{}{g.queue, g.slots} {
 		if err := enter(ctx, c); err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func enter(ctx context.Context, c chan struct{}) error {
 func isInside(ctx context.Context) bool { return ctx.Value(insideKey{}) != nil }
 
 // each calls f for each item: concurrently, or one by one if the context has
-// only one place.
+// only one slot.
 func each[S, T any](ctx context.Context, items []S, f func(context.Context, S) *T) []*T {
 	if !isInside(ctx) {
 		results, _ := cloudapi.WaitAll(ctx, items, func(ctx context.Context, item S) (*T, error) { return f(ctx, item), nil }, nil)

@@ -305,11 +305,11 @@ func (p *Plan) String() string {
 				fmt.Fprintf(&b, "    and %v, which goes with it\n", balancer)
 			}
 		}
-		if slices.ContainsFunc(stage, p.hasUnseenNetwork) {
-			b.WriteString("  and the networks of these clusters and databases that the token may not see\n")
+		if hasKind(stage, cloudapi.KindKubernetesCluster, cloudapi.KindPostgres) {
+			b.WriteString("  and any networks of these clusters and databases that the token may not see\n")
 		}
-		if slices.ContainsFunc(stage, func(r cloudapi.Resource) bool { return r.Kind == cloudapi.KindPrivateSubnet }) {
-			b.WriteString("  and the load balancers of these subnets that the token may not see\n")
+		if hasKind(stage, cloudapi.KindPrivateSubnet) {
+			b.WriteString("  and any load balancers of these subnets that the token may not see\n")
 		}
 	}
 	if len(p.kept) > 0 {
@@ -325,16 +325,8 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// hasUnseenNetwork reports whether the server may have created a subnet or a
-// firewall for a resource that isn't in the plan.
-func (p *Plan) hasUnseenNetwork(r cloudapi.Resource) bool {
-	seen := 0
-	for _, s := range p.steps {
-		if madeFor(s.resource) == r.ID && s.resource.Kind != cloudapi.KindLoadBalancer {
-			seen++
-		}
-	}
-	return seen < 2 && (r.Kind == cloudapi.KindKubernetesCluster || r.Kind == cloudapi.KindPostgres)
+func hasKind(resources []cloudapi.Resource, kinds ...cloudapi.Kind) bool {
+	return slices.ContainsFunc(resources, func(r cloudapi.Resource) bool { return slices.Contains(kinds, r.Kind) })
 }
 
 // MarshalJSON encodes the project's ID, the stages, what GoesWith returns by the

@@ -35,15 +35,16 @@ func TestPlanTextOfANetwork(t *testing.T) {
 stage 1
   VM eu-central-h1/inside
   Kubernetes cluster eu-central-h1/apps
+  and any networks of these clusters and databases that the token may not see
 stage 2
   load balancer eu-central-h1/ID-apiserver
   load balancer eu-central-h1/ID-services
   private subnet eu-central-h1/net-1
-  and the load balancers of these subnets that the token may not see
+  and any load balancers of these subnets that the token may not see
 stage 3
   private subnet eu-central-h1/ID-subnet
   firewall eu-central-h1/net-1-default
-  and the load balancers of these subnets that the token may not see
+  and any load balancers of these subnets that the token may not see
 stage 4
   firewall eu-central-h1/fw-1
   firewall eu-central-h1/ID-firewall
@@ -53,14 +54,14 @@ stage 1
   Kubernetes cluster eu-central-h1/apps
   firewall eu-central-h1/fw-1
   firewall eu-central-h1/net-1-default
-  and the networks of these clusters and databases that the token may not see
+  and any networks of these clusters and databases that the token may not see
 stage 2
   firewall eu-central-h1/ID-firewall
 `},
 		"a subnet without its cluster": {newCluster, []string{"KubernetesCluster", "LoadBalancer", "Firewall", "Vm"}, `1 to delete, 2 to keep
 stage 1
   private subnet eu-central-h1/net-1
-  and the load balancers of these subnets that the token may not see
+  and any load balancers of these subnets that the token may not see
 kept
   Kubernetes cluster ID
   private subnet eu-central-h1/ID-subnet, needed by Kubernetes cluster ID
@@ -68,10 +69,11 @@ kept
 		"a database": {newDatabase, nil, `5 to delete, 0 to keep
 stage 1
   Postgres database eu-central-h1/orders
+  and any networks of these clusters and databases that the token may not see
 stage 2
   private subnet eu-central-h1/net-1
   private subnet eu-central-h1/ID-subnet
-  and the load balancers of these subnets that the token may not see
+  and any load balancers of these subnets that the token may not see
 stage 3
   firewall eu-central-h1/net-1-default
   firewall eu-central-h1/ID-firewall
@@ -79,7 +81,7 @@ stage 3
 		"a database without its network": {newDatabase, []string{"PrivateSubnet", "Firewall"}, `1 to delete, 0 to keep
 stage 1
   Postgres database eu-central-h1/orders
-  and the networks of these clusters and databases that the token may not see
+  and any networks of these clusters and databases that the token may not see
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -254,7 +256,7 @@ func TestTeardownPlanText(t *testing.T) {
 		want := fmt.Sprintf(`teardown of project %s: 2 to delete, 3 to keep
 stage 1
   private subnet eu-central-h1/net-1 (%s)
-  and the load balancers of these subnets that the token may not see
+  and any load balancers of these subnets that the token may not see
 stage 2
   firewall eu-central-h1/net-1-default (%s)
 kept

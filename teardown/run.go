@@ -59,8 +59,8 @@ func (p *Plan) Run(ctx context.Context) error {
 		index:     map[string]int{},
 		ended:     make([]chan struct{}, len(p.steps)),
 		failures:  make([]*Failure, len(p.steps)),
-		users:     map[cloudapi.Resource]*looks[map[string][]cloudapi.Resource]{},
-		locations: newLooks[[]item](),
+		users:     map[cloudapi.Resource]*reads[map[string][]cloudapi.Resource]{},
+		locations: newReads[[]item](),
 		reporting: make(chan struct{}, 1),
 	}
 	for i, s := range p.steps {
@@ -93,8 +93,8 @@ type run struct {
 
 	// Shared by deletions.
 	mu        sync.Mutex                                                   // guards users
-	users     map[cloudapi.Resource]*looks[map[string][]cloudapi.Resource] // users of resources, by kind and location
-	locations *looks[[]item]                                               // private locations
+	users     map[cloudapi.Resource]*reads[map[string][]cloudapi.Resource] // users of resources, by kind and location
+	locations *reads[[]item]                                               // private locations
 
 	reporting chan struct{} // holds a value while Progress is called
 	silent    bool          // Progress hasn't returned
@@ -306,9 +306,9 @@ func (d *deletion) deleteVersions(ctx context.Context) *Failure {
 // request calls delete unless something needs the resource. It returns the
 // resource under its present name, or the zero value if it's already gone.
 //
-// A look is stale if much time passes before the request. So the deletion gets
-// its place before it looks, and the client doesn't retry the request: another
-// attempt needs another look.
+// Users that were read long before the request may be outdated. So the deletion
+// gets its slot before it reads them, and the client doesn't retry the request:
+// another attempt reads them again.
 func (d *deletion) request(ctx context.Context, delete func(*cloudapi.Client, context.Context, cloudapi.Resource) error) (at cloudapi.Resource, _ *Failure) {
 	client := d.client
 	if len(dependants(d.resource.Kind)) > 0 {
@@ -379,8 +379,8 @@ func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) (users []
 }
 
 // listedUsers returns the resources whose records show that they need a
-// resource. Deletions that wait for a look at the same kind and location at the
-// same time share it.
+// resource. Deletions that wait for the users of the same kind and location at the
+// same time share the read.
 func (r *run) listedUsers(ctx context.Context, resource cloudapi.Resource) ([]cloudapi.Resource, error) {
 	key := cloudapi.Resource{Kind: resource.Kind, Location: resource.Location}
 	if resource.Kind == cloudapi.KindPrivateLocation {
@@ -389,11 +389,11 @@ func (r *run) listedUsers(ctx context.Context, resource cloudapi.Resource) ([]cl
 	r.mu.Lock()
 	shared := r.users[key]
 	if shared == nil {
-		shared = newLooks[map[string][]cloudapi.Resource]()
+		shared = newReads[map[string][]cloudapi.Resource]()
 		r.users[key] = shared
 	}
 	r.mu.Unlock()
-	seen, err := shared.take(ctx, func(ctx context.Context) (map[string][]cloudapi.Resource, error) {
+	users, err := shared.take(ctx, func(ctx context.Context) (map[string][]cloudapi.Resource, error) {
 		return r.surveyor.users(ctx, resource, r.planned(resource))
 	})
 	if cloudapi.IsGone(err) { // the project is gone, or the server is wrong
@@ -401,7 +401,7 @@ func (r *run) listedUsers(ctx context.Context, resource cloudapi.Resource) ([]cl
 			err = fmt.Errorf("%w: a list is missing: %v", cloudapi.ErrInvalidResponse, err)
 		}
 	}
-	return slices.Clone(seen[resource.ID]), err
+	return slices.Clone(users[resource.ID]), err
 }
 
 // planned returns a resource, and the others of the plan that have its kind and
@@ -438,7 +438,7 @@ func (r *run) blocked(users []cloudapi.Resource) error {
 			return fmt.Errorf("%v, which needs it, is still there: %w", by, unprefixed{failure.Err})
 		}
 	}
-	return fmt.Errorf("%v needs it and is not in the plan", users[0])
+	return fmt.Errorf("%v needs it and is not in the plan: a new plan includes it", users[0])
 }
 
 // failureOf returns why a resource of the plan wasn't deleted. It returns nil
@@ -468,7 +468,7 @@ func (r *run) locate(ctx context.Context, resource cloudapi.Resource) (cloudapi.
 		return resource, nil
 	}
 	var locations []item
-	err := r.gate.hold(ctx, func(ctx context.Context) (err error) { // other callers of take also hold a place
+	err := r.gate.hold(ctx, func(ctx context.Context) (err error) { // other callers of take also hold a slot
 		locations, err = r.locations.take(ctx, func(ctx context.Context) ([]item, error) {
 			return r.list(ctx, cloudapi.KindPrivateLocation, "")
 		})

@@ -1,0 +1,66 @@
+package teardown
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+)
+
+// reads reads the project for several callers, once at a time. All callers that
+// wait share the next read.
+type reads[V any] struct {
+	mu   sync.Mutex
+	next *read[V]      // hasn't begun; nil if nobody waits
+	turn chan struct{} // holds a value during a read
+}
+
+type read[V any] struct {
+	over  chan struct{} // closed once the fields below are set
+	value V
+	err   error
+}
+
+func newReads[V any]() *reads[V] { return &reads[V]{turn: make(chan struct{}, 1)} }
+
+var errUnfinished = errors.New("the read has not ended")
+
+// take returns the result of a read that begins after the call.
+func (r *reads[V]) take(ctx context.Context, do func(context.Context) (V, error)) (V, error) {
+	r.mu.Lock()
+	shared := r.next
+	if shared == nil {
+		r.next = &read[V]{over: make(chan struct{}), err: errUnfinished}
+	}
+	mine := r.next
+	r.mu.Unlock()
+	if shared == nil {
+		r.lead(ctx, mine, do)
+	}
+	select {
+	case <-mine.over:
+		return mine.value, mine.err
+	case <-ctx.Done():
+		return mine.value, pace.Err(ctx)
+	}
+}
+
+// lead reads for all callers that share the read. They belong to the same
+// run, so their contexts end at the same time.
+func (r *reads[V]) lead(ctx context.Context, this *read[V], do func(context.Context) (V, error)) {
+	defer close(this.over) // even if do panics
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	r.next = nil
+	r.mu.Unlock()
+	if ctx.Err() != nil {
+		this.err = pace.Err(ctx)
+		return
+	}
+	this.value, this.err = do(ctx)
+}
