@@ -57,41 +57,6 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestChangedByTheProgram: what a program does to its records isn't a change,
-// and doesn't hide one.
-func TestChangedByTheProgram(t *testing.T) {
-	t.Parallel()
-	l := NewList[record, string]()
-	mine := &record{"a"}
-	l.Put("1", mine, "")
-	mine.name = "b"
-	l.Begin()
-	if old, changed := l.Put("1", &record{"a"}, ""); changed {
-		t.Errorf("%v has changed", old)
-	}
-	if old, changed := l.Put("1", &record{"b"}, ""); !changed || old != mine {
-		t.Errorf("got %v, %v, want the first record and true", old, changed)
-	}
-}
-
-// TestUnfinishedReading: what isn't removed stays in the list for the next
-// reading.
-func TestUnfinishedReading(t *testing.T) {
-	t.Parallel()
-	l := NewList[record, string]()
-	read(l, map[string]string{"1": "a", "2": "b", "3": "c"}, "1", "2", "3")
-	l.Begin()
-	for id := range l.Missing() {
-		if r := l.Remove(id); r.name != "a" || l.Len() != 2 {
-			t.Errorf("%v was removed, and %d are left", r, l.Len())
-		}
-		break
-	}
-	if got, want := read(l, nil), []string{"-b", "-c"}; !slices.Equal(got, want) {
-		t.Errorf("the changes are %q, want %q", got, want)
-	}
-}
-
 func TestDigests(t *testing.T) {
 	t.Parallel()
 	type inner struct{ texts []string }

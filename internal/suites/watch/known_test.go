@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -213,13 +214,13 @@ func TestWatchWithoutTheLocation(t *testing.T) {
 		faults            map[string]cloudapitest.Fault // by operation
 		firewalls, places string                        // the events of each watch
 	}{
-		{"deleted", remove, nil, "deleted edge in mine", "deleted mine"},
+		{"deleted", remove, nil, "deleted mine/edge", "deleted mine"},
 		{"deleted, and the lookup fails", remove, map[string]cloudapitest.Fault{"Projects.ObjectInfo": cloudapitest.Reply(503, nil, "").For(time.Minute)},
-			"deleted edge in mine", "deleted mine"},
-		{"renamed", rename, nil, "modified edge in ours", "modified ours"},
-		{"renamed, and the list is empty by mistake", rename, map[string]cloudapitest.Fault{"Firewalls.List": empty}, "modified edge in ours", "modified ours"},
+			"deleted mine/edge", "deleted mine"},
+		{"renamed", rename, nil, "modified ours/edge", "modified ours"},
+		{"renamed, and the list is empty by mistake", rename, map[string]cloudapitest.Fault{"Firewalls.List": empty}, "modified ours/edge", "modified ours"},
 		{"deleted and created again", func(t *testing.T, client *cloudapi.Client) { remove(t, client); place(t, client, "mine") }, nil,
-			"deleted edge in mine", "added mine, deleted mine"},
+			"deleted mine/edge", "added mine, deleted mine"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -232,36 +233,36 @@ func TestWatchWithoutTheLocation(t *testing.T) {
 				for operation, fault := range tt.faults {
 					srv.Fail(cloudapitest.Match{Operation: operation}, fault)
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-				defer cancel()
-				var firewalls, places []string
-				for e, err := range client.Firewalls.Watch(ctx, nil, edge) {
-					if err != nil {
-						if !errors.Is(err, context.DeadlineExceeded) {
-							t.Error(err)
-						}
-						break
-					}
-					firewalls = append(firewalls, string(e.Type)+" "+e.Record.Name+" in "+e.Record.Location)
-				}
-				ctx, cancel = context.WithTimeout(t.Context(), 3*time.Minute)
-				defer cancel()
-				for e, err := range client.PrivateLocations.Watch(ctx, nil, mine) {
-					if err != nil {
-						if !errors.Is(err, context.DeadlineExceeded) {
-							t.Error(err)
-						}
-						break
-					}
-					places = append(places, string(e.Type)+" "+e.Record.UIName)
-				}
-				if got := strings.Join(firewalls, ", "); got != tt.firewalls {
+				if got := eventsOf(t, func(ctx context.Context) iter.Seq2[cloudapi.Event[cloudapi.Firewall], error] {
+					return client.Firewalls.Watch(ctx, nil, edge)
+				}); got != tt.firewalls {
 					t.Errorf("the events of the firewalls are %q, want %q", got, tt.firewalls)
 				}
-				if got := strings.Join(places, ", "); got != tt.places {
+				if got := eventsOf(t, func(ctx context.Context) iter.Seq2[cloudapi.Event[cloudapi.PrivateLocation], error] {
+					return client.PrivateLocations.Watch(ctx, nil, mine)
+				}); got != tt.places {
 					t.Errorf("the events of the locations are %q, want %q", got, tt.places)
 				}
 			})
 		})
 	}
+}
+
+// eventsOf returns the events of a watch of three minutes.
+func eventsOf[T any](t *testing.T, watch func(context.Context) iter.Seq2[cloudapi.Event[T], error]) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	var events []string
+	for e, err := range watch(ctx) {
+		if err != nil {
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+			break
+		}
+		r := any(e.Record).(interface{ Resource() cloudapi.Resource }).Resource()
+		events = append(events, string(e.Type)+" "+strings.TrimPrefix(r.Location+"/"+r.Name, "/"))
+	}
+	return strings.Join(events, ", ")
 }

@@ -44,12 +44,8 @@ func TestWatchModel(t *testing.T) {
 	for seed := range seeds {
 		runWatchModel(t, &total, "VMs", seed, (*world).changeVM, func(r *cloudapi.VM) string { return r.ID },
 			func(c *cloudapi.Client) lister[cloudapi.VM] { return c.VMs })
-		runWatchModel(t, &total, "Firewalls", seed, (*world).changeFirewall, func(r *cloudapi.Firewall) string { return r.ID },
-			func(c *cloudapi.Client) lister[cloudapi.Firewall] { return c.Firewalls })
 		runWatchModel(t, &total, "PrivateSubnets", seed, (*world).changeSubnet, func(r *cloudapi.PrivateSubnet) string { return r.ID },
 			func(c *cloudapi.Client) lister[cloudapi.PrivateSubnet] { return c.PrivateSubnets })
-		runWatchModel(t, &total, "Postgres", seed, (*world).changePostgres, func(r *cloudapi.Postgres) string { return r.ID },
-			func(c *cloudapi.Client) lister[cloudapi.Postgres] { return c.Postgres })
 		runWatchModel(t, &total, "SSHPublicKeys", seed, (*world).changeKey, func(r *cloudapi.SSHPublicKey) string { return r.ID },
 			func(c *cloudapi.Client) lister[cloudapi.SSHPublicKey] { return c.SSHPublicKeys })
 	}
@@ -357,30 +353,6 @@ func (w *world) changeSubnet(ctx context.Context) error {
 		}
 	case 8:
 		return w.changeFirewall(ctx)
-	}
-	return err
-}
-
-func (w *world) changePostgres(ctx context.Context) error {
-	databases := w.client.Postgres
-	database := pick(w, databases.All(ctx, nil))
-	what := w.rng.IntN(8)
-	if database == nil {
-		what = 0
-	}
-	tags := []cloudapi.PostgresTag{{Key: "owner", Value: w.name()}, {Key: "env", Value: w.name()}}
-	var err error
-	switch what {
-	case 0, 1, 2:
-		_, err = databases.Create(ctx, w.somewhere(), w.name(), &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, Tags: tags})
-	case 3, 4:
-		err = databases.Delete(ctx, database.Location, database.ID)
-	case 5:
-		_, err = databases.Rename(ctx, database.Location, database.ID, w.name())
-	case 6:
-		_, err = databases.Update(ctx, database.Location, database.ID, &cloudapi.PostgresUpdateRequest{Tags: tags})
-	case 7:
-		_, err = databases.SetMaintenanceWindow(ctx, database.Location, database.ID, new(w.rng.IntN(24)))
 	}
 	return err
 }

@@ -176,12 +176,21 @@ func TestWatchOutlastsStalls(t *testing.T) {
 	})
 }
 
+// checkPauses compares the pauses between rounds with those without a random
+// part.
+func checkPauses(t *testing.T, reports []cloudapi.Progress, want ...time.Duration) {
+	t.Helper()
+	for i, nominal := range want {
+		if pause := reports[i+1].Elapsed - reports[i].Elapsed; pause < nominal*4/5 || pause > nominal*6/5+1 {
+			t.Errorf("pause %d is %v, want %v within a fifth", i, pause, nominal)
+		}
+	}
+}
+
 func TestWatchPauses(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
 	a, b := listOf("a=1"), listOf("a=2")
-	slow := stub.Respond(429, stub.Envelope(429))
-	slow.Header.Set("Retry-After", "600")
 	for _, tt := range []struct {
 		name   string
 		opts   cloudapi.WatchOptions
@@ -190,8 +199,7 @@ func TestWatchPauses(t *testing.T) {
 	}{
 		{"nothing changes", cloudapi.WatchOptions{}, []any{a, a, a, a, a, a, a, a}, []time.Duration{5 * s, 15 * s / 2, 45 * s / 4, 135 * s / 8, 405 * s / 16, 30 * s, 30 * s}},
 		{"something changes", cloudapi.WatchOptions{}, []any{a, a, a, b, b, b}, []time.Duration{5 * s, 15 * s / 2, 45 * s / 4, 5 * s, 15 * s / 2}},
-		{"something comes and goes", cloudapi.WatchOptions{}, []any{listOf(), listOf(), a, listOf(), listOf()},
-			[]time.Duration{5 * s, 15 * s / 2, 5 * s, 5 * s}},
+		{"something comes and goes", cloudapi.WatchOptions{}, []any{listOf(), listOf(), a, listOf(), listOf()}, []time.Duration{5 * s, 15 * s / 2, 5 * s, 5 * s}},
 		{"failures", cloudapi.WatchOptions{}, []any{a, 503, 503, b, b}, []time.Duration{5 * s, 15 * s / 2, 45 * s / 4, 5 * s}},
 		{"of the program's own", cloudapi.WatchOptions{Interval: 40 * s, MaxInterval: 70 * s}, []any{a, a, a, a}, []time.Duration{40 * s, 60 * s, 70 * s}},
 		{"the longest is shorter", cloudapi.WatchOptions{Interval: 40 * s, MaxInterval: s}, []any{a, a, a}, []time.Duration{40 * s, 40 * s}},
@@ -199,30 +207,19 @@ func TestWatchPauses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			least, most := 2.0, 0.0
-			for range 40 {
-				synctest.Test(t, func(t *testing.T) {
-					network := stub.Polled(tt.rounds...)
-					_, reports, _ := watched(t, sdktest.Recorded(t, network), len(tt.rounds), tt.opts)
-					for i, nominal := range tt.want {
-						pause := reports[i+1].Elapsed - reports[i].Elapsed
-						if pause < nominal*4/5 || pause > nominal*6/5+1 {
-							t.Fatalf("pause %d is %v, want %v within a fifth", i, pause, nominal)
-						}
-						least, most = min(least, float64(pause)/float64(nominal)), max(most, float64(pause)/float64(nominal))
-					}
-				})
-			}
-			if least > 0.85 || most < 1.15 {
-				t.Errorf("the pauses are %v to %v of what they would be without chance", least, most)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				_, reports, _ := watched(t, sdktest.Recorded(t, stub.Polled(tt.rounds...)), len(tt.rounds), tt.opts)
+				checkPauses(t, reports, tt.want...)
+			})
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) { return slow, nil }}
-		client := sdktest.Recorded(t, &network, cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1, MaxRetryAfter: 5 * time.Minute}))
-		_, reports, _ := watched(t, client, 2, cloudapi.WatchOptions{})
-		if reports[1].Elapsed != 5*time.Minute {
+		client := sdktest.Recorded(t, &stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+			slow := stub.Respond(429, stub.Envelope(429))
+			slow.Header.Set("Retry-After", "600")
+			return slow, nil
+		}}, cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1, MaxRetryAfter: 5 * time.Minute}))
+		if _, reports, _ := watched(t, client, 2, cloudapi.WatchOptions{}); reports[1].Elapsed != 5*time.Minute {
 			t.Errorf("asked to wait longer than it may, it waits %v", reports[1].Elapsed)
 		}
 	})
@@ -253,63 +250,40 @@ func TestWatchPausesLongerAfterAFailure(t *testing.T) {
 		if len(events) != 16 || !errors.Is(reports[2].Err, cloudapi.ErrServer) {
 			t.Fatalf("%d events, and the third round ends with %v", len(events), reports[2].Err)
 		}
-		for i, nominal := range []time.Duration{5000, 7500, 11250, 16875} {
-			pause := reports[i+1].Elapsed - reports[i].Elapsed
-			if nominal *= time.Millisecond; pause < nominal*4/5 || pause > nominal*6/5+1 {
-				t.Errorf("pause %d is %v, want %v within a fifth", i, pause, nominal)
-			}
-		}
+		checkPauses(t, reports, 5*time.Second, 7500*time.Millisecond, 11250*time.Millisecond, 16875*time.Millisecond)
 	})
 }
 
+// TestWatchEndsWithTheContext: a watch ends when its context does, during a
+// request or a pause, with one error that has the cause.
 func TestWatchEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	reason := errors.New("the operator lost patience")
 	for _, prefetch := range []int{0, 2} {
-		for _, after := range []time.Duration{0, time.Millisecond, 3 * time.Second, time.Hour} {
+		for after, events := range map[time.Duration]int{0: 0, time.Millisecond: 0, 3 * time.Second: 1, time.Hour: 1} {
 			synctest.Test(t, func(t *testing.T) {
-				network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+				client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 					select { // a request takes two seconds
 					case <-time.After(2 * time.Second):
 						return stub.Respond(200, listOf("a")), nil
 					case <-req.Context().Done():
 						return nil, req.Context().Err()
 					}
-				}}
-				ctx, cancel := context.WithCancelCause(t.Context())
-				defer cancel(nil)
-				if after == 0 {
-					cancel(reason)
-				}
-				time.AfterFunc(after, func() { cancel(reason) })
-				start, errs, events := time.Now(), []error{}, 0
-				for _, err := range sdktest.Recorded(t, &network, cloudapi.WithPrefetch(prefetch)).VMs.Watch(ctx, nil) {
-					if err != nil {
+				}), cloudapi.WithPrefetch(prefetch))
+				ctx, cancel := context.WithTimeoutCause(t.Context(), after, reason)
+				defer cancel()
+				start, got, errs := time.Now(), 0, []error{}
+				for _, err := range client.VMs.Watch(ctx, nil) {
+					if got++; err != nil {
 						errs = append(errs, err)
-					} else {
-						events++
 					}
 				}
-				if len(errs) != 1 || !errors.Is(errs[0], context.Canceled) || !errors.Is(errs[0], reason) || time.Since(start) != after {
-					t.Errorf("prefetch %d, cancelled after %v: %v after %v", prefetch, after, errs, time.Since(start))
-				}
-				if want := map[bool]int{true: 1}[after > 2*time.Second]; events != want {
-					t.Errorf("cancelled after %v: %d events", after, events)
+				if len(errs) != 1 || !errors.Is(errs[0], context.DeadlineExceeded) || !errors.Is(errs[0], reason) || time.Since(start) != after || got != events+1 {
+					t.Errorf("prefetch %d, ended after %v: %d events and %v after %v", prefetch, after, got-1, errs, time.Since(start))
 				}
 			})
 		}
 	}
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		start := time.Now()
-		var last error
-		for _, last = range sdktest.Recorded(t, stub.Polled(503), cloudapi.WithRetry(cloudapi.RetryPolicy{})).VMs.Watch(ctx, nil) {
-		}
-		if last != context.DeadlineExceeded || time.Since(start) != time.Minute {
-			t.Errorf("the last error, after %v, is %v", time.Since(start), last)
-		}
-	})
 }
 
 func TestWatchProgress(t *testing.T) {
