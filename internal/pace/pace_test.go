@@ -55,19 +55,25 @@ func TestSleep(t *testing.T) {
 	})
 }
 
-// TestPauses: pauses grow by half up to the longest, don't overflow, and start
-// again after a Reset.
+// TestPauses: pauses grow by half up to the longest, vary by up to a fifth, don't
+// overflow, and start again after a Reset.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	within := func(d, nominal time.Duration) bool { return d >= nominal-nominal/5 && d <= nominal+nominal/5 }
 	p := Pauses{First: 8 * time.Second, Longest: 20 * time.Second}
+	least, most := 1.0, 1.0
 	for range 100 {
 		for i, nominal := range []time.Duration{8 * time.Second, 12*time.Second + 1, 18*time.Second + 2, 20 * time.Second, 20 * time.Second} {
 			if d := p.Next(); !within(d, nominal) {
 				t.Fatalf("pause %d is %v, want %v within 20%%", i, d, nominal)
+			} else {
+				least, most = min(least, float64(d)/float64(nominal)), max(most, float64(d)/float64(nominal))
 			}
 		}
 		p.Reset()
+	}
+	if least > 0.85 || most < 1.15 {
+		t.Errorf("the pauses are %v to %v of what they would be without chance", least, most)
 	}
 	for _, longest := range []time.Duration{0, 1, 4, time.Second, math.MaxInt64 / 3, math.MaxInt64} {
 		for _, first := range []time.Duration{1, time.Second, math.MaxInt64 / 2, math.MaxInt64} {

@@ -85,8 +85,8 @@ type reading[T any] struct {
 	began time.Time     // zero if it hasn't begun
 	ended chan struct{} // closed when records is set
 
-	// records has the records by ID and by name. A name that occurs twice has a nil
-	// record. The map is nil if the list wasn't read to its end.
+	// records has the records by ID and by name. Of several with one name, it's the
+	// last. The map is nil if the list wasn't read to its end.
 	records map[string]*T
 }
 
@@ -219,11 +219,7 @@ func (l *List[T]) read(r *reading[T]) {
 		}
 		for _, record := range page {
 			id, name := l.source.Keys(record)
-			records[id] = record
-			if _, found := records[name]; found {
-				record = nil
-			}
-			records[name] = record
+			records[id], records[name] = record, record
 		}
 		return true
 	})

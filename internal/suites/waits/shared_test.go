@@ -18,17 +18,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// sentBy counts the requests that arrive while f runs, by the operation's name.
-func sentBy(srv *cloudapitest.Server, f func()) map[string]int {
-	before := len(srv.Requests())
-	f()
-	counts := map[string]int{}
-	for _, request := range srv.Requests()[before:] {
-		counts[request.Name]++
-	}
-	return counts
-}
-
 func createVMs(t *testing.T, client *cloudapi.Client, n int) []*cloudapi.VM {
 	t.Helper()
 	created := make([]*cloudapi.VM, n)
@@ -38,110 +27,46 @@ func createVMs(t *testing.T, client *cloudapi.Client, n int) []*cloudapi.VM {
 	return created
 }
 
-// TestWaitsSharePolls: many waits read a few lists instead of sending a Get
-// each. They end with the full record, and no later than a single wait.
-func TestWaitsSharePolls(t *testing.T) {
-	t.Parallel()
-	const n = 25
-	alone, together := time.Duration(0), time.Duration(0)
-	delays := cloudapitest.DefaultDelays()
-	delays.Create = 40 * time.Second
-	synctest.Test(t, func(t *testing.T) {
-		client := cloudapitest.New(t, cloudapitest.WithDelays(delays)).Client()
-		vm := createVMs(t, client, 1)[0]
-		start := time.Now()
-		stub.Must(client.VMs.WaitRunning(t.Context(), vm.Location, vm.ID, &cloudapi.WaitOptions{Interval: 5 * time.Second, MaxInterval: 5 * time.Second}))(t)
-		alone = time.Since(start)
-	})
-	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t, cloudapitest.WithDelays(delays))
-		client := srv.Client()
-		created := createVMs(t, client, n)
-		start := time.Now()
-		counts := sentBy(srv, func() {
-			vms, err := cloudapi.WaitAll(t.Context(), created, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
-				return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, &cloudapi.WaitOptions{Interval: 5 * time.Second, MaxInterval: 5 * time.Second})
-			}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, vm := range vms {
-				if vm.ID != created[i].ID || vm.State != cloudapi.VMStateRunning || vm.Subnet == "" {
-					t.Errorf("the VM %d is %+v, want the full record of %s", i, vm, created[i].ID)
-				}
-			}
-		})
-		together = time.Since(start)
-		// The shortest pause is 4 s. At the beginning, a wait that begins while
-		// others read the list needs another list.
-		rounds := int(delays.Create/(4*time.Second)) + 10
-		if lists, gets := counts["VMs.ListInLocation"], counts["VMs.Get"]; lists > rounds || gets > n+n/5 {
-			t.Errorf("%d waits sent %d lists and %d gets, want at most %d and about one each", n, lists, gets, rounds)
-		}
-	})
-	if together > alone+2*time.Second { // the deviation of one pause
-		t.Errorf("waiting took %v together, %v alone", together, alone)
-	}
-}
-
 // TestSharedPollsOfDeletions: waits for deletions share their polls as well, by
-// ID and by name.
+// ID and by name. If several load balancers have the name, a wait is for the
+// deletion of the one that the server means by it.
 func TestSharedPollsOfDeletions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		delays := cloudapitest.DefaultDelays()
-		delays.Delete = 40 * time.Second
-		srv := cloudapitest.New(t, cloudapitest.WithDelays(delays))
+		srv := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Delete: 40 * time.Second}))
 		client := srv.Client()
-		created := createVMs(t, client, 20)
-		for _, vm := range created {
-			if err := client.VMs.Delete(t.Context(), sdktest.Somewhere, vm.ID); err != nil {
-				t.Fatal(err)
-			}
-		}
-		start := time.Now()
-		counts := sentBy(srv, func() {
-			stub.Must(cloudapi.WaitAll(t.Context(), created, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
-				reference := vm.ID
-				if strings.HasSuffix(vm.Name, "0") {
-					reference = vm.Name
-				}
-				return nil, client.VMs.WaitDeleted(ctx, sdktest.Somewhere, reference, &cloudapi.WaitOptions{Interval: 5 * time.Second, MaxInterval: 5 * time.Second})
-			}, nil))(t)
-		})
-		if took := time.Since(start); took < 40*time.Second || took > 50*time.Second {
-			t.Errorf("it took %v", took)
-		}
-		if counts["VMs.Get"] > 3*20 { // alone each would poll about 9 times
-			t.Errorf("20 waits sent %v", counts)
-		}
-	})
-}
-
-// TestSharedPollsWithEqualNames: several load balancers have the name, so only
-// the server knows which one it means. Waits for its deletion end with it.
-func TestSharedPollsWithEqualNames(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		client := cloudapitest.New(t).Client()
-		for i := range 8 {
+		for i := range 4 {
 			subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), sdktest.Somewhere, fmt.Sprintf("net-%d", i), nil))(t)
 			stub.Must(client.LoadBalancers.Create(t.Context(), sdktest.Somewhere, "lb", sdktest.BalancerIn(subnet.ID)))(t)
 		}
 		meant := stub.Must(client.LoadBalancers.Get(t.Context(), sdktest.Somewhere, "lb"))(t)
-		time.AfterFunc(time.Minute, func() {
-			if err := client.LoadBalancers.Delete(t.Context(), sdktest.Somewhere, meant.ID); err != nil {
-				t.Error(err)
+		stub.Must(0, client.LoadBalancers.Delete(t.Context(), sdktest.Somewhere, meant.ID))(t)
+		waits := slices.Repeat([]cloudapi.Resource{{Kind: cloudapi.KindLoadBalancer, Name: "lb"}}, 10)
+		for i, vm := range createVMs(t, client, 20) {
+			stub.Must(0, client.VMs.Delete(t.Context(), sdktest.Somewhere, vm.ID))(t)
+			waits = append(waits, cloudapi.Resource{Kind: cloudapi.KindVM, Name: []string{vm.Name, vm.ID}[i%2]})
+		}
+		srv.ClearRequests()
+		stub.Must(cloudapi.WaitAll(t.Context(), waits, func(ctx context.Context, r cloudapi.Resource) (*int, error) {
+			wait, start := client.VMs.WaitDeleted, time.Now()
+			if r.Kind == cloudapi.KindLoadBalancer {
+				wait = client.LoadBalancers.WaitDeleted
 			}
-		})
-		start := time.Now()
-		stub.Must(cloudapi.WaitAll(t.Context(), make([]int, 10), func(ctx context.Context, _ int) (*int, error) {
-			err := client.LoadBalancers.WaitDeleted(ctx, sdktest.Somewhere, "lb", nil)
-			if took := time.Since(start); took < time.Minute {
-				t.Errorf("a wait ended after %v", took)
+			err := wait(ctx, sdktest.Somewhere, r.Name, &cloudapi.WaitOptions{Interval: 5 * time.Second, MaxInterval: 5 * time.Second})
+			if took := time.Since(start); took < 40*time.Second || took > 50*time.Second {
+				t.Errorf("the wait for %v took %v", r, took)
 			}
 			return nil, err
 		}, nil))(t)
+		gets := 0
+		for _, request := range srv.Requests() {
+			if request.Name == "VMs.Get" {
+				gets++
+			}
+		}
+		if gets > 3*20 { // alone each would poll about 9 times
+			t.Errorf("20 waits sent %d gets", gets)
+		}
 	})
 }
 
@@ -172,107 +97,53 @@ func TestSharedPollsEndWithTheFullRecord(t *testing.T) {
 	})
 }
 
-// Each wait has its own end: it waits by name or by ID, for another state,
-// until its context ends, or for a VM that doesn't exist.
+// TestSharedPollsKeepWaitsApart: each wait has its own end, by name or by ID, for
+// another state, until its context ends, or for a VM that doesn't exist.
 func TestSharedPollsKeepWaitsApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		delays := cloudapitest.DefaultDelays()
 		delays.Create, delays.Delete = time.Minute, 20*time.Second
-		srv := cloudapitest.New(t, cloudapitest.WithDelays(delays))
-		client := srv.Client()
+		client := cloudapitest.New(t, cloudapitest.WithDelays(delays)).Client()
 		created := createVMs(t, client, 4)
-		if err := client.VMs.Delete(t.Context(), sdktest.Somewhere, created[3].ID); err != nil {
-			t.Fatal(err)
+		stub.Must(0, client.VMs.Delete(t.Context(), sdktest.Somewhere, created[3].ID))(t)
+		start := time.Now()
+		running := func(reference string) func(context.Context) (*cloudapi.VM, error) {
+			return func(ctx context.Context) (*cloudapi.VM, error) {
+				return client.VMs.WaitRunning(ctx, sdktest.Somewhere, reference, nil)
+			}
 		}
-		waits := map[string]func(context.Context) error{
-			"by ID": func(ctx context.Context) error {
-				_, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, created[0].ID, nil)
-				return err
-			},
-			"by name": func(ctx context.Context) error {
-				vm, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, "vm-1", nil)
-				if err == nil && vm.ID != created[1].ID {
-					return fmt.Errorf("it is %s", vm.ID)
-				}
-				return err
-			},
-			"of a deletion": func(ctx context.Context) error {
-				return client.VMs.WaitDeleted(ctx, sdktest.Somewhere, created[3].ID, nil)
-			},
-			"of what is deleted": func(ctx context.Context) error {
-				if _, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, created[3].ID, nil); !errors.Is(err, cloudapi.ErrWaitFailed) {
-					return fmt.Errorf("it is %w, want ErrWaitFailed", err)
-				}
-				return nil
-			},
-			"of nothing": func(ctx context.Context) error {
-				if _, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, "none", nil); !errors.Is(err, cloudapi.ErrNotFound) {
-					return fmt.Errorf("it is %w, want ErrNotFound", err)
-				}
-				return nil
-			},
-			"with little time": func(ctx context.Context) error {
+		type apart struct {
+			wait func(context.Context) (*cloudapi.VM, error)
+			id   string // of the VM
+			want error
+			took time.Duration // at least, and at most ten seconds more
+		}
+		stub.Must(cloudapi.WaitAll(t.Context(), []apart{
+			{running(created[0].ID), created[0].ID, nil, time.Minute},
+			{running("vm-1"), created[1].ID, nil, time.Minute},
+			{running(created[3].ID), "", cloudapi.ErrWaitFailed, 0},
+			{running("none"), "", cloudapi.ErrNotFound, 0},
+			{func(ctx context.Context) (*cloudapi.VM, error) {
+				return nil, client.VMs.WaitDeleted(ctx, sdktest.Somewhere, created[3].ID, nil)
+			}, "", nil, 20 * time.Second},
+			{func(ctx context.Context) (*cloudapi.VM, error) {
 				ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 				defer cancel()
-				start := time.Now()
-				_, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, created[2].ID, nil)
-				if e, ok := errors.AsType[*cloudapi.WaitError](err); !ok || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 10*time.Second || e.Record == nil {
-					return fmt.Errorf("it is %w after %v", err, time.Since(start))
-				}
-				return nil
-			},
-		}
-		names := make([]string, 0, len(waits))
-		for name := range waits {
-			names = append(names, name)
-		}
-		_, err := cloudapi.WaitAll(t.Context(), names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
-			if err := waits[name](ctx); err != nil {
-				return nil, fmt.Errorf("the wait %s: %w", name, err)
+				return running(created[2].ID)(ctx)
+			}, "", context.DeadlineExceeded, 10 * time.Second},
+		}, func(ctx context.Context, a apart) (*cloudapi.VM, error) {
+			vm, err := a.wait(ctx)
+			took := time.Since(start)
+			if !errors.Is(err, a.want) || took < a.took || took > a.took+10*time.Second || (vm != nil) != (a.id != "") || vm != nil && vm.ID != a.id {
+				t.Errorf("%v, %v after %v, want %+v", vm, err, took, a)
+			}
+			if e, ok := errors.AsType[*cloudapi.WaitError](err); ok != (a.want != nil) || a.took > 0 && ok && e.Record == nil {
+				t.Errorf("the error is %+v", err)
 			}
 			return nil, nil
-		}, nil)
-		if err != nil {
-			t.Error(err)
-		}
+		}, nil))(t)
 	})
-}
-
-// A list that can't be read doesn't end a wait, however often it fails, as long
-// as a Get works.
-func TestSharedPollsWithFailingLists(t *testing.T) {
-	t.Parallel()
-	for name, fault := range map[string]cloudapitest.Fault{
-		"forbidden": cloudapitest.Reply(403, nil, `{"error":{"code":403,"type":"Forbidden","message":"no"}}`),
-		"outage":    cloudapitest.Reply(500, nil, outage),
-		"no list":   cloudapitest.Reply(200, nil, `{}`),
-		"dropped":   cloudapitest.DropAfter(),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for faults, tolerance := range map[string]int{"two": 0, "all": 5, "all, without tolerance": -1} {
-				synctest.Test(t, func(t *testing.T) {
-					delays := cloudapitest.DefaultDelays()
-					delays.Create = 2 * time.Minute
-					srv := cloudapitest.New(t, cloudapitest.WithDelays(delays))
-					client := srv.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
-					created := createVMs(t, client, 10)
-					if lists := (cloudapitest.Match{Operation: "VMs.ListInLocation"}); faults == "two" {
-						srv.Fail(lists, fault, fault)
-					} else {
-						srv.Fail(lists, fault.Repeating())
-					}
-					vms, err := cloudapi.WaitAll(t.Context(), created, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
-						return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, &cloudapi.WaitOptions{Tolerance: tolerance})
-					}, nil)
-					if err != nil || vms[9].State != cloudapi.VMStateRunning {
-						t.Errorf("%s: %v, %v", faults, vms, err)
-					}
-				})
-			}
-		})
-	}
 }
 
 const outage = `{"error":{"code":500,"type":"UnexceptedError","message":"no"}}`
@@ -303,7 +174,9 @@ func (f *fleet) RoundTrip(req *http.Request) (*http.Response, error) {
 	if _, name, found := strings.Cut(req.URL.Path, "/vm/web-"); found {
 		f.gets.Add(1)
 		fmt.Sscan(name, &number)
-		return stub.Respond(200, string(stub.JSON(record(number, false)))), nil
+		full := record(number, false)
+		full["subnet"] = "net-1"
+		return stub.Respond(200, string(stub.JSON(full))), nil
 	}
 	f.lists.Add(1)
 	fmt.Sscanf(req.URL.Query().Get("start_after"), "vm%d", &number)
@@ -332,7 +205,7 @@ func (f *fleet) waitFor(t *testing.T, client *cloudapi.Client, vms int, opts *cl
 		return time.Since(start)
 	}
 	for i, vm := range got {
-		if vm.Name != names[i] || vm.State != cloudapi.VMStateRunning {
+		if vm.Name != names[i] || vm.State != cloudapi.VMStateRunning || vm.Subnet == "" {
 			t.Errorf("the record of %s is %+v", names[i], vm)
 		}
 	}
@@ -341,7 +214,8 @@ func (f *fleet) waitFor(t *testing.T, client *cloudapi.Client, vms int, opts *cl
 
 // TestWaitsSendFewRequests limits the requests and the time of waits for the
 // first VMs of a fleet that is running after 40 seconds. Whatever the lists do, a
-// wait takes little longer than alone. A later wait is alone again.
+// wait takes little longer than alone, and gets the full record. A later wait is
+// alone again.
 func TestWaitsSendFewRequests(t *testing.T) {
 	t.Parallel()
 	hangs := func(req *http.Request) (*http.Response, error) {
@@ -363,6 +237,7 @@ func TestWaitsSendFewRequests(t *testing.T) {
 		"2 among many":                {20_000, 2, 0, false, nil, 1, 30, 46 * time.Second},                                 // the first page shows how many
 		"lists that hang":             {10, 10, 0, false, hangs, 100, 150, 53 * time.Second},                               // one pause longer
 		"lists that can't be read":    {10, 10, 0, false, stub.Always(403, stub.Envelope(403)), 20, 150, 46 * time.Second}, // once in a round
+		"lists that are none":         {10, 10, 0, false, stub.Always(200, `{}`), 20, 150, 46 * time.Second},
 		"lists that are always stale": {10, 10, 0, true, nil, 40, 40, 90 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -378,7 +253,7 @@ func TestWaitsSendFewRequests(t *testing.T) {
 					}
 					return f.RoundTrip(req)
 				}))
-				took := f.waitFor(t, client, tt.waits, nil)
+				took := f.waitFor(t, client, tt.waits, &cloudapi.WaitOptions{Tolerance: -1}) // of gets, which don't fail
 				if n := f.lists.Load() + failed.Load(); n > tt.lists || f.gets.Load() > tt.gets || took > tt.took {
 					t.Errorf("%d lists and %d gets in %v, want at most %d, %d and %v", n, f.gets.Load(), took, tt.lists, tt.gets, tt.took)
 				}
@@ -392,52 +267,40 @@ func TestWaitsSendFewRequests(t *testing.T) {
 	}
 }
 
-type ownerKey struct{}
-
 // TestWaitsForOwners: a wait never gets a record from the list of another
 // project, or of another tenant, whom the token source knows by the context.
 func TestWaitsForOwners(t *testing.T) {
 	t.Parallel()
-	projects := []string{stub.Project, "pj00000000021g000000000001"}
-	for name, tt := range map[string]struct {
+	type key struct{}
+	for _, tt := range []struct {
 		owners  []string
 		ownerOf func(*http.Request) string
-		client  func(context.Context, *cloudapi.Client, string) (context.Context, *cloudapi.Client)
+		as      func(context.Context, *cloudapi.Client, string) (context.Context, *cloudapi.Client)
 	}{
-		"tenants": {
-			[]string{"a", "b"},
-			func(req *http.Request) string {
-				return strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer token-")
-			},
-			func(ctx context.Context, c *cloudapi.Client, owner string) (context.Context, *cloudapi.Client) {
-				return context.WithValue(ctx, ownerKey{}, owner), c
-			},
-		},
-		"projects": {
-			projects,
-			func(req *http.Request) string { return strings.Split(req.URL.Path, "/")[2] },
-			func(ctx context.Context, c *cloudapi.Client, owner string) (context.Context, *cloudapi.Client) {
-				return ctx, c.InProject(owner)
-			},
-		},
+		{[]string{"a", "b"}, func(req *http.Request) string {
+			return strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer token-")
+		}, func(ctx context.Context, c *cloudapi.Client, owner string) (context.Context, *cloudapi.Client) {
+			return context.WithValue(ctx, key{}, owner), c
+		}},
+		{[]string{stub.Project, "pj00000000021g000000000001"}, func(req *http.Request) string {
+			return strings.Split(req.URL.Path, "/")[2]
+		}, func(ctx context.Context, c *cloudapi.Client, owner string) (context.Context, *cloudapi.Client) {
+			return ctx, c.InProject(owner)
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				f := &fleet{n: 1, runs: time.Now().Add(20 * time.Second), requestOwner: tt.ownerOf}
-				client := sdktest.Client(t, f, cloudapi.WithTokenSource(func(ctx context.Context) (string, error) {
-					owner, _ := ctx.Value(ownerKey{}).(string)
-					return "token-" + owner, nil
-				}))
-				stub.Must(cloudapi.WaitAll(t.Context(), slices.Repeat(tt.owners, 3), func(ctx context.Context, owner string) (*cloudapi.VM, error) {
-					ctx, c := tt.client(ctx, client, owner)
-					return c.VMs.WaitRunning(ctx, sdktest.Somewhere, "web-1", &cloudapi.WaitOptions{Progress: func(p cloudapi.Progress) {
-						if vm := p.Record.(*cloudapi.VM); vm.UnixUser != owner {
-							t.Errorf("the wait of %s got a record of %s", owner, vm.UnixUser)
-						}
-					}})
-				}, nil))(t)
-			})
+		synctest.Test(t, func(t *testing.T) {
+			f := &fleet{n: 1, runs: time.Now().Add(20 * time.Second), requestOwner: tt.ownerOf}
+			client := sdktest.Client(t, f, cloudapi.WithTokenSource(func(ctx context.Context) (string, error) {
+				return fmt.Sprint("token-", ctx.Value(key{})), nil
+			}))
+			stub.Must(cloudapi.WaitAll(t.Context(), slices.Repeat(tt.owners, 3), func(ctx context.Context, owner string) (*cloudapi.VM, error) {
+				ctx, c := tt.as(ctx, client, owner)
+				return c.VMs.WaitRunning(ctx, sdktest.Somewhere, "web-1", &cloudapi.WaitOptions{Progress: func(p cloudapi.Progress) {
+					if vm := p.Record.(*cloudapi.VM); vm.UnixUser != owner {
+						t.Errorf("the wait of %s got a record of %s", owner, vm.UnixUser)
+					}
+				}})
+			}, nil))(t)
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -20,97 +21,122 @@ func vmIn(state string) string {
 	return `{"id":"` + stub.VMID + `","name":"web-1","state":"` + state + `"}`
 }
 
+// TestWaitPollsImmediatelyAndThenSlower: zero and negative options are the
+// defaults, and the pauses grow by half.
 func TestWaitPollsImmediatelyAndThenSlower(t *testing.T) {
 	t.Parallel()
-	s := func(seconds ...float64) (pauses []time.Duration) {
-		for _, sec := range seconds {
-			pauses = append(pauses, time.Duration(sec*float64(time.Second)))
-		}
-		return pauses
-	}
+	const s = time.Second
+	byDefault := []time.Duration{s, 3 * s / 2, 9 * s / 4, 27 * s / 8, 5 * s}
 	for _, tt := range []struct {
 		name string
 		opts *cloudapi.WaitOptions
 		want []time.Duration // without the random part; the last one is repeated
 	}{
-		{"default", nil, s(1, 1.5, 2.25, 3.375, 5)},
-		{"slow", &cloudapi.WaitOptions{Interval: 5 * time.Second, MaxInterval: 15 * time.Second}, s(5, 7.5, 11.25, 15)},
-		{"zero options", &cloudapi.WaitOptions{}, s(1, 1.5, 2.25, 3.375, 5)},
-		{"negative", &cloudapi.WaitOptions{Interval: -time.Second, MaxInterval: -1}, s(1, 1.5, 2.25, 3.375, 5)},
-		{"first only", &cloudapi.WaitOptions{Interval: 30 * time.Second}, s(30)},
-		{"first above the longest", &cloudapi.WaitOptions{Interval: 10 * time.Second, MaxInterval: time.Second}, s(10)},
-		{"longest only", &cloudapi.WaitOptions{MaxInterval: 2 * time.Second}, s(1, 1.5, 2)},
+		{"default", nil, byDefault},
+		{"zero options", &cloudapi.WaitOptions{}, byDefault},
+		{"negative", &cloudapi.WaitOptions{Interval: -s, MaxInterval: -1}, byDefault},
+		{"first only", &cloudapi.WaitOptions{Interval: 30 * s}, []time.Duration{30 * s}},
+		{"first above the longest", &cloudapi.WaitOptions{Interval: 10 * s, MaxInterval: s}, []time.Duration{10 * s}},
+		{"longest only", &cloudapi.WaitOptions{MaxInterval: 2 * s}, []time.Duration{s, 3 * s / 2, 2 * s}},
 		{"tiny", &cloudapi.WaitOptions{Interval: 1, MaxInterval: 1}, []time.Duration{1}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				const polls = 200
-				var times []time.Time
-				start := time.Now()
-				_, err := cloudapi.Wait(t.Context(), func(context.Context) (*cloudapi.VM, error) {
-					times = append(times, time.Now())
-					return new(cloudapi.VM), nil
-				}, func(*cloudapi.VM) (bool, error) { return len(times) == polls, nil }, tt.opts)
-				if err != nil || !times[0].Equal(start) {
-					t.Fatalf("the first poll came after %v: %v", times[0].Sub(start), err)
+		synctest.Test(t, func(t *testing.T) {
+			times := []time.Time{time.Now()}
+			_, err := cloudapi.Wait(t.Context(), func(context.Context) (*cloudapi.VM, error) {
+				times = append(times, time.Now())
+				return new(cloudapi.VM), nil
+			}, func(*cloudapi.VM) (bool, error) { return len(times) == 20, nil }, tt.opts)
+			if err != nil || !times[1].Equal(times[0]) {
+				t.Fatalf("%s: the first poll came after %v: %v", tt.name, times[1].Sub(times[0]), err)
+			}
+			for i := range times[2:] {
+				pause, nominal := times[i+2].Sub(times[i+1]), tt.want[min(i, len(tt.want)-1)]
+				if pause < nominal*4/5 || pause > nominal*6/5+1 {
+					t.Errorf("%s: pause %d is %v, want %v within a fifth", tt.name, i, pause, nominal)
 				}
-				least, most := 2.0, 0.0
-				for i := 1; i < polls; i++ {
-					pause, nominal := times[i].Sub(times[i-1]), tt.want[min(i, len(tt.want))-1]
-					if pause < nominal*4/5 || pause > nominal*6/5+1 {
-						t.Fatalf("pause %d is %v, want %v within a fifth", i, pause, nominal)
-					}
-					least, most = min(least, float64(pause)/float64(nominal)), max(most, float64(pause)/float64(nominal))
-				}
-				if tt.name != "tiny" && (least > 0.85 || most < 1.15) {
-					t.Errorf("the pauses are %v to %v of what they would be without chance", least, most)
-				}
-			})
+			}
 		})
 	}
 }
 
-func TestWaitTolerates(t *testing.T) {
+// TestWaits: what a server responds to the polls of a wait, and how it ends. The
+// suite of failures has what each of them ends.
+func TestWaits(t *testing.T) {
 	t.Parallel()
+	const location, name = "eu-central-h1", "web-1"
+	type wait func(context.Context, *cloudapi.Client, *cloudapi.WaitOptions) (*cloudapi.VM, error)
+	running := func(ctx context.Context, c *cloudapi.Client, opts *cloudapi.WaitOptions) (*cloudapi.VM, error) {
+		return c.VMs.WaitRunning(ctx, location, name, opts)
+	}
+	deleted := func(ctx context.Context, c *cloudapi.Client, opts *cloudapi.WaitOptions) (*cloudapi.VM, error) {
+		return nil, c.VMs.WaitDeleted(ctx, location, name, opts)
+	}
+	subnetDeleted := func(ctx context.Context, c *cloudapi.Client, opts *cloudapi.WaitOptions) (*cloudapi.VM, error) {
+		return nil, c.PrivateSubnets.WaitDeleted(ctx, location, "net-1", opts)
+	}
+	tolerating := func(n int, wait wait) wait {
+		return func(ctx context.Context, c *cloudapi.Client, _ *cloudapi.WaitOptions) (*cloudapi.VM, error) {
+			return wait(ctx, c, &cloudapi.WaitOptions{Tolerance: n})
+		}
+	}
+	const (
+		other      = `{"id":"vm00000000021g000000000001","name":"web-1","state":"running"}`
+		subnet     = `{"id":"ps00000000021g000000000001","name":"net-1","state":"available"}`
+		noLocation = stub.BadNotFound(`{"error":{"code":404,"type":"InvalidLocation","message":"m","details":{"location":"l"}}}`)
+		page       = "<html>Back soon</html>"
+	)
+	creating, deleting, isRunning := vmIn("creating"), vmIn("deleting"), vmIn("running")
 	for _, tt := range []struct {
 		name    string
-		replies []any
-		opts    *cloudapi.WaitOptions
+		wait    wait
+		replies []any // the last one is repeated
 		polls   int
-		err     error // nil if the VM ends up running
+		err     error
+		state   string // in the error
 	}{
-		{"nothing", []any{vmIn("running")}, nil, 1, nil},
-		{"502 and 503", []any{502, 503, vmIn("running")}, nil, 3, nil},
-		{"five in a row", []any{500, 500, 500, 500, 500, vmIn("running")}, nil, 6, nil},
-		{"six in a row", []any{500, 500, 500, 500, 500, 502, vmIn("running")}, nil, 6, cloudapi.ErrServer},
-		{"five, a success, and five", []any{500, 500, 500, 500, 500, vmIn("creating"), 500, 500, 500, 500, 500, vmIn("running")}, nil, 12, nil},
-		{"as many as it is told", []any{500, 500, vmIn("running")}, &cloudapi.WaitOptions{Tolerance: 2}, 3, nil},
-		{"no more than it is told", []any{500, 500, 500, vmIn("running")}, &cloudapi.WaitOptions{Tolerance: 2}, 3, cloudapi.ErrServer},
-		{"none if it is told so", []any{500, vmIn("running")}, &cloudapi.WaitOptions{Tolerance: -1}, 1, cloudapi.ErrServer},
-		{"not 404", []any{vmIn("creating"), 404}, nil, 2, cloudapi.ErrNotFound},
-		{"a gateway's page", []any{vmIn("creating"), "<html>Back soon</html>", "<html>Back soon</html>", vmIn("running")}, nil, 4, nil},
-		{"a gateway's 404", []any{vmIn("creating"), stub.BadNotFound("no such backend"), vmIn("running")}, nil, 3, nil},
-		{"a record of another VM", []any{`{"id":"` + stub.VMID + `","name":"web-2","state":"running"}`, vmIn("running")}, nil, 2, nil},
+		{"running already", running, []any{isRunning}, 1, nil, ""},
+		{"created", running, []any{creating, creating, isRunning}, 3, nil, ""},
+		{"no room at first", running, []any{vmIn("waiting for capacity"), vmIn("no capacity available"), creating, isRunning}, 4, nil, ""},
+		{"restarted", running, []any{vmIn("restarting"), vmIn("rebooting"), vmIn("starting"), vmIn("stopped"), isRunning}, 5, nil, ""},
+		{"states of a later server", running, []any{vmIn("imploding"), vmIn(""), vmIn("RUNNING"), isRunning}, 4, nil, ""},
+		{"gone meanwhile", running, []any{creating, 404}, 2, cloudapi.ErrNotFound, "creating"},
+		{"deleted meanwhile", running, []any{creating, deleting, isRunning}, 2, cloudapi.ErrWaitFailed, "deleting"},
+
+		{"five in a row", running, []any{500, 500, 500, 500, 500, isRunning}, 6, nil, ""},
+		{"six in a row", running, []any{500, 500, 500, 500, 500, 502, isRunning}, 6, cloudapi.ErrServer, ""},
+		{"five, a success, and five", running, []any{500, 500, 500, 500, 500, creating, 500, 500, 500, 500, 500, isRunning}, 12, nil, ""},
+		{"as many as it is told", tolerating(2, running), []any{500, 500, isRunning}, 3, nil, ""},
+		{"no more than it is told", tolerating(2, running), []any{500, 500, 500, isRunning}, 3, cloudapi.ErrServer, ""},
+		{"none if it is told so", tolerating(-1, running), []any{500, isRunning}, 1, cloudapi.ErrServer, ""},
+		{"a gateway's page", running, []any{creating, page, page, isRunning}, 4, nil, ""},
+		{"a gateway's 404", running, []any{creating, stub.BadNotFound("no such backend"), isRunning}, 3, nil, ""},
+		{"a record of another VM", running, []any{`{"id":"` + stub.VMID + `","name":"web-2","state":"running"}`, isRunning}, 2, nil, ""},
+
+		{"gone already", deleted, []any{404}, 1, nil, ""},
+		{"gone at last", deleted, []any{isRunning, deleting, deleting, 404}, 4, nil, ""},
+		{"forbidden for a moment", deleted, []any{deleting, 403, 404}, 3, nil, ""},
+		{"forbidden at first", deleted, []any{403, 403, 404}, 3, nil, ""},
+		{"broken for a moment", deleted, []any{deleting, 500, 404}, 3, nil, ""},
+		{"its name is taken over", deleted, []any{deleting, deleting, other}, 3, nil, ""},
+		{"its name is taken over behind a failure", deleted, []any{deleting, 500, other}, 3, nil, ""},
+		{"a 404 that is cut off", deleted, []any{deleting, stub.BadNotFound(`{"error":{"co`), 404}, 3, nil, ""},
+		{"no such location", deleted, []any{noLocation}, 1, cloudapi.ErrNotFound, ""},
+		{"a subnet, which shows no deletion", subnetDeleted, []any{subnet, subnet, 404}, 3, nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				network := stub.Polled(tt.replies...)
-				client := sdktest.Recorded(t, network)
-				get := func(ctx context.Context) (*cloudapi.VM, error) { return client.VMs.Get(ctx, "eu-central-h1", "web-1") }
-				vm, err := cloudapi.Wait(t.Context(), get, func(vm *cloudapi.VM) (bool, error) { return vm.State == "running", nil }, tt.opts)
-				if n := len(network.Take()); n != tt.polls {
-					t.Errorf("%d polls, want %d", n, tt.polls)
+				vm, err := tt.wait(t.Context(), sdktest.Recorded(t, network), nil)
+				if n := len(network.Take()); n != tt.polls || !errors.Is(err, tt.err) || err != nil && vm != nil || vm != nil && vm.State != "running" {
+					t.Errorf("%v, %v after %d polls, want %v after %d", vm, err, n, tt.err, tt.polls)
 				}
 				if tt.err == nil {
-					if err != nil || vm == nil || vm.State != "running" {
-						t.Errorf("Wait = %v, %v", vm, err)
-					}
 					return
 				}
-				if e, ok := errors.AsType[*cloudapi.WaitError](err); vm != nil || !ok || e.Polls != tt.polls || !errors.Is(err, tt.err) {
-					t.Errorf("Wait = %v, %v", vm, err)
+				e, ok := errors.AsType[*cloudapi.WaitError](err)
+				if !ok || e.Polls != tt.polls || e.State != tt.state || (e.Record == nil) != (tt.state == "") || tt.state != "" && e.Record.(*cloudapi.VM).State != tt.state {
+					t.Errorf("the error is %+v", err)
 				}
 			})
 		})
@@ -142,158 +168,51 @@ func TestWaitEndsWithoutPolls(t *testing.T) {
 	}
 }
 
-func TestWaitRunning(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name    string
-		replies []any
-		err     error
-		state   string // in the error
-	}{
-		{"at once", []any{vmIn("running")}, nil, ""},
-		{"created", []any{vmIn("creating"), vmIn("creating"), vmIn("running")}, nil, ""},
-		{"no room at first", []any{vmIn("waiting for capacity"), vmIn("no capacity available"), vmIn("creating"), vmIn("running")}, nil, ""},
-		{"restarted", []any{vmIn("restarting"), vmIn("rebooting"), vmIn("starting"), vmIn("stopped"), vmIn("running")}, nil, ""},
-		{"states of a later server", []any{vmIn("imploding"), vmIn(""), vmIn("RUNNING"), vmIn("running")}, nil, ""},
-		{"deleted", []any{vmIn("creating"), vmIn("deleting"), vmIn("running")}, cloudapi.ErrWaitFailed, "deleting"},
-		{"gone", []any{vmIn("creating"), 404}, cloudapi.ErrNotFound, "creating"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				network := stub.Polled(tt.replies...)
-				vm, err := sdktest.Recorded(t, network).VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1", nil)
-				polls := len(tt.replies)
-				if tt.err == cloudapi.ErrWaitFailed {
-					polls--
-				}
-				sent := network.Take()
-				if len(sent) != polls || sent[0].Target != "/project/"+stub.Project+"/location/eu-central-h1/vm/web-1" {
-					t.Errorf("%d polls, want %d, the first of %s", len(sent), polls, sent[0].Target)
-				}
-				if tt.err == nil {
-					if err != nil || vm.State != "running" {
-						t.Errorf("WaitRunning = %v, %v", vm, err)
-					}
-					return
-				}
-				e, ok := errors.AsType[*cloudapi.WaitError](err)
-				if vm != nil || !ok || !errors.Is(err, tt.err) || e.State != tt.state || e.Record.(*cloudapi.VM).State != tt.state {
-					t.Errorf("WaitRunning = %v, %v", vm, err)
-				}
-			})
-		})
-	}
-}
-
-func TestWaitDeleted(t *testing.T) {
-	t.Parallel()
-	other := `{"id":"vm00000000021g000000000001","name":"web-1","state":"running"}`
-	noLocation := `{"error":{"code":404,"type":"InvalidLocation","message":"m","details":{"location":"l"}}}`
-	for _, tt := range []struct {
-		name    string
-		replies []any
-		polls   int
-		err     error
-	}{
-		{"gone already", []any{404}, 1, nil},
-		{"gone at last", []any{vmIn("running"), vmIn("deleting"), vmIn("deleting"), 404}, 4, nil},
-		{"forbidden for a moment", []any{vmIn("deleting"), 403, 404}, 3, nil},
-		{"forbidden at first", []any{403, 403, 404}, 3, nil},
-		{"forbidden forever", []any{403}, 6, cloudapi.ErrForbidden},
-		{"broken for a moment", []any{vmIn("deleting"), 500, 404}, 3, nil},
-		{"its name is taken over", []any{vmIn("deleting"), vmIn("deleting"), other}, 3, nil},
-		{"its name is taken over behind a failure", []any{vmIn("deleting"), 500, other}, 3, nil},
-		{"a 404 that is cut off", []any{vmIn("deleting"), stub.BadNotFound(`{"error":{"co`), 404}, 3, nil},
-		{"no such location", []any{noLocation}, 1, cloudapi.ErrNotFound},
-		{"unauthorized", []any{vmIn("deleting"), 401}, 2, cloudapi.ErrUnauthorized},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				network := stub.Polled(tt.replies...)
-				if tt.replies[0] == noLocation {
-					network.Answer = stub.Always(404, noLocation)
-				}
-				client := sdktest.Recorded(t, network)
-				err := client.VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1", nil)
-				if n := len(network.Take()); n != tt.polls {
-					t.Errorf("%d polls, want %d", n, tt.polls)
-				}
-				if _, ok := errors.AsType[*cloudapi.WaitError](err); !errors.Is(err, tt.err) || ok != (tt.err != nil) {
-					t.Errorf("WaitDeleted: %v, want %v", err, tt.err)
-				}
-			})
-		})
-	}
-	synctest.Test(t, func(t *testing.T) {
-		subnet := `{"id":"ps00000000021g000000000001","name":"net-1","state":"available"}`
-		network := stub.Polled(subnet, subnet, 404)
-		if err := sdktest.Recorded(t, network).PrivateSubnets.WaitDeleted(t.Context(), "eu-central-h1", "net-1", nil); err != nil || len(network.Take()) != 3 {
-			t.Errorf("PrivateSubnets.WaitDeleted: %v", err)
-		}
-	})
-}
-
+// TestWaitEndsWithTheContext: a wait ends when its context does, during a pause
+// or a poll, and says how far it came.
 func TestWaitEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	reason := errors.New("the operator lost patience")
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Second, reason)
-		defer cancel()
-		network := stub.Polled(vmIn("creating"))
-		start := time.Now()
-		vm, err := sdktest.Recorded(t, network).VMs.WaitRunning(ctx, "eu-central-h1", "web-1", nil)
-		took := time.Since(start)
-		e, ok := errors.AsType[*cloudapi.WaitError](err)
-		if vm != nil || !ok || took != 10*time.Second || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, reason) {
-			t.Fatalf("after %v WaitRunning = %v, %v", took, vm, err)
-		}
-		want := cloudapi.WaitError{Operation: "VMs.WaitRunning", Resource: "eu-central-h1/web-1", Polls: len(network.Take()), Elapsed: took,
-			State: "creating", Record: &cloudapi.VM{ID: stub.VMID, Name: "web-1", State: "creating"}, Err: e.Err}
-		if !reflect.DeepEqual(*e, want) || e.Polls < 3 || e.Polls > 6 {
-			t.Errorf("the error is %+v, want %+v", *e, want)
-		}
-		text := fmt.Sprintf(`cloudapi: VMs.WaitRunning of eu-central-h1/web-1 ended after 10s and %d polls, last state "creating": `+
-			`context deadline exceeded: the operator lost patience`, e.Polls)
-		if err.Error() != text {
-			t.Errorf("the error is %q, want %q", err, text)
-		}
-	})
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		_, err := sdktest.Recorded(t, stub.Polled(vmIn("creating"))).VMs.WaitRunning(ctx, "eu-central-h1", stub.VMID, nil)
-		want := "cloudapi: VMs.WaitRunning of eu-central-h1/web-1 (" + stub.VMID + ") ended after 10s and "
-		if e, ok := errors.AsType[*cloudapi.WaitError](err); !ok || !strings.HasPrefix(err.Error(), want) || e.Resource != "eu-central-h1/"+stub.VMID {
-			t.Errorf("by ID: the error is %v, want %s…", err, want)
-		}
-	})
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(1300*time.Millisecond, cancel)
-		network := stub.Polled(500)
-		start := time.Now()
-		err := sdktest.Recorded(t, network).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1", nil)
-		e, ok := errors.AsType[*cloudapi.WaitError](err)
-		if took := time.Since(start); !ok || took != 1300*time.Millisecond || !errors.Is(err, context.Canceled) || e.Record != nil || e.State != "" {
-			t.Errorf("after %v WaitDeleted: %#v", took, err)
-		}
-	})
-	synctest.Test(t, func(t *testing.T) {
-		p := sdktest.StartPeer(t, sdktest.Hangs)
-		ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
-		defer cancel()
-		start := time.Now()
-		_, err := p.Client(t).VMs.WaitRunning(ctx, "eu-central-h1", "web-1", nil)
-		if took := time.Since(start); took != 7*time.Second || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("with a poll that hangs, after %v: %v", took, err)
-		}
-	})
+	const limit = 10 * time.Second
+	for name, tt := range map[string]struct {
+		client    func(*testing.T) *cloudapi.Client
+		reference string
+		record    *cloudapi.VM // the last one
+		text      string       // of the resource
+	}{
+		"by name": {func(t *testing.T) *cloudapi.Client { return sdktest.Recorded(t, stub.Polled(vmIn("creating"))) }, "web-1",
+			&cloudapi.VM{ID: stub.VMID, Name: "web-1", State: "creating"}, "web-1"},
+		"by ID": {func(t *testing.T) *cloudapi.Client { return sdktest.Recorded(t, stub.Polled(vmIn("creating"))) }, stub.VMID,
+			&cloudapi.VM{ID: stub.VMID, Name: "web-1", State: "creating"}, "web-1 (" + stub.VMID + ")"},
+		"without a record":  {func(t *testing.T) *cloudapi.Client { return sdktest.Recorded(t, stub.Polled(500)) }, "web-1", nil, "web-1"},
+		"a poll that hangs": {func(t *testing.T) *cloudapi.Client { return sdktest.StartPeer(t, sdktest.Hangs).Client(t) }, "web-1", nil, "web-1"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), limit, reason)
+			defer cancel()
+			start := time.Now()
+			vm, err := tt.client(t).VMs.WaitRunning(ctx, "eu-central-h1", tt.reference, nil)
+			e, ok := errors.AsType[*cloudapi.WaitError](err)
+			if vm != nil || !ok || time.Since(start) != limit || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, reason) {
+				t.Fatalf("%s, after %v: %v, %v", name, time.Since(start), vm, err)
+			}
+			want := cloudapi.WaitError{Operation: "VMs.WaitRunning", Resource: "eu-central-h1/" + tt.reference, Polls: e.Polls, Elapsed: limit, Err: e.Err}
+			if tt.record != nil {
+				want.Record, want.State = tt.record, tt.record.State
+				text := fmt.Sprintf(`cloudapi: VMs.WaitRunning of eu-central-h1/%s ended after 10s and %d polls, last state "creating": `+
+					`context deadline exceeded: the operator lost patience`, tt.text, e.Polls)
+				if err.Error() != text || e.Polls < 3 || e.Polls > 6 {
+					t.Errorf("%s: the error is %q, want %q", name, err, text)
+				}
+			}
+			if !reflect.DeepEqual(*e, want) {
+				t.Errorf("%s: the error is %+v, want %+v", name, *e, want)
+			}
+		})
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	network := stub.Polled(404)
-	if err := sdktest.Recorded(t, network).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1", nil); !errors.Is(err, context.Canceled) || len(network.Take()) != 0 {
+	if err := sdktest.SendingNothing(t).VMs.WaitDeleted(ctx, "eu-central-h1", "web-1", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that ended before: %v", err)
 	}
 }
@@ -382,4 +301,104 @@ func TestWaitForYourOwnCondition(t *testing.T) {
 			t.Errorf("Wait = %v, %v", info, err)
 		}
 	})
+}
+
+// TestWaitsOnIncompleteRecords: a wait doesn't succeed because the response
+// lacks the field that decides.
+func TestWaitsOnIncompleteRecords(t *testing.T) {
+	t.Parallel()
+	const location, name = "eu-central-h1", "web-1"
+	const pg = `"read_replica":null,"target_vm_size":null,"target_version":null,"target_server_count":null`
+	first := func(_ any, err error) error { return err }
+	for wait, tt := range map[string]struct {
+		call func(ctx context.Context, c *cloudapi.Client) error
+
+		// lacks is the field that the error names, by the fields of the record
+		// besides its ID, name, location and state. It's "" if the state decides,
+		// which the record lacks: the wait goes on.
+		lacks map[string]string
+	}{
+		"LoadBalancers.WaitVMDetached": {func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.LoadBalancers.WaitVMDetached(ctx, location, name, stub.VMID, nil))
+		}, map[string]string{`"vms":null`: "vms", `"vms":[null]`: "vms"}},
+		"Kubernetes.WaitNodePoolDeleted": {func(ctx context.Context, c *cloudapi.Client) error {
+			return c.Kubernetes.WaitNodePoolDeleted(ctx, location, name, "np", nil)
+		}, map[string]string{`"nodepools":null`: "nodepools", `"nodepools":[{"id":"kn"}]`: "name"}},
+		"Kubernetes.WaitNodeRetired": {func(ctx context.Context, c *cloudapi.Client) error {
+			return c.Kubernetes.WaitNodeRetired(ctx, location, name, "node", nil)
+		}, map[string]string{`"nodepools":null`: "nodepools", `"nodepools":[{"id":"kn","name":"np","vms":null}]`: "vms", `"nodepools":[{"id":"kn","name":"np","vms":[{"id":"vm"}]}]`: "vms"}},
+		"Kubernetes.WaitNodePool": {func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Kubernetes.WaitNodePool(ctx, location, name, "np", nil))
+		}, map[string]string{`"nodepools":[{"id":"kn","name":"np"}]`: "node_count"}},
+		"Kubernetes.WaitNodePoolUpgraded": {func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Kubernetes.WaitNodePoolUpgraded(ctx, location, name, &cloudapi.KubernetesNodePool{ID: "kn"}, nil))
+		}, map[string]string{`"display_state":"","nodepools":[{"id":"kn","name":"np","vms":[]}]`: "display_state"}},
+		"Kubernetes.WaitRunning": {func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Kubernetes.WaitRunning(ctx, location, name, nil))
+		}, map[string]string{`"display_state":null`: ""}},
+		"Postgres.WaitPromoted": {func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Postgres.WaitPromoted(ctx, location, name, nil))
+		}, map[string]string{pg: "read_replica"}},
+		"Postgres.WaitResized": {func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Postgres.WaitResized(ctx, location, name, nil))
+		}, map[string]string{pg: "target_vm_size", `"vm_size":"a","target_vm_size":"a"`: "target_storage_size_gib"}},
+		"Postgres.WaitUpgraded": {func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Postgres.WaitUpgraded(ctx, location, name, nil))
+		}, map[string]string{pg: "target_version"}},
+		"Postgres.WaitServers": {func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Postgres.WaitServers(ctx, location, name, nil))
+		}, map[string]string{pg: "target_server_count"}},
+		"Postgres.WaitRecycled": {func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Postgres.WaitRecycled(ctx, location, name, "pv00000000021g000000000001", nil))
+		}, map[string]string{pg: "target_server_count"}},
+		"Postgres.WaitRunning": {func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.Postgres.WaitRunning(ctx, location, name, nil))
+		}, map[string]string{`"state":null`: ""}},
+		"VMs.WaitRunning": {func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.VMs.WaitRunning(ctx, location, name, nil))
+		}, map[string]string{`"state":null`: ""}},
+		"VMs.WaitStopped": {func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.VMs.WaitStopped(ctx, location, name, nil))
+		}, map[string]string{`"state":null`: ""}},
+		"VMs.WaitSerialLog": {func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.VMs.WaitSerialLog(ctx, location, name, nil))
+		}, map[string]string{`"status":null`: ""}},
+		"MachineImages.WaitVersion": {func(ctx context.Context, c *cloudapi.Client) error {
+			return first(c.MachineImages.WaitVersion(ctx, location, name, "v1", nil))
+		}, map[string]string{`"x":null`: ""}},
+		"MachineImages.WaitVersionDeleted": {func(ctx context.Context, c *cloudapi.Client) error {
+			return c.MachineImages.WaitVersionDeleted(ctx, location, name, "v1", nil)
+		}, map[string]string{`"x":null`: "version"}},
+	} {
+		for fields, lacks := range tt.lacks {
+			state := ""
+			if lacks != "" {
+				state = `,"state":"running","display_state":"running"`
+			}
+			for _, fields := range []string{state, state + "," + fields} {
+				synctest.Test(t, func(t *testing.T) {
+					client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+						switch path := req.URL.Path; {
+						case strings.HasSuffix(path, "/upgrade"):
+							return stub.Respond(400, stub.Envelope(400)), nil
+						case strings.HasSuffix(path, "/servers"):
+							return stub.Respond(200, `{"items":[]}`), nil
+						case strings.HasSuffix(path, "/version"):
+							return stub.Respond(200, `{"items":[{"id":"mv"}],"count":1}`), nil
+						}
+						return stub.Respond(200, `{"id":"x","name":"web-1","location":"eu-central-h1"`+fields+`}`), nil
+					}))
+					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+					defer cancel()
+					err := tt.call(ctx, client)
+					switch e, ok := errors.AsType[*cloudapi.WaitError](err); {
+					case err == nil:
+						t.Errorf("%s with %s succeeded", wait, fields)
+					case len(fields) > len(state) && lacks != "" && (!ok || e.Err.Error() != "invalid response: the record has no "+lacks):
+						t.Errorf("%s with %s: %v", wait, fields, err)
+					}
+				})
+			}
+		}
+	}
 }
