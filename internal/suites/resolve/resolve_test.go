@@ -3,8 +3,8 @@ package resolve_test
 
 import (
 	"errors"
-	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,107 +15,115 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
+// resolved is a resource, what Resolve returns for it, and the Lookup of its type.
+type resolved struct {
+	record any
+	want   cloudapi.Resource
+	name   string // the reference by name; "" if it has none
+	lookup func(reference string) (any, error)
+}
+
+// of describes a resource that may be referred to by its name.
+func of[T any, P interface {
+	*T
+	Resource() cloudapi.Resource
+}](t *testing.T, client *cloudapi.Client, record P, kind cloudapi.Kind, id, reference string) resolved {
+	location, name, _ := strings.Cut(reference, "/")
+	if name == "" {
+		location, name = "", reference
+	}
+	return resolved{record, cloudapi.Resource{Kind: kind, ID: id, Location: location, Name: name}, reference, func(reference string) (any, error) {
+		return cloudapi.Lookup[T, P](t.Context(), client, reference)
+	}}
+}
+
+// in describes what is only found by its ID, with its parent if it has one.
+func (r resolved) in(parent *cloudapi.Resource) resolved {
+	r.want.Parent, r.name = parent, ""
+	return r
+}
+
+// check resolves a resource by all of its references, and fetches it.
+func (r resolved) check(t *testing.T, client *cloudapi.Client) {
+	t.Helper()
+	references := []string{r.want.ID}
+	if r.name != "" {
+		references = append(references, r.name)
+	}
+	if r.want.Location != "" {
+		references = append(references, r.want.Location+"/"+r.want.ID)
+	}
+	for _, reference := range references {
+		got, err := client.Resolve(t.Context(), reference)
+		if err != nil || !reflect.DeepEqual(*got, r.want) {
+			t.Errorf("Resolve(%q) = %v, %v; want %v", reference, got, err, r.want)
+			continue
+		}
+		if record, err := client.Fetch(t.Context(), *got); err != nil || !reflect.DeepEqual(record, r.record) {
+			t.Errorf("Fetch(%v) = %+v, %v; want %+v", got, record, err, r.record)
+		}
+		if record, err := r.lookup(reference); err != nil || !reflect.DeepEqual(record, r.record) {
+			t.Errorf("Lookup(%q) = %+v, %v; want %+v", reference, record, err, r.record)
+		}
+	}
+}
+
 // TestResolve resolves the ID and, if it has one, the name of a resource of
 // every kind, and fetches it.
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := sdktest.NewEverything(t)
-		project := stub.Must(p.Client.Projects.Get(t.Context(), p.Client.Project()))(t)
-		cases := []struct {
-			record any
-			want   cloudapi.Resource
-			name   string // "" if it has none
-		}{
-			{p.VM, cloudapi.Resource{Kind: cloudapi.KindVM, ID: p.VM.ID, Location: sdktest.Somewhere, Name: "web-1"}, "eu-central-h1/web-1"},
-			{p.Subnet, cloudapi.Resource{Kind: cloudapi.KindPrivateSubnet, ID: p.Subnet.ID, Location: sdktest.Somewhere, Name: "net-1"}, "eu-central-h1/net-1"},
-			{p.OtherPlace, cloudapi.Resource{Kind: cloudapi.KindPrivateSubnet, ID: p.OtherPlace.ID, Location: sdktest.Elsewhere, Name: "net-1"}, "eu-north-h1/net-1"},
-			{p.Firewall, cloudapi.Resource{Kind: cloudapi.KindFirewall, ID: p.Firewall.ID, Location: sdktest.Somewhere, Name: "fw-1"}, "eu-central-h1/fw-1"},
-			{p.Balancer, cloudapi.Resource{Kind: cloudapi.KindLoadBalancer, ID: p.Balancer.ID, Location: sdktest.Somewhere, Name: "lb-1"}, "eu-central-h1/lb-1"},
-			{p.Postgres, cloudapi.Resource{Kind: cloudapi.KindPostgres, ID: p.Postgres.ID, Location: sdktest.Somewhere, Name: "db-1"}, "eu-central-h1/db-1"},
-			{p.Cluster, cloudapi.Resource{Kind: cloudapi.KindKubernetesCluster, ID: p.Cluster.ID, Location: sdktest.Somewhere, Name: "k8s-1"}, "eu-central-h1/k8s-1"},
-			{p.Location, cloudapi.Resource{Kind: cloudapi.KindPrivateLocation, ID: p.Location.ID, Name: "own"}, "own"},
-			{p.Key, cloudapi.Resource{Kind: cloudapi.KindSSHPublicKey, ID: p.Key.ID, Name: "laptop"}, "laptop"},
-			{p.Script, cloudapi.Resource{Kind: cloudapi.KindVMInitScript, ID: p.Script.ID, Name: "setup"}, "setup"},
-			{p.Inference, cloudapi.Resource{Kind: cloudapi.KindInferenceAPIKey, ID: p.Inference.ID}, ""},
-			{project, cloudapi.Resource{Kind: cloudapi.KindProject, ID: project.ID, Name: project.Name}, ""},
-			{p.Rule, cloudapi.Resource{Kind: cloudapi.KindFirewallRule, ID: p.Rule.ID,
-				Parent: &cloudapi.Resource{Kind: cloudapi.KindFirewall, ID: p.Firewall.ID, Location: sdktest.Somewhere, Name: "fw-1"}}, ""},
-			{&p.Subnet.NICs[0], cloudapi.Resource{Kind: cloudapi.KindNIC, ID: p.Subnet.NICs[0].ID, Name: p.Subnet.NICs[0].Name,
-				Parent: &cloudapi.Resource{Kind: cloudapi.KindPrivateSubnet, ID: p.Subnet.ID, Location: sdktest.Somewhere, Name: "net-1"}}, ""},
-			{&p.Cluster.NodePools[0], cloudapi.Resource{Kind: cloudapi.KindKubernetesNodePool, ID: p.Cluster.NodePools[0].ID, Name: "k8s-1-np",
-				Parent: &cloudapi.Resource{Kind: cloudapi.KindKubernetesCluster, ID: p.Cluster.ID, Location: sdktest.Somewhere, Name: "k8s-1"}}, ""},
-			{&p.Postgres.FirewallRules[0], cloudapi.Resource{Kind: cloudapi.KindPostgresFirewallRule, ID: p.Postgres.FirewallRules[0].ID,
-				Parent: &cloudapi.Resource{Kind: cloudapi.KindPostgres, ID: p.Postgres.ID, Location: sdktest.Somewhere, Name: "db-1"}}, ""},
-			{&p.Postgres.MetricDestinations[0], cloudapi.Resource{Kind: cloudapi.KindPostgresMetricDestination, ID: p.Postgres.MetricDestinations[0].ID,
-				Parent: &cloudapi.Resource{Kind: cloudapi.KindPostgres, ID: p.Postgres.ID, Location: sdktest.Somewhere, Name: "db-1"}}, ""},
-		}
-		for _, c := range cases {
-			references := []string{c.want.ID}
-			if c.name != "" {
-				references = append(references, c.name)
-			}
-			if c.want.Location != "" {
-				references = append(references, c.want.Location+"/"+c.want.ID)
-			}
-			for _, reference := range references {
-				got, err := p.Client.Resolve(t.Context(), reference)
-				if err != nil || !reflect.DeepEqual(*got, c.want) {
-					t.Errorf("Resolve(%q) = %v, %v; want %v", reference, got, err, c.want)
-					continue
-				}
-				record, err := p.Client.Fetch(t.Context(), *got)
-				if err != nil || !reflect.DeepEqual(record, c.record) {
-					t.Errorf("Fetch(%v) = %+v, %v; want %+v", got, record, err, c.record)
-				}
-				record, err = lookup(t, p.Client, reference, c.record)
-				if err != nil || !reflect.DeepEqual(record, c.record) {
-					t.Errorf("Lookup(%q) = %+v, %v; want %+v", reference, record, err, c.record)
-				}
-			}
+		c := p.Client
+		project := stub.Must(c.Projects.Get(t.Context(), c.Project()))(t)
+		subnet := of(t, c, p.Subnet, cloudapi.KindPrivateSubnet, p.Subnet.ID, "eu-central-h1/net-1")
+		firewall := of(t, c, p.Firewall, cloudapi.KindFirewall, p.Firewall.ID, "eu-central-h1/fw-1")
+		db := of(t, c, p.Postgres, cloudapi.KindPostgres, p.Postgres.ID, "eu-central-h1/db-1")
+		cluster := of(t, c, p.Cluster, cloudapi.KindKubernetesCluster, p.Cluster.ID, "eu-central-h1/k8s-1")
+		nic, pool, rule, metrics := &p.Subnet.NICs[0], &p.Cluster.NodePools[0], &p.Postgres.FirewallRules[0], &p.Postgres.MetricDestinations[0]
+		for _, resource := range []resolved{
+			subnet, firewall, db, cluster,
+			of(t, c, p.VM, cloudapi.KindVM, p.VM.ID, "eu-central-h1/web-1"),
+			of(t, c, p.OtherPlace, cloudapi.KindPrivateSubnet, p.OtherPlace.ID, "eu-north-h1/net-1"),
+			of(t, c, p.Balancer, cloudapi.KindLoadBalancer, p.Balancer.ID, "eu-central-h1/lb-1"),
+			of(t, c, p.Location, cloudapi.KindPrivateLocation, p.Location.ID, "own"),
+			of(t, c, p.Key, cloudapi.KindSSHPublicKey, p.Key.ID, "laptop"),
+			of(t, c, p.Script, cloudapi.KindVMInitScript, p.Script.ID, "setup"),
+			of(t, c, p.Inference, cloudapi.KindInferenceAPIKey, p.Inference.ID, "").in(nil),
+			of(t, c, project, cloudapi.KindProject, project.ID, project.Name).in(nil),
+			of(t, c, p.Rule, cloudapi.KindFirewallRule, p.Rule.ID, "").in(&firewall.want),
+			of(t, c, nic, cloudapi.KindNIC, nic.ID, nic.Name).in(&subnet.want),
+			of(t, c, pool, cloudapi.KindKubernetesNodePool, pool.ID, "k8s-1-np").in(&cluster.want),
+			of(t, c, rule, cloudapi.KindPostgresFirewallRule, rule.ID, "").in(&db.want),
+			of(t, c, metrics, cloudapi.KindPostgresMetricDestination, metrics.ID, "").in(&db.want),
+		} {
+			resource.check(t, c)
 		}
 	})
 }
 
-// lookup calls Lookup for the type of the record.
-func lookup(t *testing.T, client *cloudapi.Client, reference string, record any) (any, error) {
-	t.Helper()
-	switch record.(type) {
-	case *cloudapi.Firewall:
-		return cloudapi.Lookup[cloudapi.Firewall](t.Context(), client, reference)
-	case *cloudapi.FirewallRule:
-		return cloudapi.Lookup[cloudapi.FirewallRule](t.Context(), client, reference)
-	case *cloudapi.InferenceAPIKey:
-		return cloudapi.Lookup[cloudapi.InferenceAPIKey](t.Context(), client, reference)
-	case *cloudapi.KubernetesCluster:
-		return cloudapi.Lookup[cloudapi.KubernetesCluster](t.Context(), client, reference)
-	case *cloudapi.KubernetesNodePool:
-		return cloudapi.Lookup[cloudapi.KubernetesNodePool](t.Context(), client, reference)
-	case *cloudapi.LoadBalancer:
-		return cloudapi.Lookup[cloudapi.LoadBalancer](t.Context(), client, reference)
-	case *cloudapi.NIC:
-		return cloudapi.Lookup[cloudapi.NIC](t.Context(), client, reference)
-	case *cloudapi.Postgres:
-		return cloudapi.Lookup[cloudapi.Postgres](t.Context(), client, reference)
-	case *cloudapi.PostgresFirewallRule:
-		return cloudapi.Lookup[cloudapi.PostgresFirewallRule](t.Context(), client, reference)
-	case *cloudapi.PostgresMetricDestination:
-		return cloudapi.Lookup[cloudapi.PostgresMetricDestination](t.Context(), client, reference)
-	case *cloudapi.PrivateLocation:
-		return cloudapi.Lookup[cloudapi.PrivateLocation](t.Context(), client, reference)
-	case *cloudapi.PrivateSubnet:
-		return cloudapi.Lookup[cloudapi.PrivateSubnet](t.Context(), client, reference)
-	case *cloudapi.Project:
-		return cloudapi.Lookup[cloudapi.Project](t.Context(), client, reference)
-	case *cloudapi.SSHPublicKey:
-		return cloudapi.Lookup[cloudapi.SSHPublicKey](t.Context(), client, reference)
-	case *cloudapi.VM:
-		return cloudapi.Lookup[cloudapi.VM](t.Context(), client, reference)
-	case *cloudapi.VMInitScript:
-		return cloudapi.Lookup[cloudapi.VMInitScript](t.Context(), client, reference)
-	}
-	t.Fatalf("no Lookup for %T", record)
-	return nil, nil
+// TestResolveMachineImages: an image is found by name and by ID, and a version
+// by its ID, which only the list of versions contains.
+func TestResolveMachineImages(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, ctx := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service)).Client(), t.Context()
+		vm := stub.Must(c.VMs.Create(ctx, sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+		stub.Must(c.VMs.WaitRunning(ctx, sdktest.Somewhere, vm.ID, nil))(t)
+		stub.Must(c.VMs.Stop(ctx, sdktest.Somewhere, vm.ID))(t)
+		stub.Must(c.VMs.WaitStopped(ctx, sdktest.Somewhere, vm.ID, nil))(t)
+		for _, name := range []string{"golden", "tin"} {
+			stub.Must(c.MachineImages.Create(ctx, sdktest.Somewhere, name, &cloudapi.MachineImageCreateRequest{VM: vm.ID, Version: "v1"}))(t)
+			stub.Must(c.MachineImages.WaitVersion(ctx, sdktest.Somewhere, name, "v1", nil))(t)
+		}
+		for _, name := range []string{"golden", "tin"} {
+			image := stub.Must(c.MachineImages.Get(ctx, sdktest.Somewhere, name))(t)
+			version := stub.Must(cloudapi.Collect(c.MachineImages.AllVersions(ctx, sdktest.Somewhere, name, nil)))(t)[0]
+			golden := of(t, c, image, cloudapi.KindMachineImage, image.ID, "eu-central-h1/"+name)
+			golden.check(t, c)
+			of(t, c, version, cloudapi.KindMachineImageVersion, version.ID, "v1").in(&golden.want).check(t, c)
+		}
+	})
 }
 
 // TestResolveRequests counts the requests that the documentation promises.
@@ -234,11 +242,14 @@ func TestResolveFailures(t *testing.T) {
 			t.Errorf("Fetch(%v) = %v, %v", lost, got, err)
 		}
 
-		// A visible resource is found although others are forbidden. After a
-		// failure, it's unknown whether the name is ambiguous.
-		forbidden := cloudapitest.Reply(403, http.Header{"Content-Type": {"application/json"}},
-			`{"error":{"code":403,"type":"Forbidden","message":"x"}}`)
-		p.Server.Fail(cloudapitest.Match{Func: func(r cloudapitest.Request) bool { return !strings.Contains(r.Path, "/vm/") }}, forbidden.Repeating())
+		// After a failure, it's unknown whether the name is ambiguous. A visible
+		// resource is found although others are forbidden.
+		p.Server.Fail(cloudapitest.Match{Operation: "Firewalls.Get"}, slices.Repeat([]cloudapitest.Fault{cloudapitest.Reply(500, nil, "")}, 4)...)
+		if got, err := p.Client.Resolve(t.Context(), "eu-central-h1/web-1"); got != nil || !errors.Is(err, cloudapi.ErrServer) {
+			t.Errorf("with a failure it is %v, %v", got, err)
+		}
+		forbidden := sdktest.Refusal(403, "Forbidden").Repeating()
+		p.Server.Fail(cloudapitest.Match{Func: func(r cloudapitest.Request) bool { return !strings.Contains(r.Path, "/vm/") }}, forbidden)
 		if got, err := p.Client.Resolve(t.Context(), "eu-central-h1/web-1"); err != nil || got.ID != p.VM.ID {
 			t.Errorf("with 403 for other kinds it is %v, %v", got, err)
 		}
@@ -282,37 +293,6 @@ func TestResolveDuringDestruction(t *testing.T) {
 		got, err := client.Resolve(t.Context(), wanted.NodePools[0].ID)
 		if err != nil || got.Parent.ID != wanted.ID {
 			t.Errorf("%v, %v", got, err)
-		}
-	})
-}
-
-// TestResolveTwins: two load balancers in a location have the same name. The
-// server may return either.
-func TestResolveTwins(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		client := cloudapitest.New(t).Client()
-		for _, name := range []string{"one", "two"} {
-			subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), sdktest.Somewhere, name, nil))(t)
-			stub.Must(client.LoadBalancers.Create(t.Context(), sdktest.Somewhere, "lb-1", sdktest.BalancerIn(subnet.ID)))(t)
-		}
-		if got, err := client.Resolve(t.Context(), "eu-central-h1/lb-1"); got != nil || !errors.Is(err, cloudapi.ErrAmbiguous) {
-			t.Errorf("Resolve = %v, %v", got, err)
-		}
-		if got, err := cloudapi.Lookup[cloudapi.LoadBalancer](t.Context(), client, "eu-central-h1/lb-1"); got != nil || !errors.Is(err, cloudapi.ErrAmbiguous) {
-			t.Errorf("Lookup = %v, %v", got, err)
-		}
-	})
-}
-
-func TestResolveDoesNotGuess(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := sdktest.NewEverything(t)
-		p.Server.Fail(cloudapitest.Match{Func: func(r cloudapitest.Request) bool { return strings.Contains(r.Path, "/firewall/") }},
-			cloudapitest.Reply(500, nil, "").Repeating())
-		if got, err := p.Client.Resolve(t.Context(), "eu-central-h1/web-1"); got != nil || !errors.Is(err, cloudapi.ErrServer) {
-			t.Errorf("with a failure it is %v, %v", got, err)
 		}
 	})
 }
@@ -364,58 +344,6 @@ func TestResourceString(t *testing.T) {
 	} {
 		if got := r.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
-const (
-	projectPath     = "/project/" + stub.Project
-	testImageID     = "m14f5v56byre4n6hhfmcm0thd1"
-	testImageJSON   = `{"id":"` + testImageID + `","name":"golden","location":"eu-central-h1","arch":"x64","latest_version":"v1","created_at":"2026-11-22T03:07:36Z"}`
-	testOtherImage  = "m1rq4vgtndee2mdnmbckfjjg7y"
-	testVersionID   = "mv3jb6qjryhy2gznk3ksvganvv"
-	testVersionJSON = `{"id":"` + testVersionID + `","version":"v1","state":"ready","actual_size_mib":40960,"archive_size_mib":5123,"created_at":"2026-11-22T03:07:36Z","latest":true}`
-)
-
-// TestResolveMachineImages: an image is found by name and by ID, and a version
-// by its ID, which only the list of versions contains.
-func TestResolveMachineImages(t *testing.T) {
-	t.Parallel()
-	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
-		switch path := strings.TrimPrefix(req.URL.Path, projectPath); path {
-		case "/machine-image":
-			return stub.Respond(200, `{"items":[{"id":"`+testOtherImage+`","name":"tin","location":"eu-north-h1"},`+testImageJSON+`],"count":2}`), nil
-		case "/location/eu-central-h1/machine-image":
-			return stub.Respond(200, `{"items":[`+testImageJSON+`],"count":1}`), nil
-		case "/location/eu-central-h1/machine-image/golden", "/location/eu-central-h1/machine-image/" + testImageID:
-			return stub.Respond(200, testImageJSON), nil
-		case "/location/eu-north-h1/machine-image/" + testOtherImage + "/version":
-			return stub.Respond(200, `{"items":[],"count":0}`), nil
-		case "/location/eu-central-h1/machine-image/" + testImageID + "/version":
-			return stub.Respond(200, `{"items":[`+testVersionJSON+`],"count":1}`), nil
-		case "/object-info/" + testImageID:
-			return stub.Respond(200, `{"type":"machine image","location":"eu-central-h1","name":"golden"}`), nil
-		}
-		return stub.Respond(404, stub.Envelope(404)), nil
-	}}
-	client := sdktest.Recorded(t, &network)
-	image := cloudapi.Resource{Kind: cloudapi.KindMachineImage, ID: testImageID, Location: "eu-central-h1", Name: "golden"}
-	for _, reference := range []string{testImageID, "eu-central-h1/golden", "eu-central-h1/" + testImageID} {
-		if got, err := client.Resolve(t.Context(), reference); err != nil || *got != image {
-			t.Errorf("%s is %v, %v", reference, got, err)
-		}
-		if got, err := cloudapi.Lookup[cloudapi.MachineImage](t.Context(), client, reference); err != nil || got.LatestVersion != "v1" {
-			t.Errorf("%s is %+v, %v", reference, got, err)
-		}
-	}
-	for _, reference := range []string{testVersionID, "eu-central-h1/" + testVersionID} {
-		got, err := client.Resolve(t.Context(), reference)
-		if err != nil || got.Kind != cloudapi.KindMachineImageVersion || got.Name != "v1" || *got.Parent != image {
-			t.Errorf("%s is %v, %v", reference, got, err)
-			continue
-		}
-		if version, err := client.Fetch(t.Context(), *got); err != nil || version.(*cloudapi.MachineImageVersion).ArchiveSizeMiB != 5123 {
-			t.Errorf("%s is %+v, %v", reference, version, err)
 		}
 	}
 }
