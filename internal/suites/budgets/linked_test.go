@@ -1,3 +1,5 @@
+// Package budgets_test measures the resources that the SDK uses, compared with
+// a program without it, and limits them.
 package budgets_test
 
 import (

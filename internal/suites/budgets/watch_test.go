@@ -7,16 +7,12 @@ package budgets_test
 import (
 	"context"
 	"errors"
-	"io"
-	"net/http"
 	"runtime"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
 const (
@@ -24,54 +20,19 @@ const (
 	watchedRecords = watchedPages * 1000
 )
 
-// largeList responds with the pages of a list of 50,000 VMs. It creates them
-// beforehand, so that only the client is measured.
-type largeList []string
-
-func newLargeList() largeList {
-	list := make(largeList, watchedPages+1)
-	for i := range list {
-		list[i] = vmsPage(i, watchedPages)
-	}
-	return list
-}
-
-func (l largeList) RoundTrip(req *http.Request) (*http.Response, error) {
-	page := 0
-	if after := req.URL.Query().Get("start_after"); after != "" {
-		last, err := strconv.Atoi(after[2:])
-		if err != nil {
-			return nil, err
-		}
-		page = (last + 1) / 1000
-	}
-	resp := stub.Respond(http.StatusOK, "")
-	resp.Body = io.NopCloser(strings.NewReader(l[page]))
-	resp.ContentLength = int64(len(l[page]))
-	return resp, nil
-}
-
-func (l largeList) client(tb testing.TB) *cloudapi.Client {
-	client, err := cloudapi.NewClient(cloudapi.WithBaseURL(stub.BaseURL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithHTTPClient(&http.Client{Transport: l}))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return client
-}
-
 // rounds watches the list for some rounds, calling between after each.
-func (l largeList) rounds(tb testing.TB, n int, between func(round int)) (events int) {
-	ctx, cancel := context.WithCancel(tb.Context())
+func (p pages) rounds(t *testing.T, n int, between func(round int)) (events int) {
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	for _, err := range l.client(tb).VMs.Watch(ctx, &cloudapi.WatchOptions{Interval: time.Millisecond, MaxInterval: time.Millisecond, Progress: func(p cloudapi.Progress) {
-		if between(p.Polls); p.Polls == n {
+	for _, err := range sdktest.Client(t, p).VMs.Watch(ctx, &cloudapi.WatchOptions{Interval: time.Millisecond, MaxInterval: time.Millisecond, Progress: func(progress cloudapi.Progress) {
+		if between(progress.Polls); progress.Polls == n {
 			cancel()
 		}
 	}}) {
 		if err == nil {
 			events++
 		} else if !errors.Is(err, context.Canceled) {
-			tb.Fatal(err)
+			t.Fatal(err)
 		}
 	}
 	return events
@@ -81,10 +42,10 @@ func (l largeList) rounds(tb testing.TB, n int, between func(round int)) (events
 // records, after any number of rounds.
 func TestWatchMemory(t *testing.T) {
 	const budget = 72 // bytes for each record, besides the record itself
-	list := newLargeList()
+	list := newPages(watchedPages)
 	before := liveHeap()
 	records := make([]*cloudapi.VM, 0, watchedRecords)
-	for vm, err := range list.client(t).VMs.All(t.Context(), nil) {
+	for vm, err := range sdktest.Client(t, list).VMs.All(t.Context(), nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,8 +82,8 @@ func TestWatchMemory(t *testing.T) {
 // TestWatchRoundBudget: comparing allocates nothing, so a round without a
 // change allocates hardly more than walking the list.
 func TestWatchRoundBudget(t *testing.T) {
-	list := largeList{vmsPage(0, 1), vmsPage(1, 1)}
-	client := list.client(t)
+	list := newPages(1)
+	client := sdktest.Client(t, list)
 	walk := allocations(t, func() error {
 		_, err := cloudapi.Collect(client.VMs.All(t.Context(), nil))
 		return err
@@ -140,34 +101,4 @@ func TestWatchRoundBudget(t *testing.T) {
 	if round := float64(last.Mallocs-first.Mallocs) / rounds; round > walk*1.05 {
 		t.Errorf("a round of 1000 records has %v allocations, and walking the list %v", round, walk)
 	}
-}
-
-// BenchmarkWatch compares a round over 50,000 records in which nothing changes
-// with walking the list.
-func BenchmarkWatch(b *testing.B) {
-	list := newLargeList()
-	perRecord := func(b *testing.B) {
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/watchedRecords, "ns/record")
-	}
-	b.Run("All", func(b *testing.B) {
-		b.ReportAllocs()
-		client := list.client(b)
-		for b.Loop() {
-			for _, err := range client.VMs.All(b.Context(), nil) {
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-		}
-		perRecord(b)
-	})
-	b.Run("round", func(b *testing.B) {
-		b.ReportAllocs()
-		list.rounds(b, b.N+1, func(round int) {
-			if round == 1 {
-				b.ResetTimer() // the first round adds all records
-			}
-		})
-		perRecord(b)
-	})
 }

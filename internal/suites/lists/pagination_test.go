@@ -6,13 +6,11 @@ import (
 	"iter"
 	"net/http"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-	"weak"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
@@ -264,33 +262,6 @@ func TestCanceledListFails(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// TestAllKeepsNoItem: if the consumer keeps nothing, the page doesn't stay in
-// memory.
-func TestAllKeepsNoItem(t *testing.T) {
-	t.Parallel()
-	server := stub.List{Items: stub.Numbered(100)}
-	network := stub.Recorder{Answer: server.Answer}
-	var first weak.Pointer[cloudapi.VM]
-	seen := 0
-	for vm, err := range sdktest.Recorded(t, &network).VMs.All(t.Context(), nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if seen++; seen == 1 {
-			first = weak.Make(vm)
-		}
-		if seen == 50 {
-			runtime.GC()
-			if first.Value() != nil {
-				t.Error("the first item of the page is still held at the 50th")
-			}
-		}
-	}
-	if seen != 100 {
-		t.Errorf("%d items were seen", seen)
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package budgets_test measures the resources that the SDK uses, compared with
-// a program without it, and limits them.
+//go:build !race
+
 package budgets_test
 
 import (
@@ -16,18 +16,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// The benchmarks and budgets compare the SDK with the floor: a careful program
-// with only net/http and encoding/json. Responses come from memory. The module
-// in bench measures more, and other SDKs.
-//
-//	go test -run '^$' -bench . -count 10
-
 const (
 	vmPath      = "/project/" + stub.Project + "/location/eu-central-h1/vm/web-1"
 	metricsPath = "/project/" + stub.Project + "/location/eu-central-h1/postgres/orders-db/metrics"
 )
 
-// workloads are the calls that are measured.
+// workloads are the calls that are compared with the floor: a careful program
+// with only net/http and encoding/json. Responses come from memory. The module
+// in bench measures more, and other SDKs.
 var workloads = []struct {
 	name  string
 	reply floor.Fixed
@@ -116,35 +112,6 @@ var workloads = []struct {
 		},
 		most: 0.05, // it makes none for a sample
 	},
-}
-
-func BenchmarkCall(b *testing.B) {
-	for _, w := range workloads {
-		client, byHand := clients(b, w.reply)
-		b.Run(w.name+"/floor", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := w.floor(b.Context(), byHand); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(w.name+"/sdk", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := w.sdk(b.Context(), client); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkNewClient(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		clients(b, floor.Fixed{})
-	}
 }
 
 var benchRequest = &cloudapi.VMCreateRequest{
