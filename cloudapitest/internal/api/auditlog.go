@@ -25,11 +25,11 @@ const maxLog = 10_000
 // isn't listed among the objects. Keys of pages contain times in microseconds,
 // so entries differ by at least one.
 func (p *Project) addEntry(m *Moment, account *Account, verb, id string, others []string) {
-	at, place := m.Now.Truncate(time.Microsecond), len(p.log)
-	if place > 0 && p.logged == m {
-		at = p.log[place-1].At
-	} else if place > 0 && !at.After(p.log[place-1].At) {
-		at = p.log[place-1].At.Add(time.Microsecond)
+	at, i := m.Now.Truncate(time.Microsecond), len(p.log)
+	if i > 0 && p.logged == m {
+		at = p.log[i-1].At
+	} else if i > 0 && !at.After(p.log[i-1].At) {
+		at = p.log[i-1].At.Add(time.Microsecond)
 	}
 	p.logged = m
 	objects := append([]string{id}, others...)
@@ -40,10 +40,10 @@ func (p *Project) addEntry(m *Moment, account *Account, verb, id string, others 
 		p.log = slices.Delete(p.log, 0, maxLog)
 	}
 	e := LogEntry{NewID("a1"), at, cloudapi.ID(id).Kind(), verb, account, objects}
-	for place = len(p.log); place > 0 && p.log[place-1].At.Equal(at) && p.log[place-1].ID.UUID() < e.ID.UUID(); {
-		place--
+	for i = len(p.log); i > 0 && p.log[i-1].At.Equal(at) && p.log[i-1].ID.UUID() < e.ID.UUID(); {
+		i--
 	}
-	p.log = slices.Insert(p.log, place, e)
+	p.log = slices.Insert(p.log, i, e)
 }
 
 // Entries returns the project's audit log, the oldest entry first. Entries of

@@ -7,7 +7,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
-// Location is a place for resources.
+// Location is a location of resources, public or private.
 type Location struct {
 	Name   string
 	Hidden bool      // readable, but nothing can be created there

@@ -51,42 +51,42 @@ type logFilter struct {
 	stream, severity, role string // "" for all
 	pattern                string // part of the message
 	start, end             time.Time
-	before                 logPlace // only lines before this place, unless it's zero
+	before                 logPosition // only lines before this position, unless it's zero
 	limit                  int
 }
 
-// logPlace is a position in the log, as in a pagination key. Lines are in the
+// logPosition is a position in the log, as in a pagination key. Lines are in the
 // order in which the service received them.
-type logPlace struct {
+type logPosition struct {
 	received time.Time
 	number   int // orders the lines that were received at the same time
 }
 
-// compare compares two places. The later one is greater.
-func (p logPlace) compare(q logPlace) int {
+// compare compares two positions. The later one is greater.
+func (p logPosition) compare(q logPosition) int {
 	return cmp.Or(p.received.Compare(q.received), cmp.Compare(p.number, q.number))
 }
 
 var logKeyForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
 // key returns the pagination key, in the form of a UUID.
-func (p logPlace) key() string {
+func (p logPosition) key() string {
 	ns := p.received.Nanosecond()
 	return fmt.Sprintf("%08x-%04x-%04x-7000-%012x", p.received.Unix(), ns>>16, ns&0xffff, p.number)
 }
 
-// logPlaceOf parses a pagination key.
-func logPlaceOf(key string) logPlace {
+// logPositionOf parses a pagination key.
+func logPositionOf(key string) logPosition {
 	part := func(from, to int) int64 {
 		n, _ := strconv.ParseInt(key[from:to], 16, 64) // the form was checked
 		return n
 	}
-	return logPlace{time.Unix(part(0, 8), part(9, 13)<<16|part(14, 18)), int(part(24, 36))}
+	return logPosition{time.Unix(part(0, 8), part(9, 13)<<16|part(14, 18)), int(part(24, 36))}
 }
 
 // loggedLine is a line of the log.
 type loggedLine struct {
-	place logPlace
+	position logPosition
 	postgresLogLine
 }
 
@@ -118,7 +118,7 @@ func logFilterOf(c *api.Call) logFilter {
 		f.limit = int(n)
 	}
 	if key := asked("pagination_key"); key != "" {
-		f.before = logPlaceOf(key)
+		f.before = logPositionOf(key)
 	}
 	return f
 }
@@ -158,16 +158,16 @@ func (p *postgres) logLines(now time.Time, f logFilter) postgresLogs {
 	if !isFirst && to.After(f.before.received) {
 		to = f.before.received
 	}
-	var oldest logPlace
+	var oldest logPosition
 	for line := range p.logged(now, f.start, to) {
-		if !f.lets(line.postgresLogLine) || !isFirst && line.place.compare(f.before) >= 0 {
+		if !f.lets(line.postgresLogLine) || !isFirst && line.position.compare(f.before) >= 0 {
 			continue
 		}
 		if len(logs.Logs) == f.limit {
 			logs.PaginationKey = oldest.key()
 			break
 		}
-		oldest = line.place
+		oldest = line.position
 		logs.Logs = append(logs.Logs, line.postgresLogLine)
 	}
 	slices.Reverse(logs.Logs)
@@ -185,11 +185,11 @@ func (p *postgres) logged(now, from, to time.Time) iter.Seq[loggedLine] {
 	runs = latest(from, runs)
 	servers := p.servers(now)
 	added := slices.DeleteFunc(slices.Clone(p.lines), func(l loggedLine) bool {
-		return l.place.received.Before(from) || l.place.received.After(to)
+		return l.position.received.Before(from) || l.position.received.After(to)
 	})
 	return func(yield func(loggedLine) bool) {
-		yieldAdded := func(after logPlace) bool {
-			for len(added) > 0 && added[len(added)-1].place.compare(after) > 0 {
+		yieldAdded := func(after logPosition) bool {
+			for len(added) > 0 && added[len(added)-1].position.compare(after) > 0 {
 				newest := added[len(added)-1]
 				added = added[:len(added)-1]
 				if !yield(newest) {
@@ -201,16 +201,16 @@ func (p *postgres) logged(now, from, to time.Time) iter.Seq[loggedLine] {
 		for second := to.Unix() - to.Unix()%logInterval; second >= max(0, runs.Unix()); second -= logInterval {
 			for i, server := range slices.Backward(servers) {
 				// No two servers write at the same time.
-				place := logPlace{time.Unix(second, 0).Add(time.Duration(i) * 137 * time.Millisecond), i}
-				if place.received.Before(runs) || place.received.After(to) {
+				position := logPosition{time.Unix(second, 0).Add(time.Duration(i) * 137 * time.Millisecond), i}
+				if position.received.Before(runs) || position.received.After(to) {
 					continue
 				}
-				if !yieldAdded(place) || !yield(loggedLine{place, newLogLine(place, server)}) {
+				if !yieldAdded(position) || !yield(loggedLine{position, newLogLine(position, server)}) {
 					return
 				}
 			}
 		}
-		yieldAdded(logPlace{})
+		yieldAdded(logPosition{})
 	}
 }
 
@@ -234,7 +234,7 @@ func AddLogLine(at *api.Moment, id string, entry cloudapi.PostgresLogEntry) erro
 	if year := written.Year(); year < 1 || year > 9999 {
 		return fmt.Errorf("the timestamp is in the year %d, which its form can't express", year)
 	}
-	line := loggedLine{logPlace{at.Now, len(servers) + len(p.lines)}, postgresLogLine{
+	line := loggedLine{logPosition{at.Now, len(servers) + len(p.lines)}, postgresLogLine{
 		Timestamp: logTimestamp(written),
 		Stream:    cmp.Or(entry.StreamName, cloudapi.PostgresLogStreamPostgres),
 		Severity:  cmp.Or(entry.SeverityLevel, cloudapi.PostgresLogSeverityInfo),
@@ -255,7 +255,7 @@ func AddLogLine(at *api.Moment, id string, entry cloudapi.PostgresLogEntry) erro
 		}
 	}
 	if n := len(p.lines); n > 0 {
-		line.place.received = latest(line.place.received, p.lines[n-1].place.received)
+		line.position.received = latest(line.position.received, p.lines[n-1].position.received)
 	}
 	p.lines = append(p.lines, line)
 	return nil
@@ -270,11 +270,11 @@ func (f logFilter) lets(line postgresLogLine) bool {
 		strings.Contains(line.Message, f.pattern)
 }
 
-// newLogLine returns the line of a server at a place.
-func newLogLine(place logPlace, server postgresServerRecord) postgresLogLine {
-	n := place.received.Unix() / logInterval
+// newLogLine returns the line of a server at a position.
+func newLogLine(position logPosition, server postgresServerRecord) postgresLogLine {
+	n := position.received.Unix() / logInterval
 	line := postgresLogLine{
-		Timestamp: logTimestamp(place.received),
+		Timestamp: logTimestamp(position.received),
 		Stream:    "postgres", Server: server.ID, Role: server.Role,
 	}
 	switch n % 6 {

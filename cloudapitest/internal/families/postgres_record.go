@@ -131,11 +131,11 @@ func (p *postgres) state(at *api.Moment) string {
 // stage divides a time into n equal parts, and returns the number of the part
 // that contains now. After the end it is the last part.
 func stage(now, from, to time.Time, n int) int {
-	whole := to.Sub(from)
-	if !now.Before(to) || whole <= 0 {
+	total := to.Sub(from)
+	if !now.Before(to) || total <= 0 {
 		return n - 1
 	}
-	return max(0, int(now.Sub(from)*time.Duration(n)/whole))
+	return max(0, int(now.Sub(from)*time.Duration(n)/total))
 }
 
 // pathOfParent returns the path of the database that this one was replicated or

@@ -35,7 +35,7 @@ func privateLocationOperations() []api.Operation {
 // name, but its record calls the region the name.
 type privateLocation struct {
 	api.Object
-	place *api.Location
+	location *api.Location
 }
 
 type privateLocationRecord struct {
@@ -47,7 +47,7 @@ type privateLocationRecord struct {
 }
 
 func (l *privateLocation) record(*api.Moment) privateLocationRecord {
-	return privateLocationRecord{l.ID, l.place.Region, l.Name, "aws", "/private-location/" + l.Name}
+	return privateLocationRecord{l.ID, l.location.Region, l.Name, "aws", "/private-location/" + l.Name}
 }
 
 // findPrivateLocation accepts a name only.
@@ -57,7 +57,7 @@ func findPrivateLocation(c *api.Call) (*privateLocation, error) {
 }
 
 func listPrivateLocations(c *api.Call) (any, error) {
-	region := func(l *privateLocation) string { return l.place.Region }
+	region := func(l *privateLocation) string { return l.location.Region }
 	return api.Paginate(c, api.Listed(cloudapi.KindPrivateLocation), region, (*privateLocation).record)
 }
 
@@ -73,16 +73,16 @@ func createPrivateLocation(c *api.Call) (any, error) {
 		return nil, err
 	}
 	l := &privateLocation{
-		Object: c.NewObject(cloudapi.KindPrivateLocation, name),
-		place:  &api.Location{Name: name, Owner: c.Project, Region: c.Body.Text("provider_location_name")},
+		Object:   c.NewObject(cloudapi.KindPrivateLocation, name),
+		location: &api.Location{Name: name, Owner: c.Project, Region: c.Body.Text("provider_location_name")},
 	}
 	if err := l.checkName(c, name); err != nil {
 		return nil, err
 	}
 	index := c.State.Index
-	l.Blocked = func(now time.Time) bool { return len(index.KindsIn(l.place)) > 0 || now.Before(l.place.InUse) }
+	l.Blocked = func(now time.Time) bool { return len(index.KindsIn(l.location)) > 0 || now.Before(l.location.InUse) }
 	c.State.Add(l)
-	c.State.Locations = append(c.State.Locations, l.place)
+	c.State.Locations = append(c.State.Locations, l.location)
 	c.Log("create", l.ID)
 	return l.record(c.Moment), nil
 }
@@ -106,7 +106,7 @@ func (l *privateLocation) rename(c *api.Call) (any, error) {
 		return nil, err
 	}
 	c.State.Index.Rename(l, name)
-	l.place.Name = name
+	l.location.Name = name
 	c.Log("update", l.ID)
 	return l.record(c.Moment), nil
 }
@@ -118,7 +118,7 @@ func (l *privateLocation) rename(c *api.Call) (any, error) {
 func (l *privateLocation) delete(c *api.Call) error {
 	var delay time.Duration
 	switch service := c.Config.Version == version.Service; {
-	case slices.Contains(c.State.Index.KindsIn(l.place), cloudapi.KindPostgres):
+	case slices.Contains(c.State.Index.KindsIn(l.location), cloudapi.KindPostgres):
 		return reply.Dependency("Private location '%s' has some resources, first, delete them.", l.Name)
 	case service:
 		delay = c.Delays(&l.Object).Delete
@@ -127,7 +127,7 @@ func (l *privateLocation) delete(c *api.Call) error {
 	}
 	c.Log("destroy", l.ID)
 	c.Remove(l, delay, func() {
-		c.State.Locations = slices.DeleteFunc(c.State.Locations, func(place *api.Location) bool { return place == l.place })
+		c.State.Locations = slices.DeleteFunc(c.State.Locations, func(other *api.Location) bool { return other == l.location })
 	})
 	return nil
 }

@@ -50,7 +50,7 @@ var (
 	notSentLater = effects{0, true, 6, 6, endless, endless, 6}
 )
 
-// failure is how every request fails. One of the last three fields is set.
+// failure is how every request fails: because of a peer, a transport or an option.
 type failure struct {
 	name string
 	effects
@@ -103,6 +103,7 @@ func failures() []failure {
 		{"200 without a body", later, true, sdktest.Answers(200, "", ""), nil, nil},
 		{"200 with null", later, true, sdktest.Answers(200, "", "null"), nil, nil},
 		{"200 of a gateway", later, true, sdktest.Answers(200, "", page), nil, nil},
+		{"200 that is too large", busy, true, sdktest.Answers(200, "", `"`+strings.Repeat("x", 5000)+`"`), nil, cloudapi.WithResponseLimit(4096)}, // a DELETE reads no body
 		{"403 of a gateway", forbidden, false, sdktest.Answers(403, "", page), nil, nil},
 		{"404 of a gateway", stray, false, sdktest.Answers(404, "", page), nil, nil},
 		{"404 without a type", stray, false, sdktest.Answers(404, "", `{"error":{"code":404,"message":"m"}}`), nil, nil},
