@@ -208,20 +208,19 @@ func (c *wireCase) check(t *testing.T, sent stub.Request) {
 	if got := strings.TrimSpace(sent.Method + " " + sent.Target + " " + sent.Body); got != c.send {
 		t.Errorf("sent\n%s, want\n%s", got, c.send)
 	}
-	want := map[string]string{"Accept": "application/json", "Authorization": "Bearer " + stub.Token, "Content-Type": ""}
+	accept, agent := sent.Header.Get("Accept"), sent.Header.Get("User-Agent")
+	want := http.Header{"Accept": {"application/json"}, "Authorization": {"Bearer " + stub.Token}, "User-Agent": {agent}}
 	if sent.Method == http.MethodPost || sent.Method == http.MethodPatch {
-		want["Content-Type"] = "application/json"
+		want["Content-Type"] = []string{"application/json"}
 	}
 	if file, ok := c.reply.(cloudapi.File); ok { // it goes before the JSON of errors
-		want["Accept"] = sent.Header.Get("Accept")
-		if !strings.HasPrefix(want["Accept"], file.ContentType+",") || !strings.Contains(want["Accept"], "application/json;q=0.5") {
-			t.Errorf("a file of the type %s is asked for as %s", file.ContentType, want["Accept"])
+		want["Accept"] = []string{accept}
+		if !strings.HasPrefix(accept, file.ContentType+",") || !strings.Contains(accept, "application/json;q=0.5") {
+			t.Errorf("a file of the type %s is asked for as %s", file.ContentType, accept)
 		}
 	}
-	for name, value := range want {
-		if got := sent.Header.Get(name); got != value {
-			t.Errorf("header %s is %q, want %q", name, got, value)
-		}
+	if !reflect.DeepEqual(sent.Header, want) || !strings.HasPrefix(agent, "cloudapi/"+cloudapi.Version) {
+		t.Errorf("the headers are %v, want %v", sent.Header, want)
 	}
 }
 
