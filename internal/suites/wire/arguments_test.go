@@ -15,54 +15,54 @@ import (
 func TestRefusedArguments(t *testing.T) {
 	t.Parallel()
 	type create = cloudapi.VMCreateRequest
-	vm := func(request create) call { return do("VMs.Create", location, "web-1", &request) }
-	pool := func(method string, args ...any) call {
+	vm := func(request create) sdktest.Call { return do("VMs.Create", location, "web-1", &request) }
+	pool := func(method string, args ...any) sdktest.Call {
 		return do("Kubernetes."+method, append([]any{location, "apps"}, args...)...)
 	}
 	const script = "#!/bin/sh\nPASSWORD=secret reboot\n"
 	for _, tt := range []struct {
 		argument string
-		calls    []call
+		calls    []sdktest.Call
 	}{
 		// A server may keep the old name if the new one is blank, and respond as to
 		// a change.
-		{"request", []call{do("VMInitScripts.Update", "bootstrap", nil), do("VMInitScripts.Update", "bootstrap", &cloudapi.VMInitScriptUpdateRequest{}),
+		{"request", []sdktest.Call{do("VMInitScripts.Update", "bootstrap", nil), do("VMInitScripts.Update", "bootstrap", &cloudapi.VMInitScriptUpdateRequest{}),
 			do("SSHPublicKeys.Update", "laptop", nil), do("SSHPublicKeys.Update", "laptop", &cloudapi.SSHPublicKeyUpdateRequest{})}},
-		{"name", []call{do("VMInitScripts.Update", "bootstrap", &cloudapi.VMInitScriptUpdateRequest{Name: " \t"}),
+		{"name", []sdktest.Call{do("VMInitScripts.Update", "bootstrap", &cloudapi.VMInitScriptUpdateRequest{Name: " \t"}),
 			do("SSHPublicKeys.Update", "laptop", &cloudapi.SSHPublicKeyUpdateRequest{Name: " \t"})}},
-		{"request", []call{do("Firewalls.ModifyRule", location, "edge", "frhgen1ff6864nrqg8etdv647m", nil),
+		{"request", []sdktest.Call{do("Firewalls.ModifyRule", location, "edge", "frhgen1ff6864nrqg8etdv647m", nil),
 			do("Firewalls.ModifyRule", location, "edge", "frhgen1ff6864nrqg8etdv647m", &cloudapi.FirewallRuleModifyRequest{}),
 			do("Postgres.UpdateConfig", location, "orders-db", nil), do("Postgres.UpdateConfig", location, "orders-db", &cloudapi.PostgresConfigUpdateRequest{})}},
-		{"config", []call{do("Postgres.ReplaceConfig", location, "orders-db", nil)}},
-		{"private_subnet_id", []call{do("LoadBalancers.Create", location, "web-lb", nil), vm(create{InitScriptText: script, PrivateSubnetID: "../x"})}},
+		{"config", []sdktest.Call{do("Postgres.ReplaceConfig", location, "orders-db", nil)}},
+		{"private_subnet_id", []sdktest.Call{do("LoadBalancers.Create", location, "web-lb", nil), vm(create{InitScriptText: script, PrivateSubnetID: "../x"})}},
 		// Records from a list have no VMs, so an update based on one would remove
 		// all VMs.
-		{"vms", []call{do("LoadBalancers.Update", location, "web-lb", nil),
+		{"vms", []sdktest.Call{do("LoadBalancers.Update", location, "web-lb", nil),
 			do("LoadBalancers.Update", location, "web-lb", &cloudapi.LoadBalancerUpdateRequest{Algorithm: "round_robin", SrcPort: 443, DstPort: 8443})}},
 		// An ID of another kind.
-		{"firewall_rule_id", []call{do("Postgres.DeleteFirewallRule", location, "orders-db", sinkID)}},
+		{"firewall_rule_id", []sdktest.Call{do("Postgres.DeleteFirewallRule", location, "orders-db", sinkID)}},
 		// The location is already an argument.
-		{"Location", []call{do("Postgres.ListFirewallRules", location, "orders-db", &cloudapi.ListOptions{Location: "us-east-a2"})}},
-		{"Tags", []call{do("VMs.List", &cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{{Key: "env", Value: "prod"}}})}},
+		{"Location", []sdktest.Call{do("Postgres.ListFirewallRules", location, "orders-db", &cloudapi.ListOptions{Location: "us-east-a2"})}},
+		{"Tags", []sdktest.Call{do("VMs.List", &cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{{Key: "env", Value: "prod"}}})}},
 		// init_script is the name of a registered script in the contract, and the
 		// script itself in the service.
-		{"init_script", []call{vm(create{InitScript: script}), vm(create{InitScript: "apt-get update"}), vm(create{InitScript: "bootstrap\n"}),
+		{"init_script", []sdktest.Call{vm(create{InitScript: script}), vm(create{InitScript: "apt-get update"}), vm(create{InitScript: "bootstrap\n"}),
 			vm(create{InitScriptText: "bootstrap"}), vm(create{InitScriptText: cloudapitest.NewID(cloudapi.KindVMInitScript).String()}),
 			vm(create{InitScript: "bootstrap", InitScriptText: script}), vm(create{InitScriptText: script, InitScriptArgs: "--role web"})}},
 		// A wait for a deletion would immediately succeed for something that can't
 		// exist.
-		{"vm_id", []call{do("LoadBalancers.WaitVMDetached", location, "web-lb", ""), do("LoadBalancers.WaitVMDetached", location, "web-lb", "web-1"),
+		{"vm_id", []sdktest.Call{do("LoadBalancers.WaitVMDetached", location, "web-lb", ""), do("LoadBalancers.WaitVMDetached", location, "web-lb", "web-1"),
 			do("LoadBalancers.WaitVMDetached", location, "web-lb", lbID)}},
-		{"server_id", []call{do("Postgres.WaitRecycled", location, "orders-db", ""), do("Postgres.WaitRecycled", location, "orders-db", "web-1"),
+		{"server_id", []sdktest.Call{do("Postgres.WaitRecycled", location, "orders-db", ""), do("Postgres.WaitRecycled", location, "orders-db", "web-1"),
 			do("Postgres.WaitRecycled", location, "orders-db", lbID, &cloudapi.WaitOptions{Tolerance: -1})}},
-		{"kubernetes_nodepool_reference", []call{pool("WaitNodePoolDeleted", ""), pool("WaitNodePoolDeleted", "kn"+strings.Repeat("z", 24)), pool("WaitNodePoolDeleted", stub.VMID)}},
-		{"upgraded", []call{pool("WaitNodePoolUpgraded", nil)}},
-		{"version", []call{do("MachineImages.WaitVersionDeleted", location, "golden", ""), do("MachineImages.WaitVersionDeleted", location, "golden", "v 2"),
+		{"kubernetes_nodepool_reference", []sdktest.Call{pool("WaitNodePoolDeleted", ""), pool("WaitNodePoolDeleted", "kn"+strings.Repeat("z", 24)), pool("WaitNodePoolDeleted", stub.VMID)}},
+		{"upgraded", []sdktest.Call{pool("WaitNodePoolUpgraded", nil)}},
+		{"version", []sdktest.Call{do("MachineImages.WaitVersionDeleted", location, "golden", ""), do("MachineImages.WaitVersionDeleted", location, "golden", "v 2"),
 			do("MachineImages.WaitVersionDeleted", location, "golden", "mv3jb6qjryhy2gznk3ksvganvv")}},
-		{"reference", []call{do("PrivateLocations.WaitDeleted", "10rypbds80cj7mrjh6yre7xqe8"), do("PrivateLocations.WaitDeleted", stub.VMID)}},
+		{"reference", []sdktest.Call{do("PrivateLocations.WaitDeleted", "10rypbds80cj7mrjh6yre7xqe8"), do("PrivateLocations.WaitDeleted", stub.VMID)}},
 	} {
 		for _, c := range tt.calls {
-			result, err := c.on(t.Context(), sdktest.SendingNothing(t))
+			result, err := c.On(t.Context(), sdktest.SendingNothing(t))
 			e, ok := errors.AsType[*cloudapi.ArgumentError](err)
 			if !ok || result != nil || e.Name != tt.argument || strings.Contains(err.Error(), "secret") {
 				t.Errorf("%s: %v, %v", c, result, err)
@@ -78,7 +78,7 @@ func TestUnusableResponses(t *testing.T) {
 	users := []string{`{"items":[null]}`, `{"items":["app",null]}`, `{"items":[""]}`, `{"items":null}`, `{}`}
 	const rule, other = `{"id":"frhgen1ff6864nrqg8etdv647m"}`, `{"id":"fr8sc97tx16t6n0ychazn0zkpq"}`
 	for _, tt := range []struct {
-		call    call
+		call    sdktest.Call
 		replies []string
 	}{
 		// Of other arrays it isn't clear which rules were created.
@@ -94,8 +94,8 @@ func TestUnusableResponses(t *testing.T) {
 		{do("Projects.ObjectInfo", stub.Project, stub.VMID), []string{`{"location":"l","name":"n"}`, `{"type":"vm","location":"l"}`}},
 	} {
 		for _, reply := range tt.replies {
-			result, err := tt.call.on(t.Context(), sdktest.Answering(t, 200, "application/json", reply))
-			creates := strings.Contains(tt.call.name, ".Create")
+			result, err := tt.call.On(t.Context(), sdktest.Answering(t, 200, "application/json", reply))
+			creates := strings.Contains(tt.call.Name, ".Create")
 			if result != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) || errors.Is(err, cloudapi.ErrOutcomeUnknown) != creates {
 				t.Errorf("%s of %s: %v, %v", tt.call, reply, result, err)
 			}

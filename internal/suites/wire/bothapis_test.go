@@ -61,9 +61,9 @@ func TestBothAPIs(t *testing.T) {
 	refusal := func(kind, message string) string {
 		return string(stub.JSON(map[string]any{"error": map[string]any{"code": 400, "type": kind, "message": message, "details": nil}}))
 	}
-	after := func(first call, second func(context.Context, *cloudapi.Client, any) (any, error)) func(context.Context, *cloudapi.Client) (any, error) {
+	after := func(first sdktest.Call, second func(context.Context, *cloudapi.Client, any) (any, error)) func(context.Context, *cloudapi.Client) (any, error) {
 		return func(ctx context.Context, c *cloudapi.Client) (any, error) {
-			result, err := first.on(ctx, c)
+			result, err := first.On(ctx, c)
 			if err != nil {
 				return nil, err
 			}
@@ -76,7 +76,7 @@ func TestBothAPIs(t *testing.T) {
 		story  = "postgres-create-and-change"
 	)
 	updatePlain := do("LoadBalancers.Update", location, "plain", &cloudapi.LoadBalancerUpdateRequest{
-		Algorithm: "hash_based", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/up", VMs: []string{}}).on
+		Algorithm: "hash_based", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/up", VMs: []string{}}).On
 	secured := recorded(t, "load-balancer-certificates", "patch-no-vms") // which has a certificate
 	for _, c := range []bothCase{
 		{
@@ -94,12 +94,12 @@ func TestBothAPIs(t *testing.T) {
 			}, cloudapi.ErrInvalidRequest,
 		},
 		{
-			"a rule", do("Firewalls.CreateRule", location, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "back", PortRange: "5432"}).on,
+			"a rule", do("Firewalls.CreateRule", location, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "back", PortRange: "5432"}).On,
 			[]answer{post(`{"cidr":"back","port_range":"5432"}`, `{"id":"frc8fw9aam6e2gmfbp7w9qhmx4"}`)},
 			[]answer{recorded(t, "firewall-updates", "rule-by-subnet-name").to(`{"cidr":"back","port_range":"5432"}`)}, nil,
 		},
 		{
-			"a kubeconfig", do("Kubernetes.Kubeconfig", location, "prod").on,
+			"a kubeconfig", do("Kubernetes.Kubeconfig", location, "prod").On,
 			[]answer{{"GET", "", 200, kubeconfig, "text/plain"}}, []answer{recorded(t, "kubernetes-nodepools", "kubeconfig")}, nil,
 		},
 		{
@@ -137,12 +137,12 @@ func TestBothAPIs(t *testing.T) {
 			[]answer{recorded(t, story, "config-minimal"), recorded(t, story, "config-post").to(memory)}, nil,
 		},
 		{
-			"a rule that exists", do("Firewalls.CreateRule", location, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.1.0.0/16"}).on,
+			"a rule that exists", do("Firewalls.CreateRule", location, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.1.0.0/16"}).On,
 			[]answer{{"POST", `{"cidr":"10.1.0.0/16"}`, 400, refusal("InvalidRequest", "cidr and port_range and firewall_id is already taken"), ""}},
 			[]answer{recorded(t, "firewall-updates", "rule-same").to(`{"cidr":"10.1.0.0/16"}`)}, cloudapi.ErrAlreadyExists,
 		},
 		{
-			"an error that nobody expected", do("VMs.List").on,
+			"an error that nobody expected", do("VMs.List").On,
 			[]answer{{"GET", "", 500, `{"error":{"code":500,"type":"UnexceptedError","message":"Sorry","details":null}}`, ""}},
 			[]answer{recorded(t, "github", "not-configured")}, cloudapi.ErrServer,
 		},
@@ -184,7 +184,7 @@ func TestRefusalsOfTheService(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		story, name string
-		call        call
+		call        sdktest.Call
 		err         error
 	}{
 		{"kubernetes-nodepools", "kubeconfig-too-early", do("Kubernetes.Kubeconfig", location, "prod"), cloudapi.ErrInvalidRequest},
@@ -210,7 +210,7 @@ func TestRefusalsOfTheService(t *testing.T) {
 			t.Parallel()
 			a := recorded(t, tt.story, tt.name)
 			network := stub.Recorder{Answer: stub.Always(a.status, a.reply)}
-			_, err := tt.call.on(t.Context(), sdktest.Recorded(t, &network))
+			_, err := tt.call.On(t.Context(), sdktest.Recorded(t, &network))
 			if !errors.Is(err, tt.err) || errors.Is(err, cloudapi.ErrOutcomeUnknown) {
 				t.Errorf("the error is %v, want %v", err, tt.err)
 			}

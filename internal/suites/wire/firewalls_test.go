@@ -1,6 +1,9 @@
 package wire_test
 
-import "github.com/cloudapi-sdk/cloudapi"
+import (
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+)
 
 func firewallCases() []wireCase {
 	const (
@@ -20,10 +23,10 @@ func firewallCases() []wireCase {
 		full     = `{` + fields + `,"private_subnets":[{"id":"` + subnetID + `","name":"backend","state":"available","location":"eu-central-h1",` +
 			`"net4":"10.23.41.64/26","net6":"fd4c:91aa:7be0:12d::/64","firewalls":[` + item + `],"nics":[]}]}`
 	)
-	create := func(request cloudapi.FirewallRuleCreateRequest) call {
+	create := func(request cloudapi.FirewallRuleCreateRequest) sdktest.Call {
 		return do("Firewalls.CreateRule", location, "edge", &request)
 	}
-	modify := func(request cloudapi.FirewallRuleModifyRequest) call {
+	modify := func(request cloudapi.FirewallRuleModifyRequest) sdktest.Call {
 		return do("Firewalls.ModifyRule", location, "edge", ruleID, &request)
 	}
 	return []wireCase{

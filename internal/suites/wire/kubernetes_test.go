@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -92,8 +93,8 @@ func TestKubernetesWaits(t *testing.T) {
 	}
 	in := func(state string, count int, nodes string) string { return clusterJSON(state, pool(count, nodes)) }
 	running, deleted := do("Kubernetes.WaitRunning", location, "apps"), do("Kubernetes.WaitDeleted", location, "apps")
-	settled := func(pool string) call { return do("Kubernetes.WaitNodePool", location, "apps", pool) }
-	retired := func(node string) call { return do("Kubernetes.WaitNodeRetired", location, "apps", node) }
+	settled := func(pool string) sdktest.Call { return do("Kubernetes.WaitNodePool", location, "apps", pool) }
+	retired := func(node string) sdktest.Call { return do("Kubernetes.WaitNodeRetired", location, "apps", node) }
 	poolGone := do("Kubernetes.WaitNodePoolDeleted", location, "apps", "apps-np")
 	vms := []cloudapi.VM{{ID: "vm-a", Name: "np-a", State: "running"}, {ID: "vm-b", Name: "np-b", State: "running"}}
 	upgraded := do("Kubernetes.WaitNodePoolUpgraded", location, "apps", &cloudapi.KubernetesNodePool{ID: poolID, Name: "apps-np", NodeCount: 2, VMs: vms})

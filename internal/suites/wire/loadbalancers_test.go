@@ -30,10 +30,10 @@ func loadBalancerCases() []wireCase {
 		ports    = `{"algorithm":"round_robin","src_port":443,"dst_port":8443,"health_check_endpoint":"/healthz"`
 		vmID     = ` {"vm_id":"` + stub.VMID + `"}`
 	)
-	create := func(request cloudapi.LoadBalancerCreateRequest) call {
+	create := func(request cloudapi.LoadBalancerCreateRequest) sdktest.Call {
 		return do("LoadBalancers.Create", location, "web-lb", &request)
 	}
-	update := func(request cloudapi.LoadBalancerUpdateRequest) call {
+	update := func(request cloudapi.LoadBalancerUpdateRequest) sdktest.Call {
 		return do("LoadBalancers.Update", location, "web-lb", &request)
 	}
 	return []wireCase{

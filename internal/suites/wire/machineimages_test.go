@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -47,7 +48,7 @@ func TestMachineImageWaits(t *testing.T) {
 		return `{"id":"mv-` + label + `","version":"` + label + `","state":` + state + `}`
 	}
 	old, begun, ready, going := version("v1", `"ready"`), version("v2", `"creating"`), version("v2", `"ready"`), version("v2", `"destroying"`)
-	waitReady := func(label string) call { return do("MachineImages.WaitVersion", location, "golden", label) }
+	waitReady := func(label string) sdktest.Call { return do("MachineImages.WaitVersion", location, "golden", label) }
 	gone := do("MachineImages.WaitVersionDeleted", location, "golden", "v2")
 	runWaits(t, slow, locationPath+"/machine-image/golden/version?page_size=1000", []waitCase{
 		{"ready", waitReady("v2"), polls{list(old, begun), list(old, version("v2", "null")), list(old, ready)}, nil, ready},

@@ -30,16 +30,16 @@ func postgresAccessCases() []wireCase {
 	pem := func(name, content string) cloudapi.File {
 		return cloudapi.File{Name: name, ContentType: "application/x-pem-file", Content: []byte(content)}
 	}
-	createRule := func(request cloudapi.PostgresFirewallRuleCreateRequest) call {
+	createRule := func(request cloudapi.PostgresFirewallRuleCreateRequest) sdktest.Call {
 		return do("Postgres.CreateFirewallRule", location, "orders-db", &request)
 	}
-	updateRule := func(id string, request *cloudapi.PostgresFirewallRuleUpdateRequest) call {
+	updateRule := func(id string, request *cloudapi.PostgresFirewallRuleUpdateRequest) sdktest.Call {
 		return do("Postgres.UpdateFirewallRule", location, "orders-db", id, request)
 	}
-	createSink := func(request cloudapi.PostgresMetricDestinationCreateRequest) call {
+	createSink := func(request cloudapi.PostgresMetricDestinationCreateRequest) sdktest.Call {
 		return do("Postgres.CreateMetricDestination", location, "orders-db", &request)
 	}
-	createLog := func(request cloudapi.PostgresLogDestinationCreateRequest) call {
+	createLog := func(request cloudapi.PostgresLogDestinationCreateRequest) sdktest.Call {
 		return do("Postgres.CreateLogDestination", location, "orders-db", &request)
 	}
 	secret := cloudapi.NewSecret

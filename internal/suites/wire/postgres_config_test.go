@@ -18,10 +18,10 @@ func postgresConfigCases() []wireCase {
 	)
 	type settings = map[string]cloudapi.PostgresSetting
 	type changes = map[string]cloudapi.Opt[string]
-	replace := func(config cloudapi.PostgresConfig) call {
+	replace := func(config cloudapi.PostgresConfig) sdktest.Call {
 		return do("Postgres.ReplaceConfig", location, "orders-db", &config)
 	}
-	update := func(request cloudapi.PostgresConfigUpdateRequest) call {
+	update := func(request cloudapi.PostgresConfigUpdateRequest) sdktest.Call {
 		return do("Postgres.UpdateConfig", location, "orders-db", &request)
 	}
 	return []wireCase{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -41,19 +42,19 @@ var (
 )
 
 func postgresCases() []wireCase {
-	create := func(request cloudapi.PostgresCreateRequest) call {
+	create := func(request cloudapi.PostgresCreateRequest) sdktest.Call {
 		return do("Postgres.Create", location, "orders-db", &request)
 	}
-	update := func(request cloudapi.PostgresUpdateRequest) call {
+	update := func(request cloudapi.PostgresUpdateRequest) sdktest.Call {
 		return do("Postgres.Update", location, "orders-db", &request)
 	}
-	restore := func(request cloudapi.PostgresRestoreRequest) call {
+	restore := func(request cloudapi.PostgresRestoreRequest) sdktest.Call {
 		return do("Postgres.Restore", location, "orders-db", &request)
 	}
-	replica := func(options *cloudapi.PostgresReadReplicaOptions) call {
+	replica := func(options *cloudapi.PostgresReadReplicaOptions) sdktest.Call {
 		return do("Postgres.CreateReadReplica", location, "orders-db", "orders-ro", options)
 	}
-	window := func(hour *int, days ...any) call {
+	window := func(hour *int, days ...any) sdktest.Call {
 		return do("Postgres.SetMaintenanceWindow", append([]any{location, "orders-db", hour}, days...)...)
 	}
 	tags := []cloudapi.PostgresTag{{Key: "team", Value: "payments"}}
@@ -130,7 +131,7 @@ func TestPostgresWaits(t *testing.T) {
 	orphan := func(p *cloudapi.Postgres) { p.ReadReplica = true }
 	replica := func(p *cloudapi.Postgres) { restored(p); orphan(p) }
 	creating, deleting := state("creating"), state("deleting")
-	wait := func(method string) call { return do("Postgres."+method, location, "orders-db") }
+	wait := func(method string) sdktest.Call { return do("Postgres."+method, location, "orders-db") }
 	runWaits(t, slow, orders, []waitCase{
 		{"running", wait("WaitRunning"), polls{show(creating), show(state("unavailable")), show(state("restoring_backup")), show()}, nil, ""},
 		{"deleted before it runs", wait("WaitRunning"), polls{show(creating), show(deleting)}, cloudapi.ErrWaitFailed, ""},

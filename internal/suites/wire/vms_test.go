@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -19,7 +20,9 @@ func vmCases() []wireCase {
 			`"path":"/location/eu-central-h1/firewall/edge"}],"private_ipv4":"10.23.41.69","private_ipv6":"fd4c:91aa:7be0:12d:8c62::2",` +
 			`"subnet":"backend","gpu":"1x NVIDIA A100 80GB PCIe","boot_image":"golden@v1"}`
 	)
-	create := func(request cloudapi.VMCreateRequest) call { return do("VMs.Create", location, "web-1", &request) }
+	create := func(request cloudapi.VMCreateRequest) sdktest.Call {
+		return do("VMs.Create", location, "web-1", &request)
+	}
 	return []wireCase{
 		{do("VMs.List", &cloudapi.ListOptions{}), "GET " + projectPath + "/vm", list(item)},
 		{do("VMs.List", &cloudapi.ListOptions{Location: location, StartAfter: "web", PageSize: 1, OrderColumn: cloudapi.OrderByName}),

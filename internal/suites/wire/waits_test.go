@@ -17,7 +17,7 @@ import (
 // needed.
 type waitCase struct {
 	name  string
-	wait  call
+	wait  sdktest.Call
 	polls polls
 	err   error  // what the error must match, or nil
 	want  string // the JSON of the result, by default the last poll
@@ -66,7 +66,7 @@ func (c *waitCase) run(t *testing.T, pauses [2]time.Duration, paths []string) {
 	}), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
 
 	start := time.Now()
-	got, err := c.wait.on(t.Context(), client)
+	got, err := c.wait.On(t.Context(), client)
 	took, n := time.Since(start), time.Duration(len(c.polls)-1)
 	if asked != len(replies) || took < n*pauses[0]*4/5 || took > n*pauses[1]*6/5 {
 		t.Errorf("%d requests in %v, want %d", asked, took, len(replies))

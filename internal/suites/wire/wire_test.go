@@ -4,7 +4,6 @@ package wire_test
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +30,7 @@ const (
 // wireCase is a call, what it must send, and the response, whose content the
 // result must have.
 type wireCase struct {
-	call  call
+	call  sdktest.Call
 	send  string // the method, the path with its query, and the body if there is one
 	reply any    // JSON, a cloudapi.File, or nil for a 204
 }
@@ -43,7 +42,7 @@ func TestWire(t *testing.T) {
 	for _, c := range slices.Concat(auditLogCases(), firewallCases(), gitHubCases(), inferenceCases(), initScriptCases(), kubernetesCases(),
 		loadBalancerCases(), machineImageCases(), postgresCases(), postgresAccessCases(), postgresConfigCases(), postgresLogCases(), postgresServerCases(),
 		privateLocationCases(), projectCases(), sshKeyCases(), subnetCases(), vmCases()) {
-		t.Run(c.call.name, func(t *testing.T) {
+		t.Run(c.call.Name, func(t *testing.T) {
 			op := c.run(t)
 			covered[op.Method+" "+op.Route] = true
 			c.runWithoutReply(t, op)
@@ -72,7 +71,7 @@ func (c *wireCase) run(t *testing.T) (op cloudapi.Operation) {
 		return stub.Respond(http.StatusNoContent, ""), nil
 	}}
 	before := c.call.String()
-	got := stub.Must(c.call.on(t.Context(), sdktest.Client(t, &network)))(t)
+	got := stub.Must(c.call.On(t.Context(), sdktest.Client(t, &network)))(t)
 	sent := network.Take()
 	if len(sent) != 1 {
 		t.Fatalf("%d requests were sent", len(sent))
@@ -115,7 +114,7 @@ func (c *wireCase) checkNext(t *testing.T, page any) {
 	if strings.Contains(c.send, "order_column=name") {
 		field = "Name"
 	}
-	if id := items.Index(items.Len() - 1).Elem().FieldByName(field); id.IsValid() && !v.FieldByName("Count").IsNil() && !unpaged(c.call.name) {
+	if id := items.Index(items.Len() - 1).Elem().FieldByName(field); id.IsValid() && !v.FieldByName("Count").IsNil() && !unpaged(c.call.Name) {
 		want = id.String()
 	}
 	if got := v.FieldByName("Next").String(); got != want {
@@ -133,7 +132,7 @@ func unpaged(method string) bool {
 // only by ID.
 func (c *wireCase) runWithoutReply(t *testing.T, op cloudapi.Operation) {
 	path := strings.Fields(c.send)[1]
-	_, method, _ := strings.Cut(c.call.name, ".")
+	_, method, _ := strings.Cut(c.call.Name, ".")
 	renames := strings.HasPrefix(method, "Rename") || method == "Update" && strings.Contains(c.send, `{"name":`)
 	reference := strings.TrimSuffix(path, "/rename")
 	attempts := 4
@@ -142,7 +141,7 @@ func (c *wireCase) runWithoutReply(t *testing.T, op cloudapi.Operation) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) { return nil, io.EOF }}
-		_, err := c.call.on(t.Context(), sdktest.Client(t, &network))
+		_, err := c.call.On(t.Context(), sdktest.Client(t, &network))
 		sent := network.Take()
 		for _, s := range sent {
 			c.check(t, s)
@@ -156,14 +155,14 @@ func (c *wireCase) runWithoutReply(t *testing.T, op cloudapi.Operation) {
 // runRefused: an error shows no secret of the request, though the server may
 // repeat the body that it refuses.
 func (c *wireCase) runRefused(t *testing.T) {
-	secrets := secretsIn(reflect.ValueOf(c.call.args))
+	secrets := secretsIn(reflect.ValueOf(c.call.Args))
 	if len(secrets) == 0 {
 		return
 	}
 	body := strings.SplitN(c.send, " ", 3)[2]
 	refusal := stub.JSON(map[string]any{"error": map[string]any{
 		"code": 400, "type": "BadRequest", "message": body + " of " + strings.Join(secrets, " "), "details": map[string]any{"body": secrets}}})
-	_, err := c.call.on(t.Context(), sdktest.Answering(t, http.StatusBadRequest, "application/json", string(refusal)))
+	_, err := c.call.On(t.Context(), sdktest.Answering(t, http.StatusBadRequest, "application/json", string(refusal)))
 	e, ok := errors.AsType[*cloudapi.Error](err)
 	if !ok || !strings.HasSuffix(e.Message, strings.TrimSpace(" of "+strings.Repeat("[redacted] ", len(secrets)))) {
 		t.Fatalf("the error is %v", err)
@@ -224,64 +223,7 @@ func (c *wireCase) check(t *testing.T, sent stub.Request) {
 	}
 }
 
-// call is a call of a method, such as "VMs.Get", with these arguments after the
-// context, and zero values for the rest.
-type call struct {
-	name string
-	args []any
-}
-
-func do(name string, args ...any) call { return call{name, args} }
-
-// String returns everything that is printed of the arguments.
-func (c call) String() string {
-	text := c.name
-	for _, arg := range c.args {
-		text += fmt.Sprintf(" %v %+v %#v %s", arg, arg, arg, stub.JSON(arg))
-	}
-	return text
-}
-
-// on returns the result, and the items of a sequence as a slice.
-func (c call) on(ctx context.Context, client *cloudapi.Client) (any, error) {
-	service, method, _ := strings.Cut(c.name, ".")
-	fn := reflect.ValueOf(client).Elem().FieldByName(service).MethodByName(method)
-	in := []reflect.Value{reflect.ValueOf(ctx)}
-	for i, arg := range c.args {
-		typ := fn.Type().In(min(i+1, fn.Type().NumIn()-1))
-		if fn.Type().IsVariadic() && i+1 >= fn.Type().NumIn()-1 {
-			typ = typ.Elem()
-		}
-		value := reflect.New(typ).Elem()
-		if arg != nil {
-			value.Set(reflect.ValueOf(arg).Convert(typ))
-		}
-		in = append(in, value)
-	}
-	for i := len(in); i < fn.Type().NumIn() && !fn.Type().IsVariadic(); i++ {
-		in = append(in, reflect.Zero(fn.Type().In(i)))
-	}
-	out := fn.Call(in)
-	last := out[len(out)-1]
-	if last.Type().CanSeq2() {
-		items := reflect.MakeSlice(reflect.SliceOf(last.Type().In(0).In(0)), 0, 0)
-		for item, err := range last.Seq2() {
-			if !err.IsNil() {
-				return nil, err.Interface().(error)
-			}
-			items = reflect.Append(items, item)
-		}
-		return items.Interface(), nil
-	}
-	err, _ := last.Interface().(error)
-	switch {
-	case len(out) == 2 && (err == nil) == out[0].IsZero():
-		return nil, fmt.Errorf("it returned %v and %v", out[0], err)
-	case len(out) == 1 || err != nil:
-		return nil, err
-	}
-	return out[0].Interface(), nil
-}
+func do(name string, args ...any) sdktest.Call { return sdktest.Do(name, args...) }
 
 // list returns the JSON of a page with a count.
 func list(items ...string) string {
