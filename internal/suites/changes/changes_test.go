@@ -14,6 +14,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -23,7 +24,7 @@ const location = "eu-central-h1"
 type world struct {
 	client                     *cloudapi.Client
 	vm                         *cloudapi.VM
-	db, replica                *cloudapi.Postgres
+	db                         *cloudapi.Postgres
 	servers                    []*cloudapi.PostgresServer
 	cluster                    *cloudapi.KubernetesCluster
 	pool                       cloudapi.KubernetesNodePool
@@ -45,7 +46,7 @@ func newWorld(t *testing.T, srv *cloudapitest.Server) *world {
 	w.db = stub.Must(c.Postgres.WaitRunning(ctx, location, "db", nil))(t)
 	stub.Elapse(time.Hour) // until there is a backup; the bubble's time is virtual
 	stub.Must(c.Postgres.CreateReadReplica(ctx, location, "db", "copy", nil))(t)
-	w.replica = stub.Must(c.Postgres.WaitRunning(ctx, location, "copy", nil))(t)
+	stub.Must(c.Postgres.WaitRunning(ctx, location, "copy", nil))(t)
 	w.servers = stub.Must(cloudapi.Collect(c.Postgres.AllServers(ctx, location, "db")))(t)
 	stub.Must(c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: 2}))(t)
 	w.cluster = stub.Must(c.Kubernetes.WaitRunning(ctx, location, "apps", nil))(t)
@@ -70,14 +71,20 @@ func (w *world) upgraded(t *testing.T) {
 type change struct {
 	operation string
 	before    func(*world, *testing.T) // or nil
-	call      func(*world, context.Context) error
+	args      func(*world) []any
 	confirm   func(*world, context.Context, error) error
 }
 
-func confirm[T any](find func(*world, context.Context) (*T, error), changed func(*world, *T) bool) func(*world, context.Context, error) error {
+// confirm looks at the record that a Get with the arguments returns.
+func confirm[T any](get string, args func(*world) []any, changed func(*world, *T) bool) func(*world, context.Context, error) error {
 	return func(w *world, ctx context.Context, failure error) error {
-		found, err := cloudapi.ConfirmChange(ctx, failure, func(ctx context.Context) (*T, error) { return find(w, ctx) },
-			func(found *T) bool { return changed(w, found) })
+		found, err := cloudapi.ConfirmChange(ctx, failure, func(ctx context.Context) (*T, error) {
+			record, err := sdktest.Do(get, args(w)...).On(ctx, w.client)
+			if err != nil {
+				return nil, err
+			}
+			return record.(*T), nil
+		}, func(found *T) bool { return changed(w, found) })
 		if (found == nil) == (err == nil) {
 			return errors.New("it returned both a record and an error, or neither")
 		}
@@ -85,132 +92,66 @@ func confirm[T any](find func(*world, context.Context) (*T, error), changed func
 	}
 }
 
-func fails[T any](call func(*world, context.Context) (*T, error)) func(*world, context.Context) error {
-	return func(w *world, ctx context.Context) error {
-		_, err := call(w, ctx)
-		return err
-	}
-}
-
-func getVM(w *world, ctx context.Context) (*cloudapi.VM, error) {
-	return w.client.VMs.Get(ctx, location, w.vm.ID)
-}
-func getDB(w *world, ctx context.Context) (*cloudapi.Postgres, error) {
-	return w.client.Postgres.Get(ctx, location, w.db.ID)
-}
-func getReplica(w *world, ctx context.Context) (*cloudapi.Postgres, error) {
-	return w.client.Postgres.Get(ctx, location, w.replica.ID)
-}
-func getCluster(w *world, ctx context.Context) (*cloudapi.KubernetesCluster, error) {
-	return w.client.Kubernetes.Get(ctx, location, w.cluster.ID)
-}
-func getPool(w *world, ctx context.Context) (*cloudapi.KubernetesNodePool, error) {
-	cluster, err := getCluster(w, ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &cluster.NodePools[0], nil
-}
-
 // changes are the operations of docs/retries.md, each with a check for its
 // effect.
 func changes() []change {
-	return []change{
-		{"VMs.Stop", nil,
-			fails(func(w *world, ctx context.Context) (*cloudapi.VM, error) {
-				return w.client.VMs.Stop(ctx, location, "web-1")
-			}),
-			confirm(getVM, func(_ *world, vm *cloudapi.VM) bool {
-				return vm.State == cloudapi.VMStateStopping || vm.State == cloudapi.VMStateStopped
-			})},
-		{"VMs.Start", (*world).stopped,
-			fails(func(w *world, ctx context.Context) (*cloudapi.VM, error) {
-				return w.client.VMs.Start(ctx, location, "web-1")
-			}),
-			confirm(getVM, func(_ *world, vm *cloudapi.VM) bool {
-				return vm.State == cloudapi.VMStateStarting || vm.State == cloudapi.VMStateRunning
-			})},
-		{"VMs.Restart", nil,
-			fails(func(w *world, ctx context.Context) (*cloudapi.VM, error) {
-				return w.client.VMs.Restart(ctx, location, "web-1")
-			}),
-			confirm(getVM, func(_ *world, vm *cloudapi.VM) bool { return vm.State == cloudapi.VMStateRestarting })},
-		{"VMs.Rename", nil,
-			fails(func(w *world, ctx context.Context) (*cloudapi.VM, error) {
-				return w.client.VMs.Rename(ctx, location, "web-1", "web-2")
-			}),
-			confirm(getVM, func(_ *world, vm *cloudapi.VM) bool { return vm.Name == "web-2" })},
-		{"Firewalls.AttachSubnet", nil,
-			fails(func(w *world, ctx context.Context) (*cloudapi.Firewall, error) {
-				return w.client.Firewalls.AttachSubnet(ctx, location, "edge", w.subnet)
-			}),
-			confirm(func(w *world, ctx context.Context) (*cloudapi.Firewall, error) {
-				return w.client.Firewalls.Get(ctx, location, "edge")
-			},
-				func(w *world, f *cloudapi.Firewall) bool {
-					return slices.ContainsFunc(f.PrivateSubnets, func(s cloudapi.PrivateSubnet) bool { return s.ID == w.subnet })
-				})},
-		{"LoadBalancers.AttachVM", nil,
-			fails(func(w *world, ctx context.Context) (*cloudapi.LoadBalancer, error) {
-				return w.client.LoadBalancers.AttachVM(ctx, location, "lb", w.vm.ID)
-			}),
-			confirm(func(w *world, ctx context.Context) (*cloudapi.LoadBalancer, error) {
-				return w.client.LoadBalancers.Get(ctx, location, "lb")
-			}, func(w *world, lb *cloudapi.LoadBalancer) bool { return slices.Contains(lb.VMs, w.vm.ID) })},
-		{"Postgres.Update", nil,
-			fails(func(w *world, ctx context.Context) (*cloudapi.Postgres, error) {
-				return w.client.Postgres.Update(ctx, location, "db", &cloudapi.PostgresUpdateRequest{Size: "standard-4", StorageSize: 128})
-			}),
-			confirm(getDB, func(_ *world, db *cloudapi.Postgres) bool {
-				return db.TargetVMSize == "standard-4" && db.TargetStorageSizeGiB == 128
-			})},
-		{"Postgres.Restart", nil,
-			fails(func(w *world, ctx context.Context) (*cloudapi.Postgres, error) {
-				return w.client.Postgres.Restart(ctx, location, "db")
-			}),
-			confirm(getDB, func(_ *world, db *cloudapi.Postgres) bool { return db.State == cloudapi.PostgresStateRestarting })},
-		{"Postgres.Upgrade", nil,
-			fails(func(w *world, ctx context.Context) (*cloudapi.PostgresUpgrade, error) {
-				return w.client.Postgres.Upgrade(ctx, location, "db")
-			}),
-			confirm(getDB, func(w *world, db *cloudapi.Postgres) bool { return db.TargetVersion != w.db.TargetVersion })},
-		{"Postgres.PromoteReadReplica", nil,
-			fails(func(w *world, ctx context.Context) (*cloudapi.Postgres, error) {
-				return w.client.Postgres.PromoteReadReplica(ctx, location, "copy")
-			}),
-			confirm(getReplica, func(_ *world, db *cloudapi.Postgres) bool { return !db.ReadReplica })},
-		{"Postgres.Recycle", nil,
-			fails(func(w *world, ctx context.Context) (*cloudapi.Postgres, error) {
-				return w.client.Postgres.Recycle(ctx, location, "db")
-			}),
-			confirm(func(w *world, ctx context.Context) (*cloudapi.Page[cloudapi.PostgresServer], error) {
-				return w.client.Postgres.ListServers(ctx, location, "db")
-			}, func(w *world, page *cloudapi.Page[cloudapi.PostgresServer]) bool {
-				return slices.ContainsFunc(page.Items, func(server *cloudapi.PostgresServer) bool {
-					return !slices.ContainsFunc(w.servers, func(before *cloudapi.PostgresServer) bool { return before.ID == server.ID })
-				})
-			})},
-		{"Kubernetes.Upgrade", nil,
-			fails(func(w *world, ctx context.Context) (*cloudapi.KubernetesCluster, error) {
-				return w.client.Kubernetes.Upgrade(ctx, location, "apps")
-			}),
-			confirm(getCluster, func(w *world, k *cloudapi.KubernetesCluster) bool { return k.Version != w.cluster.Version })},
-		{"Kubernetes.ResizeNodePool", nil,
-			fails(func(w *world, ctx context.Context) (*cloudapi.KubernetesNodePool, error) {
-				return w.client.Kubernetes.ResizeNodePool(ctx, location, "apps", w.pool.ID, 3)
-			}),
-			confirm(getPool, func(_ *world, p *cloudapi.KubernetesNodePool) bool { return p.NodeCount == 3 })},
-		{"Kubernetes.UpgradeNodePool", (*world).upgraded,
-			fails(func(w *world, ctx context.Context) (*cloudapi.KubernetesNodePool, error) {
-				return w.client.Kubernetes.UpgradeNodePool(ctx, location, "apps", w.pool.ID)
-			}),
-			confirm(getPool, func(w *world, p *cloudapi.KubernetesNodePool) bool { return p.Version != w.pool.Version })},
-		{"Kubernetes.RetireNode", nil,
-			fails(func(w *world, ctx context.Context) (*cloudapi.KubernetesNodePool, error) {
-				return w.client.Kubernetes.RetireNode(ctx, location, "apps", w.pool.VMs[0].Name)
-			}),
-			confirm(getPool, func(w *world, p *cloudapi.KubernetesNodePool) bool { return p.NodeCount == w.pool.NodeCount-1 })},
+	of := func(args ...any) func(*world) []any {
+		return func(*world) []any { return append([]any{location}, args...) }
 	}
+	ofVM := func(w *world) []any { return []any{location, w.vm.ID} }
+	vm := func(changed func(*cloudapi.VM) bool) func(*world, context.Context, error) error {
+		return confirm("VMs.Get", ofVM, func(_ *world, vm *cloudapi.VM) bool { return changed(vm) })
+	}
+	db := func(changed func(*world, *cloudapi.Postgres) bool) func(*world, context.Context, error) error {
+		return confirm("Postgres.Get", func(w *world) []any { return []any{location, w.db.ID} }, changed)
+	}
+	cluster := func(changed func(*world, *cloudapi.KubernetesCluster) bool) func(*world, context.Context, error) error {
+		return confirm("Kubernetes.Get", func(w *world) []any { return []any{location, w.cluster.ID} }, changed)
+	}
+	pool := func(args ...any) func(*world) []any {
+		return func(w *world) []any { return append([]any{location, "apps", w.pool.ID}, args...) }
+	}
+	return []change{
+		{"VMs.Stop", nil, of("web-1"), vm(func(vm *cloudapi.VM) bool {
+			return vm.State == cloudapi.VMStateStopping || vm.State == cloudapi.VMStateStopped
+		})},
+		{"VMs.Start", (*world).stopped, of("web-1"), vm(func(vm *cloudapi.VM) bool {
+			return vm.State == cloudapi.VMStateStarting || vm.State == cloudapi.VMStateRunning
+		})},
+		{"VMs.Restart", nil, of("web-1"), vm(func(vm *cloudapi.VM) bool { return vm.State == cloudapi.VMStateRestarting })},
+		{"VMs.Rename", nil, of("web-1", "web-2"), vm(func(vm *cloudapi.VM) bool { return vm.Name == "web-2" })},
+		{"Firewalls.AttachSubnet", nil, func(w *world) []any { return []any{location, "edge", w.subnet} },
+			confirm("Firewalls.Get", of("edge"), func(w *world, f *cloudapi.Firewall) bool {
+				return slices.ContainsFunc(f.PrivateSubnets, func(s cloudapi.PrivateSubnet) bool { return s.ID == w.subnet })
+			})},
+		{"LoadBalancers.AttachVM", nil, func(w *world) []any { return []any{location, "lb", w.vm.ID} },
+			confirm("LoadBalancers.Get", of("lb"), func(w *world, lb *cloudapi.LoadBalancer) bool { return slices.Contains(lb.VMs, w.vm.ID) })},
+		{"Postgres.Update", nil, of("db", &cloudapi.PostgresUpdateRequest{Size: "standard-4", StorageSize: 128}), db(func(_ *world, db *cloudapi.Postgres) bool {
+			return db.TargetVMSize == "standard-4" && db.TargetStorageSizeGiB == 128
+		})},
+		{"Postgres.Restart", nil, of("db"), db(func(_ *world, db *cloudapi.Postgres) bool { return db.State == cloudapi.PostgresStateRestarting })},
+		{"Postgres.Upgrade", nil, of("db"), db(func(w *world, db *cloudapi.Postgres) bool { return db.TargetVersion != w.db.TargetVersion })},
+		{"Postgres.PromoteReadReplica", nil, of("copy"),
+			confirm("Postgres.Get", of("copy"), func(_ *world, db *cloudapi.Postgres) bool { return !db.ReadReplica })},
+		{"Postgres.Recycle", nil, of("db"), confirm("Postgres.ListServers", of("db"), func(w *world, page *cloudapi.Page[cloudapi.PostgresServer]) bool {
+			return slices.ContainsFunc(page.Items, func(server *cloudapi.PostgresServer) bool {
+				return !slices.ContainsFunc(w.servers, func(before *cloudapi.PostgresServer) bool { return before.ID == server.ID })
+			})
+		})},
+		{"Kubernetes.Upgrade", nil, of("apps"), cluster(func(w *world, k *cloudapi.KubernetesCluster) bool { return k.Version != w.cluster.Version })},
+		{"Kubernetes.ResizeNodePool", nil, pool(3), cluster(func(_ *world, k *cloudapi.KubernetesCluster) bool { return k.NodePools[0].NodeCount == 3 })},
+		{"Kubernetes.UpgradeNodePool", (*world).upgraded, pool(),
+			cluster(func(w *world, k *cloudapi.KubernetesCluster) bool { return k.NodePools[0].Version != w.pool.Version })},
+		{"Kubernetes.RetireNode", nil, func(w *world) []any { return []any{location, "apps", w.pool.VMs[0].Name} },
+			cluster(func(w *world, k *cloudapi.KubernetesCluster) bool {
+				return k.NodePools[0].NodeCount == w.pool.NodeCount-1
+			})},
+	}
+}
+
+func (c change) call(ctx context.Context, w *world) error {
+	_, err := sdktest.Do(c.operation, c.args(w)...).On(ctx, w.client)
+	return err
 }
 
 // TestLostChanges loses every response to an operation, or every request. The
@@ -230,7 +171,7 @@ func TestLostChanges(t *testing.T) {
 					}
 					attempts := 0
 					srv.Fail(cloudapitest.Match{Operation: c.operation, Func: func(cloudapitest.Request) bool { attempts++; return attempts <= 4 }}, fault.Repeating())
-					failure := c.call(w, t.Context())
+					failure := c.call(t.Context(), w)
 					if failure == nil {
 						t.Fatal("it succeeded")
 					}
@@ -245,7 +186,7 @@ func TestLostChanges(t *testing.T) {
 						t.Errorf("it wasn't executed, and ConfirmChange returns %v", err)
 					}
 					attempts = 4
-					if err := c.call(w, t.Context()); err != nil {
+					if err := c.call(t.Context(), w); err != nil {
 						t.Errorf("tried again, it fails: %v", err)
 					}
 				})
@@ -271,10 +212,11 @@ func TestRefusedRetries(t *testing.T) {
 			!strings.HasSuffix(err.Error(), " (after 2 attempts); an earlier attempt may have taken effect: ConfirmChange finds out") {
 			t.Fatalf("a resize that took place ends with %v", err)
 		}
-		pool, err := cloudapi.ConfirmChange(ctx, err, func(ctx context.Context) (*cloudapi.KubernetesNodePool, error) { return getPool(w, ctx) },
-			func(p *cloudapi.KubernetesNodePool) bool { return p.NodeCount == 3 })
-		if err != nil || pool.NodeCount != 3 {
-			t.Errorf("it is confirmed as %v, %v", pool, err)
+		found, err := cloudapi.ConfirmChange(ctx, err, func(ctx context.Context) (*cloudapi.KubernetesCluster, error) {
+			return w.client.Kubernetes.Get(ctx, location, "apps")
+		}, func(k *cloudapi.KubernetesCluster) bool { return k.NodePools[0].NodeCount == 3 })
+		if err != nil || found.NodePools[0].NodeCount != 3 {
+			t.Errorf("it is confirmed as %v, %v", found, err)
 		}
 
 		// If no response was lost, a refusal leaves no doubt, even after
