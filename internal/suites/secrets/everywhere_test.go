@@ -3,6 +3,7 @@ package secrets_test
 import (
 	"bytes"
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"text/template"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -108,7 +110,7 @@ func nested(v any) map[string]any {
 }
 
 // printed returns a value as shown by all verbs of fmt except some, both
-// handlers of slog, JSON, and a recovered panic.
+// handlers of slog, JSON, XML, a template, and a recovered panic.
 func printed(v any, butVerbs string) string {
 	var out bytes.Buffer
 	for _, verb := range verbs {
@@ -119,7 +121,17 @@ func printed(v any, butVerbs string) string {
 			fmt.Fprintf(&out, "%"+flags+string(verb)+"\n", v)
 		}
 	}
-	everything := &slog.HandlerOptions{Level: slog.LevelDebug}
+	if butVerbs == "" { // which excepts a File
+		for _, flags := range []string{"+#", " ", "0", "-", "# ", "200.200"} {
+			for _, verb := range "vsqxXd" {
+				fmt.Fprintf(&out, "%"+flags+string(verb)+"\n", v)
+			}
+		}
+		_ = template.Must(template.New("").Parse("{{.}} {{printf `%v %q` . .}}")).Execute(&out, v)
+		asXML, _ := xml.Marshal(v)
+		out.Write(asXML)
+	}
+	everything := &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true}
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, everything), slog.NewJSONHandler(&out, everything)} {
 		slog.New(handler).With("v", v).WithGroup("g").Debug("m", slog.Any("w", v), slog.Group("h", "v", v))
 	}

@@ -4,15 +4,11 @@ package secrets_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"encoding/xml"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
-	"text/template"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
@@ -96,65 +92,6 @@ func secretHolders(t *testing.T) map[string]any {
 		"service":        client.VMs,
 		"service's copy": *client.VMs,
 		"options":        options,
-	}
-}
-
-func TestSecretsInFmt(t *testing.T) {
-	t.Parallel()
-	printed := 0
-	for name, v := range secretHolders(t) {
-		for verb := 'A'; verb <= 'z'; verb++ {
-			for _, flags := range []string{"", "+", "#", "+#", " ", "0", "-", "# ", "200.200"} {
-				format := "%" + flags + string(verb)
-				text := fmt.Sprintf(format, v)
-				if found := shows(text); len(found) > 0 {
-					t.Errorf("%s with %s shows %q: %s", name, format, found, text)
-				}
-				printed++
-			}
-		}
-		if text := fmt.Sprint(v) + fmt.Sprintln(v) + string(fmt.Append(nil, v)); len(shows(text)) > 0 {
-			t.Errorf("%s printed is %s", name, text)
-		}
-		if text := fmt.Errorf("%w", fmt.Errorf("%v", v)).Error(); len(shows(text)) > 0 {
-			t.Errorf("%s in an error is %s", name, text)
-		}
-	}
-	if printed == 0 {
-		t.Error("nothing was printed")
-	}
-}
-
-func TestSecretsInSlog(t *testing.T) {
-	t.Parallel()
-	for name, v := range secretHolders(t) {
-		var out bytes.Buffer
-		everything := &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true}
-		for _, handler := range []slog.Handler{slog.NewTextHandler(&out, everything), slog.NewJSONHandler(&out, everything)} {
-			logger := slog.New(handler)
-			logger.Debug("m", "v", v)
-			logger.With("v", v).WithGroup("g").Error("m", slog.Any("v", []any{v}), slog.Group("h", "v", v))
-		}
-		if found := shows(out.String()); len(found) > 0 || out.Len() == 0 {
-			t.Errorf("%s shows %q in\n%s", name, found, &out)
-		}
-	}
-}
-
-func TestSecretsInEncodings(t *testing.T) {
-	t.Parallel()
-	for name, v := range secretHolders(t) {
-		asJSON, _ := json.Marshal(v)
-		asXML, _ := xml.Marshal(v)
-		var asText bytes.Buffer
-		if err := template.Must(template.New("").Parse("{{.}} {{printf `%v %q` . .}}")).Execute(&asText, v); err != nil {
-			t.Errorf("%s in a template: %v", name, err)
-		}
-		for _, text := range []string{string(asJSON), string(asXML), asText.String()} {
-			if found := shows(text); len(found) > 0 {
-				t.Errorf("%s shows %q in %s", name, found, text)
-			}
-		}
 	}
 }
 
