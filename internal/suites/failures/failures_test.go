@@ -88,6 +88,7 @@ func failures() []failure {
 		{"truncated response", soon, true, sdktest.CutsReply, nil, nil},
 		{"truncated JSON", soon, true, sdktest.CutsJSON, nil, nil},
 		{"truncated 404", soon, true, sdktest.CutsRefusal, nil, nil},
+		{"401 truncated behind its envelope", final, false, cutsBehindEnvelope, nil, nil},
 		{"no response in time", soon, true, sdktest.Hangs, nil, nil},
 		{"no connection", soon, false, nil, unreachable, nil},
 		{"no connection, of another transport", soon, true, nil, fails(refused), nil},
@@ -145,6 +146,14 @@ func failures() []failure {
 		all = append(all, f)
 	}
 	return all
+}
+
+// cutsBehindEnvelope closes the connection when the API's refusal is complete,
+// and the announced body isn't.
+func cutsBehindEnvelope(p *sdktest.Peer, conn net.Conn) {
+	p.Read(conn)
+	reason := stub.Envelope(401)
+	fmt.Fprintf(conn, "HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(reason)+5, reason)
 }
 
 // planning is the key of contexts with which nothing fails.
