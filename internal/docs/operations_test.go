@@ -36,16 +36,15 @@ func TestOperationTables(t *testing.T) {
 			var methods []string
 			for _, name := range r.Names {
 				name = "`" + strings.TrimPrefix(name, service+".") + "`"
-				if r.ContractOnly {
+				switch {
+				case r.ContractOnly:
 					name += contractOnly
+				case r.ServiceOnly:
+					name += serviceOnly
 				}
 				methods = append(methods, name)
 			}
-			mark := ""
-			if r.ServiceOnly {
-				mark = " " + serviceOnly
-			}
-			fmt.Fprintf(&text, "| %s%s | `%s %s` |\n", strings.Join(methods, " "), mark, r.Method, r.Route)
+			fmt.Fprintf(&text, "| %s | `%s %s` |\n", strings.Join(methods, " "), r.Method, r.Route)
 		}
 		text.WriteString("\n")
 	}
