@@ -96,7 +96,7 @@ type keptResource struct{ resource, neededBy cloudapi.Resource }
 //
 // The plan contains everything that the lists of the project show, including
 // the default subnets and firewalls of VMs and subnets. Rules, node pools and
-// other parts are deleted with their resource, and the versions of a machine
+// the like are deleted with their resource, and the versions of a machine
 // image before it. The server deletes a cluster's nodes with the cluster. If the
 // token may not see a cluster or database, the plan keeps it and its network. If
 // the token may see it, but not its network, the server deletes both; the plan's

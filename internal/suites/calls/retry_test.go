@@ -66,29 +66,6 @@ func TestCreateBesideTheTransport(t *testing.T) {
 	})
 }
 
-func TestCreateIsRetriedBeforeAConnection(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := sdktest.StartPeer(t, sdktest.Answers(200, "", stub.VM))
-		dials := 0
-		transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			if dials++; dials < 3 {
-				return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
-			}
-			return p.Listener.Dial(ctx)
-		}}
-		t.Cleanup(transport.CloseIdleConnections)
-		client := p.Client(t, cloudapi.WithHTTPClient(&http.Client{Transport: transport}))
-		vm, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
-		if err != nil || vm.ID != stub.VMID {
-			t.Fatalf("Create = %v, %v", vm, err)
-		}
-		if dials != 3 || p.Requests() != 1 {
-			t.Errorf("%d dials and %d requests, want 3 and 1", dials, p.Requests())
-		}
-	})
-}
-
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
