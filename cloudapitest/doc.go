@@ -41,7 +41,7 @@
 //
 //   - A JSON body that isn't an object (null, an array, a string) gets a 400.
 //     The real server responds with a 500 and no body. It also ignores comments
-//     in JSON, and reads page_size from the body of a GET.
+//     in JSON, and reads the body of a GET.
 //   - The server executes one request at a time, except during [BeforeCount].
 //     So there are no errors caused by concurrent requests, such as the real
 //     server's 500 for a GET of a VM at the moment of its deletion, or its 403
@@ -53,7 +53,10 @@
 //     permissions belong to tokens, since there are no other members, roles or
 //     tags.
 //   - If several parameters of a path are invalid, the error may name a
-//     different one. Some error messages are worded differently.
+//     different one. Some error messages are worded differently, mostly those
+//     about a body of the wrong form. A body with a null byte is refused before
+//     the object is looked for. Some odd spellings that the real server accepts
+//     are refused, such as "0x10" for a number.
 //   - The 60th VM of a subnet gets a 500. The real server's response isn't
 //     known. The default quota doesn't allow that many.
 //   - GPUs are always refused. A VM gets its addresses and, with [Contract], its
@@ -62,12 +65,14 @@
 //     sizes of other providers. All nodes that a request asks for appear right
 //     after the response, and become ready together. A draining node has the
 //     state "running" until it's gone.
-//   - Only common Postgres settings are known, and others are refused; the real
-//     server knows about 180 more. If several settings are invalid, they're
-//     reported in the order of their names. Metrics are invented, and always
-//     available.
-//   - Only common formats are accepted for the target time of a restore. The
-//     real server also accepts formats such as "2:00" and "2026-W47".
+//   - Only common Postgres settings are known, the same in all versions of
+//     PostgreSQL, and others are refused; the real server knows about 180 more.
+//     If several settings are invalid, they're reported in the order of their
+//     names. Records contain only some of the defaults. Metrics are invented,
+//     and always available.
+//   - The target time of a restore must be in RFC 3339, except that its zone is
+//     optional. The real server also accepts formats such as "2:00" and
+//     "2026-W47".
 //   - A database is never "unavailable", and a healthy one never "creating",
 //     unless [Server.SetState] says so.
 //   - Certificates and kubeconfigs look real, but their keys don't work.
@@ -84,8 +89,8 @@
 //     replica shares with its parent, only max_connections is checked.
 //   - An image version fails only if [Server.SetState] says so, and is deleted
 //     even if VMs use it. Its successor becomes the latest version in the same
-//     moment, and not when the deletion begins some seconds later. A VM that is copied with destroy_source has the state
-//     "deleting" immediately.
+//     moment, and not when the deletion begins some seconds later. A VM that is
+//     copied with destroy_source has the state "deleting" immediately.
 //   - The GitHub installation "acme" always exists, with the repositories
 //     "app", which has a cache entry, and "docs". There are three example
 //     inference endpoints.

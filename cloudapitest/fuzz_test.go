@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -136,7 +137,7 @@ func checkForm(t *testing.T, w *httptest.ResponseRecorder, r *http.Request) {
 		if err != nil || envelope.Error == nil || envelope.Error.Code != w.Code || envelope.Error.Type == "" || envelope.Error.Message == "" {
 			t.Fatalf("%s %s: %d with %q", r.Method, r.URL, w.Code, body)
 		}
-		if _, err := api.ParseQuery(r.URL.RawQuery); w.Code >= 500 && err == nil {
+		if _, err := url.ParseQuery(r.URL.RawQuery); w.Code >= 500 && err == nil {
 			t.Fatalf("%s %s: %d with %q", r.Method, r.URL, w.Code, body)
 		}
 	}

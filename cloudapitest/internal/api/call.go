@@ -28,8 +28,8 @@ func (c *Call) Run(steps ...func(*Call) error) error {
 }
 
 // Admit checks that the object exists, or the rule or node pool in it, that the
-// token may execute the operation on the object, and that the body has no null
-// byte. It checks in the order of the real server.
+// token may execute the operation on the object, in the order of the real
+// server.
 func (c *Call) Admit(o Stored, found bool) error {
 	switch {
 	case !found:
@@ -37,7 +37,7 @@ func (c *Call) Admit(o Stored, found bool) error {
 	case !c.PermittedOn(o):
 		return reply.Forbidden()
 	}
-	return c.CheckText()
+	return nil
 }
 
 // NewReference returns the name for a new object of the kind, from the path
@@ -48,11 +48,11 @@ func (c *Call) NewReference(kind cloudapi.Kind, param string) (string, error) {
 	case isIDOf(kind, name):
 		return "", reply.NotFound()
 	case c.Location.Hidden:
-		return "", c.invalidLocation(c.Project)
+		return "", c.invalidLocation()
 	case !c.Permitted():
 		return "", reply.Forbidden()
 	}
-	return name, c.CheckText()
+	return name, nil
 }
 
 // Rename gives an object another name, unless it already has it.

@@ -10,7 +10,7 @@ import (
 // execute checks a request and runs its operation. The checks are in the order
 // of the real server; the operation itself checks objects and values.
 func (m *Moment) execute(r Request) (result any, remarks Remarks, err error) {
-	c := &Call{Moment: m, Input: Input{Header: r.Header, Params: r.Params, raw: r.Body}, between: r.BeforeCount}
+	c := &Call{Moment: m, Input: Input{Header: r.Header, Params: r.Params}, between: r.BeforeCount}
 	if c.Token, err = m.authenticate(r.Header.Get("Authorization")); err != nil {
 		return nil, remarks, err
 	}
@@ -77,14 +77,10 @@ func (o *Operation) enterLocation(c *Call) error {
 	return nil
 }
 
-// guard checks that the token has the operation's permission. For an operation
-// without an object, it also checks that the body has no null byte.
+// guard checks that the token has the operation's permission.
 func (o *Operation) guard(c *Call) error {
-	switch {
-	case o.guarded && !c.Permitted():
+	if o.guarded && !c.Permitted() {
 		return reply.Forbidden()
-	case !o.refers():
-		return c.CheckText()
 	}
 	return nil
 }

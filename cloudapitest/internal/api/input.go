@@ -1,12 +1,10 @@
 package api
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
 
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
@@ -16,7 +14,6 @@ type Input struct {
 	Params map[string]string // of the path
 	Query  url.Values
 	Body   schema.Fields // nil if the operation has no body
-	raw    []byte        // the body as it was sent
 }
 
 // Choice returns a text from the body, or the given default if it is blank.
@@ -34,24 +31,6 @@ func (in *Input) NewName() (string, error) {
 		err = CheckNewName(name)
 	}
 	return name, err
-}
-
-// CheckText refuses a body with a null byte in a string. The real server does
-// so only after it has found the object of the path.
-func (in *Input) CheckText() error {
-	if schema.ContainsNUL(map[string]any(in.Body)) {
-		return reply.InvalidRequest("string parameter contains null byte")
-	}
-	return nil
-}
-
-// CheckUploaded checks the body of a request that should have none. The real
-// server also looks for query parameters there.
-func (in *Input) CheckUploaded() error {
-	if len(in.raw) > 0 && !json.Valid(in.raw) {
-		return reply.InvalidRequest("invalid JSON uploaded")
-	}
-	return nil
 }
 
 // SetText returns a step that reads a text from the body, which must not be

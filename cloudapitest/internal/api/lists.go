@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 )
 
 // Paging says how an operation treats the page parameters.
@@ -35,14 +35,9 @@ func (p Paging) check(query url.Values) error {
 	if p != PagedDeclared {
 		return nil
 	}
-	const expected = "#/components/parameters/page_size/schema expected integer, but received "
-	if array, ok := query["page_size[]"]; ok {
-		return reply.BadRequest("%sArray: %s", expected, ruby.Strings(array))
-	}
-	if size, ok := Last(query, "page_size"); ok {
-		if _, ok := ruby.Integer(size); !ok {
-			return reply.BadRequest("%sString: %s", expected, ruby.Quote(size))
-		}
+	size, ok := Last(query, "page_size")
+	if _, err := strconv.Atoi(size); ok && err != nil {
+		return reply.BadRequest("#/components/parameters/page_size/schema expected integer, but received String: %q", size)
 	}
 	return nil
 }
@@ -81,9 +76,6 @@ func ObjectName[T Stored](o T) string { return o.Core().Name }
 // and their count separately as well. nameOf returns the column "name"; it is
 // nil if the list can't be ordered by name.
 func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T) string, record func(T, *Moment) R) (any, error) {
-	if err := c.CheckUploaded(); err != nil {
-		return nil, err
-	}
 	column, ok := Last(c.Query, "order_column")
 	if !ok {
 		column = "id"
@@ -121,9 +113,9 @@ func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T
 // maximum.
 func (c *Call) pageSize() int {
 	size, _ := Last(c.Query, "page_size")
-	n, ok := ruby.LeadingInteger(size)
-	if !ok || n < 1 {
+	n, err := strconv.Atoi(size)
+	if err != nil || n < 1 {
 		return c.Config.PageCap
 	}
-	return int(min(n, int64(c.Config.PageCap)))
+	return min(n, c.Config.PageCap)
 }

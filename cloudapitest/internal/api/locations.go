@@ -28,14 +28,14 @@ func (c *Call) EnterLocation(name string) error {
 			return nil
 		}
 	}
-	return c.invalidLocation(c.Project)
+	return c.invalidLocation()
 }
 
-// invalidLocation returns the error for a location that a project can't use.
-func (m *Moment) invalidLocation(p *Project) error {
+// invalidLocation returns the error for a location that the project can't use.
+func (c *Call) invalidLocation() error {
 	var names []string
-	for _, l := range m.State.Locations {
-		if l.usableBy(p) && !l.Hidden {
+	for _, l := range c.State.Locations {
+		if l.usableBy(c.Project) && !l.Hidden {
 			names = append(names, l.Name)
 		}
 	}

@@ -119,11 +119,6 @@ func Guard(family string, operations []Operation) []Operation {
 // Target returns the method and the route.
 func (o *Operation) Target() string { return o.Method + " " + o.Route }
 
-// refers reports whether the path names an object.
-func (o *Operation) refers() bool {
-	return strings.Contains(o.Route, "_reference}") || strings.Contains(o.Route, "_name}")
-}
-
 // bodyPointer returns the JSON pointer of the body's schema, for messages.
 func (o *Operation) bodyPointer() string {
 	return o.pointer() + "/requestBody/content/application~1json/schema"

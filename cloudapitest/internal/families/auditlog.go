@@ -10,7 +10,6 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
@@ -52,8 +51,8 @@ func listAuditLog(c *api.Call) (any, error) {
 	const most = 1000
 	limit := most
 	text, _ := api.Last(c.Query, "limit")
-	if n, _ := ruby.LeadingInteger(text); n > 0 {
-		limit = int(min(n, most))
+	if n, _ := strconv.Atoi(text); n > 0 {
+		limit = min(n, most)
 	}
 	page := auditLogPage{Items: []auditLogRecord{}}
 	lets := auditLogFilter(c)
@@ -97,7 +96,7 @@ func auditLogRange(now time.Time, day string) (from, until time.Time, ok bool) {
 	today := midnight(now)
 	end := today
 	if day != "" {
-		if end, ok = ruby.ParseDate(day); !ok {
+		if end, ok = parseDate(day); !ok {
 			return from, until, false
 		}
 		end = midnight(end)
@@ -105,9 +104,6 @@ func auditLogRange(now time.Time, day string) (from, until time.Time, ok bool) {
 	from, until = end.AddDate(0, -months, 1), end.AddDate(0, 0, 1).Add(-1)
 	return from, until, !end.Before(today.AddDate(0, -months, 0)) && !end.After(today.AddDate(0, months, 0))
 }
-
-// midnight returns the beginning of a day in UTC.
-func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 // parseKey returns the time and the ID in a pagination key. They're those of
 // the next page's first entry.

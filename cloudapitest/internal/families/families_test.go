@@ -1,151 +1,133 @@
-package families
+package families_test
 
 import (
-	"net/netip"
+	"fmt"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// newCall returns a call in a new project and the first location.
-func newCall(t *testing.T) *api.Call {
-	t.Helper()
-	quota := api.Quota{VM: 100, Postgres: 100, Kubernetes: 100, Projects: 10}
-	c := &api.Call{Input: api.Input{Params: map[string]string{}}}
-	New(api.Config{API: version.API{Version: version.Contract}, Locations: []string{"eu-central-h1", "eu-north-h1"}, Quota: quota, Delays: api.Delays{Create: time.Minute}}).Do(func(open *api.Moment) { c.Moment = open })
-	owner := api.NewAccount("own")
-	c.Project, c.Token = c.AddProject(api.NewID(cloudapi.KindProject).String(), "main", owner), c.State.AddToken("pat-a", owner)
-	c.Project.Permissions[c.Token] = api.Permissions{"*"}
-	c.Location = c.State.Locations[0]
-	return c
+func TestOtherFamilies(t *testing.T) {
+	missing := cloudapitest.NewID(cloudapi.KindGitHubCacheEntry).String()
+	run(t, map[string]func(*testing.T){
+		"projects": script(`
+			POST /. {"name":"pjaaaaaaaaaaaaaaaaaaaaaaaa"} -> 400 name cannot be exactly 26 numbers/lowercase characters starting with pj
+			POST /. {"name":"a\u0000"} -> 400 string parameter contains null byte
+			DELETE /pj164pbm96ba3grq6vbsvjb3ax -> 404
+			DELETE /pj8r0dvyb26y6ma6y7n1sw0nzz ->
+			DELETE . ->
+			GET . -> 404`, contractOnly),
+		"parameters": script(`
+			GET vm?page_size=a -> 400 expected integer, but received String: \"a\"
+			GET private-location?page_size=a -> "count":0
+			GET firewall?start_after=a -> 400 a is not a valid ID
+			GET firewall?order_column=cidr -> 400 Supported ordering columns: id, name
+			GET L/vm/A -> 400 Parameter \"A\" does not match
+			GET location/nowhere/vm/a -> 404 Available locations: eu-central-h1, eu-north-h1, us-east-a2
+			GET location/hetzner-ai/vm -> "count":0
+			GET location/latitude-ai/vm/a -> 404 ResourceNotFound
+			DELETE location/eu-central-a1/vm/a ->
+			POST location/eu-central-a1/vm/a {"public_key":"ssh-ed25519 AAAA"} -> 404 InvalidLocation
+			POST L/firewall/a ->
+			POST L/firewall/b ->
+			POST L/firewall/c ->
+			GET firewall?page_size=2&order_column=name -> "name":"a" & "name":"b" & !"name":"c" & "count":3
+			GET firewall?page_size=2&order_column=name&start_after=b -> "name":"c" & !"name":"b"
+			GET firewall?page_size=0&order_column=name -> "name":"c"
+			GET firewall?x=%zz -> 400 BadRequest`, contractOnly, cloudapitest.Lenient()),
+		"tokens": script(`
+			token patient
+			GET firewall -> 401 MissingCredentials
+			token pat-other
+			GET firewall -> 401 InvalidCredentials`),
+		"inference keys": script(`
+			a = POST inference-api-key {} -> "key":"
+			POST inference-api-key {} -> !$a
+			token pat-other
+			GET inference-api-key -> {"items":[]}
+			GET inference-api-key/$a -> 404
+			POST inference-api-key {} -> 403
+			DELETE inference-api-key/$a ->
+			allow InferenceApiKey:view
+			GET inference-api-key/$a -> "key":"
+			DELETE inference-api-key/$a -> 403
+			allow InferenceApiKey:*
+			DELETE inference-api-key/$a ->
+			DELETE inference-api-key/$a ->
+			GET inference-api-key -> !$a & "key":"
+			DELETE inference-api-key/ak164pbm96ba3grq6vbsvjb3ax -> 404`, cloudapitest.WithTokenAccess("pat-other", cloudapitest.AccessNone)),
+		"cache entries": script(`
+			i = GET github -> "name":"acme"
+			e = GET github/$i/repository/app/cache -> "key":"go-mod-1"
+			DELETE github/$i/repository/app/cache/go-mod-1 -> 404
+			DELETE github/$i/repository/app/cache/`+missing+` ->
+			state $e uploading
+			GET github/$i/repository/app/cache/$e -> "size":null
+			DELETE github/$i/repository/app/cache/$e ->
+			GET github/$i/repository/app/cache/$e -> 404
+			GET github/$i/repository -> "name":"docs"`, serviceOnly),
+	})
 }
 
-func TestSubnetsHaveSeparateNetworks(t *testing.T) {
+// TestAuditLog looks for the actions of a program in the audit log, in pages,
+// with filters, and months later.
+func TestAuditLog(t *testing.T) {
 	t.Parallel()
-	c := newCall(t)
-	for bits, l := range map[int]*api.Location{26: c.Location, 16: {Name: "mine", Owner: c.Project}} {
-		c.Location = l
-		nets := map[netip.Prefix]bool{}
-		for _, subnet := range []string{"a", "b", "c"} {
-			s := stub.Must(addPrivateSubnet(c, subnet, nil))(t)
-			nets[s.net4], nets[s.net6] = true, true
-			if !s.net4.Addr().IsPrivate() || s.net4.Bits() != bits || !s.net6.Addr().IsPrivate() || s.net6.Bits() != 64 {
-				t.Errorf("%s: the networks are %s and %s", l.Name, s.net4, s.net6)
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t, serviceOnly)
+		play(t, srv, `
+			POST L/firewall/web ->
+			POST L/firewall/web/rename {"name":"front"} ->
+			POST L/firewall/front/rename {"name":"front"} ->
+			POST L/private-subnet/net ->
+			POST L/firewall/front/attach-subnet {"private_subnet_id":"{ps net}"} ->
+			DELETE L/firewall/none ->
+			POST L/firewall/front/firewall-rule {"cidr":"net"} ->`)
+		firewall, subnet := srv.IDs(cloudapi.KindFirewall, "front")[0], srv.IDs(cloudapi.KindPrivateSubnet, "net")[0]
+		log := func(o cloudapi.AuditLogOptions) (actions []string) {
+			for e, err := range srv.Client().AuditLog.All(t.Context(), &o) {
+				entry := stub.Must(e, err)(t)
+				if entry.Action == "fr/create" {
+					entry.ObjectIDs = entry.ObjectIDs[1:] // without the rule
+				}
+				actions = append(actions, fmt.Sprint(entry.Action, entry.ObjectIDs))
+			}
+			return actions
+		}
+		rule, attached, created := "fr/create["+firewall+"]", fmt.Sprint("fw/associate", []string{firewall, subnet}), "ps/create["+subnet+"]"
+		rename, first := "fw/rename["+firewall+"]", "fw/create["+firewall+"]"
+		stub.Elapse(time.Hour)
+		for _, tt := range []struct {
+			options cloudapi.AuditLogOptions
+			want    []string
+		}{
+			{cloudapi.AuditLogOptions{}, []string{rule, rule, attached, created, rename, first}},
+			{cloudapi.AuditLogOptions{PageSize: 1}, []string{rule, rule, attached, created, rename, first}}, // two of one moment
+			{cloudapi.AuditLogOptions{PageSize: 4}, []string{rule, rule, attached, created, rename, first}},
+			{cloudapi.AuditLogOptions{Action: "fw", PageSize: 1}, []string{attached, rename, first}},
+			{cloudapi.AuditLogOptions{Action: "create"}, []string{rule, rule, created, first}},
+			{cloudapi.AuditLogOptions{Action: "fw/create"}, []string{first}},
+			{cloudapi.AuditLogOptions{Object: subnet}, []string{attached, created}},
+			{cloudapi.AuditLogOptions{Object: "net"}, nil},
+			{cloudapi.AuditLogOptions{Subject: "own@example.com", Action: "fr"}, []string{rule, rule}},
+			{cloudapi.AuditLogOptions{Subject: "foreign"}, nil},
+			{cloudapi.AuditLogOptions{End: time.Now().AddDate(0, 0, -1)}, nil},
+			{cloudapi.AuditLogOptions{End: time.Now().AddDate(0, 4, 0)}, nil},
+		} {
+			if got := log(tt.options); !slices.Equal(got, tt.want) {
+				t.Errorf("%+v: %q\nwant %q", tt.options, got, tt.want)
 			}
 		}
-		if len(nets) != 6 {
-			t.Errorf("%s: networks are shared: %v", l.Name, nets)
+		stub.Elapse(100 * 24 * time.Hour)
+		if got := log(cloudapi.AuditLogOptions{}); got != nil {
+			t.Errorf("after three months: %q", got)
 		}
-	}
-}
-
-func TestSubnetsRunOutOfAddresses(t *testing.T) {
-	t.Parallel()
-	c := newCall(t)
-	s, err := addPrivateSubnet(c, "net", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var vms []*vm
-	for range subnetVMs { // 64 without the first four and the last
-		v := &vm{Object: c.NewObject(cloudapi.KindVM, "vm"), subnet: s}
-		if v.nic, err = newNIC(s, "nic"); err != nil {
-			t.Fatal(err)
-		}
-		if !s.net4.Contains(v.nic.ip4) || !s.net6.Contains(v.nic.ip6) {
-			t.Errorf("%s and %s are not in %s and %s", v.nic.ip4, v.nic.ip6, s.net4, s.net6)
-		}
-		v.add(c.Moment)
-		vms = append(vms, v)
-	}
-	if nic, err := newNIC(s, "nic"); err == nil {
-		t.Errorf("one more VM gets %s", nic.ip4)
-	}
-	c.Params["vm_reference"] = vms[7].ID
-	stub.Must(api.Delete(findVM, (*vm).delete)(c))(t)
-	c.State.Sweep(c.Now)
-	if nic, err := newNIC(s, "nic"); err != nil || nic.ip4 != vms[7].nic.ip4 || nic.ip6 != vms[7].nic.ip6 {
-		t.Errorf("after a deletion a VM gets %v, %v, want %v", nic, err, vms[7].nic)
-	}
-}
-
-func TestRegisteredInitScripts(t *testing.T) {
-	t.Parallel()
-	c := newCall(t)
-	script := &vmInitScript{Object: c.NewObject(cloudapi.KindVMInitScript, "setup")}
-	script.Location = nil
-	c.State.Add(script)
-	c.Body = schema.Fields{"public_key": "ssh-ed25519 AAAA", "init_script_args": "--fast"}
-	for vm, ref := range map[string]string{"a": "setup", "b": script.ID} {
-		c.Params["vm_reference"] = vm
-		c.Body["init_script"] = ref
-		if _, err := createVM(c); err != nil {
-			t.Errorf("%s: %v", ref, err)
-		}
-	}
-}
-
-func TestVMsInPrivateLocationsHaveStorageImmediately(t *testing.T) {
-	t.Parallel()
-	c := newCall(t)
-	c.Location = &api.Location{Name: "mine", Owner: c.Project, Region: "us-east-1"}
-	c.Params["vm_reference"] = "web"
-	c.Body = schema.Fields{"public_key": "ssh-ed25519 AAAA"}
-	record := stub.Must(createVM(c))(t)
-	if v := record.(vmDetails); v.State != "creating" || v.StorageSizeGiB != 40 || v.IP6 != nil {
-		t.Errorf("%+v, want it creating, with storage and without an address", v.vmRecord)
-	}
-}
-
-// TestNodesAreDeletedWithTheirCluster looks for nodes in the server's state, since they
-// belong to no project.
-func TestNodesAreDeletedWithTheirCluster(t *testing.T) {
-	t.Parallel()
-	c := newCall(t)
-	nodes := func() int { return len(c.State.Index.All(api.Scope{Kind: cloudapi.KindVM})) }
-	c.Params["kubernetes_cluster_reference"] = "apps"
-	c.Body = schema.Fields{"version": "v1.34", "worker_size": "standard-2", "cp_nodes": int64(2)}
-	if _, err := createKubernetesCluster(c); err == nil || nodes() != 0 {
-		t.Errorf("a cluster that is refused (%v) leaves %d nodes", err, nodes())
-	}
-	c.Body["cp_nodes"] = int64(3)
-	if _, err := createKubernetesCluster(c); err != nil || nodes() != 4 {
-		t.Errorf("%v, and %d nodes, want 4", err, nodes())
-	}
-	if _, err := api.Delete(findKubernetesCluster, (*kubernetesCluster).delete)(c); err != nil || nodes() != 0 {
-		t.Errorf("%v, and %d nodes outlive their cluster", err, nodes())
-	}
-}
-
-func TestMaintenanceWindowLastsTwoHours(t *testing.T) {
-	t.Parallel()
-	at := func(day, hour, minute int) time.Time { return time.Date(2026, 3, day, hour, minute, 0, 0, time.UTC) }
-	for _, tt := range []struct {
-		hour       int
-		days       []time.Weekday
-		when, want time.Time
-	}{
-		{5, nil, at(1, 4, 59), at(1, 5, 0)},
-		{5, nil, at(1, 5, 0), at(1, 5, 0)},
-		{5, nil, at(1, 6, 59), at(1, 6, 59)},
-		{5, nil, at(1, 7, 0), at(2, 5, 0)},
-		{23, nil, at(1, 0, 30), at(1, 0, 30)},
-		{23, nil, at(1, 1, 0), at(1, 23, 0)},
-		{0, nil, at(1, 23, 59), at(2, 0, 0)},
-		{5, []time.Weekday{time.Sunday}, at(1, 6, 0), at(1, 6, 0)}, // 1 March is a Sunday
-		{5, []time.Weekday{time.Sunday}, at(1, 7, 0), at(8, 5, 0)},
-		{5, []time.Weekday{time.Tuesday, time.Friday}, at(3, 8, 0), at(6, 5, 0)},
-		{23, []time.Weekday{time.Saturday}, at(1, 0, 30), at(1, 0, 30)},
-		{23, []time.Weekday{time.Sunday}, at(1, 0, 30), at(1, 23, 0)},
-	} {
-		p := &postgres{window: &maintenanceWindow{tt.hour, tt.days}}
-		if got := p.inWindow(tt.when); !got.Equal(tt.want) {
-			t.Errorf("what is ready at %v happens at %v in the window of %d o'clock on %v, want %v", tt.when, got, tt.hour, tt.days, tt.want)
-		}
-	}
+		srv.SetPermissions(srv.ProjectID(), srv.Token(), "Firewall:*")
+		play(t, srv, "GET audit-log -> 403")
+	})
 }

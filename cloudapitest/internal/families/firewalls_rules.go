@@ -2,15 +2,16 @@ package families
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+	"github.com/cloudapi-sdk/cloudapi/internal/cidr"
 )
 
 type firewallRule struct {
@@ -21,7 +22,7 @@ type firewallRule struct {
 // allowed is the traffic that a rule allows. It is unique among the rules of a
 // firewall.
 type allowed struct {
-	cidr     ruby.Network
+	cidr     netip.Prefix
 	ports    portRange
 	protocol string
 }
@@ -72,7 +73,7 @@ type firewallRuleRecord struct {
 func (r *firewallRule) record(at *api.Moment) firewallRuleRecord {
 	return firewallRuleRecord{
 		ID:          r.id,
-		CIDR:        r.cidr.String(),
+		CIDR:        cidr.Format(r.cidr),
 		PortRange:   firewallTermsOf(at).ports(r.ports),
 		Protocol:    api.InService(at, r.protocol),
 		Description: api.InService(at, r.description),
@@ -122,7 +123,7 @@ func (f *firewall) createRule(c *api.Call) (any, error) {
 
 // networksInBody returns the networks in "cidr": a network, or the networks of
 // a subnet with that ID or name in the firewall's location.
-func (f *firewall) networksInBody(c *api.Call) ([]ruby.Network, error) {
+func (f *firewall) networksInBody(c *api.Call) ([]netip.Prefix, error) {
 	text := c.Body.Text("cidr")
 	if firewallTermsOf(c.Moment).subnets && !isNetwork(text) {
 		s, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, text)
@@ -131,11 +132,11 @@ func (f *firewall) networksInBody(c *api.Call) ([]ruby.Network, error) {
 			ok = ok && c.AllowedOn(s, "PrivateSubnet:view")
 		}
 		if ok && s.Location == f.Location {
-			return []ruby.Network{{Prefix: s.net4}, {Prefix: s.net6}}, nil
+			return []netip.Prefix{s.net4, s.net6}, nil
 		}
 	}
 	n, err := parseCIDR(text)
-	return []ruby.Network{n}, err
+	return []netip.Prefix{n}, err
 }
 
 // isNetwork reports whether s looks like a network, valid or not, and so isn't
@@ -171,7 +172,7 @@ func (f *firewall) checkUnique(what allowed, self *firewallRule, columns string)
 
 // allowAll adds the rules that let everything in.
 func (f *firewall) allowAll(at *api.Moment) {
-	for _, n := range []ruby.Network{everyIP4, everyIP6} {
+	for _, n := range []netip.Prefix{everyIP4, everyIP6} {
 		for _, protocol := range firewallTermsOf(at).protocols {
 			f.add(at, &firewallRule{allowed: allowed{n, everyPort, protocol}})
 		}

@@ -263,7 +263,7 @@ func (k *kubernetesCluster) file(c *api.Call) (any, error) {
 		ca := base64.StdEncoding.EncodeToString([]byte(rootCertificate(k.ID, k.running, 10)))
 		k.kubeconfig = fmt.Sprintf(kubeconfigForm, ca, k.ID, rand.Text())
 	}
-	return reply.File{ContentType: terms.kubeconfigType, Name: k.Name + "-kubeconfig.yaml", Content: []byte(k.kubeconfig), Repeated: c.Config.Version == version.Service}, nil
+	return reply.File{ContentType: terms.kubeconfigType, Name: k.Name + "-kubeconfig.yaml", Content: []byte(k.kubeconfig)}, nil
 }
 
 const kubeconfigForm = `---

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -52,7 +51,7 @@ func postgresOperations() []api.Operation {
 		[]api.Operation{
 			list.Only(version.Contract), list.Takes(schema.Texts("tags")...).Only(version.Service),
 			api.GET("Postgres.ListInLocation", postgresDatabases, api.List(cloudapi.KindPostgres, (*postgres).record)).Paged(api.PagedDeclared),
-			api.GET("Postgres.Get", postgresDatabase, api.On(findPostgres, (*postgres).show)),
+			api.GET("Postgres.Get", postgresDatabase, api.Show(findPostgres, (*postgres).details)),
 			api.POST("Postgres.Create", postgresDatabase, create, createPostgres),
 			api.PATCH("Postgres.Update", postgresDatabase, update, api.On(findPostgres, (*postgres).update)),
 			api.DELETE("Postgres.Delete", postgresDatabase, api.Delete(findPostgres, (*postgres).delete)),
@@ -140,12 +139,6 @@ func listPostgres(c *api.Call) (any, error) {
 
 func findPostgres(c *api.Call) (*postgres, error) {
 	return api.Find[*postgres](c, cloudapi.KindPostgres, "postgres_database_reference")
-}
-
-func (p *postgres) show(c *api.Call) (any, error) {
-	r := reply.JSON(http.StatusOK, p.details(c.Moment))
-	r.Header.Set("Cache-Control", "no-store")
-	return r, nil
 }
 
 func createPostgres(c *api.Call) (any, error) {

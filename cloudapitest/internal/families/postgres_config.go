@@ -3,8 +3,6 @@ package families
 import (
 	"encoding/json"
 	"maps"
-	"slices"
-	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
@@ -14,25 +12,20 @@ import (
 
 func postgresConfigOperations() []api.Operation {
 	const config = postgresDatabase + "/config"
-	replace := func(values schema.Schema) api.Operation {
-		body := schema.Closed(schema.Required("pg_config", values), schema.Required("pgbouncer_config", values),
-			// Read-only fields, which are ignored.
-			schema.Optional("default_pg_config", configValues.OrNull()).Only(version.Service),
-			schema.Optional("message", schema.Text).Only(version.Service))
-		return api.POST("Postgres.ReplaceConfig", config, body.Named("PostgresConfig"), api.On(findPostgres, (*postgres).replaceConfig))
-	}
-	update := func(values schema.Schema) api.Operation {
-		return api.PATCH("Postgres.UpdateConfig", config, schema.AnyOf(
-			schema.Closed(schema.Required("pg_config", values), schema.Optional("pgbouncer_config", values)),
-			schema.Closed(schema.Required("pgbouncer_config", values)),
-		).Named("PostgresPatchConfig"), api.On(findPostgres, (*postgres).updateConfig))
-	}
+	values := schema.MapOf(schema.AnyOf(schema.Text, schema.Number))
+	changes := schema.MapOf(schema.Text.OrNull())
+	replace := schema.Closed(schema.Required("pg_config", values), schema.Required("pgbouncer_config", values),
+		// Read-only fields, which are ignored.
+		schema.Optional("default_pg_config", configValues.OrNull()).Only(version.Service),
+		schema.Optional("message", schema.Text).Only(version.Service)).Named("PostgresConfig")
+	update := schema.AnyOf(
+		schema.Closed(schema.Required("pg_config", changes), schema.Optional("pgbouncer_config", changes)),
+		schema.Closed(schema.Required("pgbouncer_config", changes)),
+	).Named("PostgresPatchConfig")
 	return []api.Operation{
 		api.GET("Postgres.GetConfig", config, api.On(findPostgres, (*postgres).showConfig)),
-		replace(schema.FreeForm).Only(version.Contract),
-		replace(schema.MapOf(schema.AnyOf(schema.Text, schema.Number))).Only(version.Service),
-		update(schema.FreeForm).Only(version.Contract),
-		update(schema.MapOf(schema.Text.OrNull())).Only(version.Service),
+		api.POST("Postgres.ReplaceConfig", config, replace, api.On(findPostgres, (*postgres).replaceConfig)),
+		api.PATCH("Postgres.UpdateConfig", config, update, api.On(findPostgres, (*postgres).updateConfig)),
 	}
 }
 
@@ -75,7 +68,7 @@ type postgresConfigRecord struct {
 func (p *postgres) showConfig(c *api.Call) (any, error) {
 	r := postgresConfigRecord{postgresConfig: p.config.changed(nil)}
 	if c.Config.Version == version.Service {
-		r.Defaults = p.defaults(c.Now)
+		r.Defaults = p.current(c.Now).defaults()
 	}
 	return r, nil
 }
@@ -105,20 +98,8 @@ func (p *postgres) setConfig(c *api.Call) error {
 
 // configure checks all values, including unchanged ones.
 func (p *postgres) configure(at *api.Moment, config postgresConfig) (any, error) {
-	check, known := settingProblems, postgresSettings(p.target.version)
-	if at.Config.Version == version.Service {
-		check = textSettingProblems
-		known.addService()
-	}
-	problems, err := check("pg_config", known, config.Postgres)
-	if err != nil {
-		return nil, err
-	}
-	more, err := check("pgbouncer_config", pgBouncerSettings, config.PgBouncer)
-	if err != nil {
-		return nil, err
-	}
-	problems = append(problems, more...)
+	problems := append(settingProblems("pg_config", postgresSettings, config.Postgres),
+		settingProblems("pgbouncer_config", pgBouncerSettings, config.PgBouncer)...)
 	if at.Config.Version == version.Service {
 		problems = append(problems, p.connectionProblems(at, config)...)
 	}
@@ -131,37 +112,4 @@ func (p *postgres) configure(at *api.Moment, config postgresConfig) (any, error)
 	}
 	p.config = config
 	return r, nil
-}
-
-// settingProblems returns the problems of the values. The error is the failure
-// of the real server for a value that its check can't handle.
-func settingProblems(field string, known settings, values schema.Fields) ([]reply.Problem, error) {
-	var problems []reply.Problem
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		raw := values[name].(json.RawMessage)
-		rule, ok := known[name]
-		key := field + "." + name
-		switch {
-		case string(raw) == "null", string(raw) == `""`:
-			problems = append(problems, reply.Problem{Field: key, What: "Value cannot be empty"})
-		case ok:
-			what, err := rule(raw)
-			if err != nil {
-				return nil, err
-			}
-			if what != "" {
-				problems = append(problems, reply.Problem{Field: key, What: []string{what}})
-			}
-		case !isCustomSetting(name):
-			problems = append(problems, reply.Problem{Field: key, What: "Unknown configuration parameter"})
-		}
-	}
-	return problems, nil
-}
-
-// isCustomSetting reports whether a name may be a setting of an unknown
-// extension.
-func isCustomSetting(name string) bool {
-	_, setting, ok := strings.Cut(name, ".")
-	return ok && setting != "" && !strings.Contains(setting, ".")
 }

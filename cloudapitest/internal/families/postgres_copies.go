@@ -6,7 +6,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 )
 
 // replicate creates a read replica. With the service, it also returns the error
@@ -35,14 +34,14 @@ func (p *postgres) restore(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	target, ok := ruby.ParseDate(text)
+	target, ok := parseDate(text)
 	if !ok {
 		return nil, invalidDate("restore_target", text)
 	}
 	earliest, ok := p.earliestRestore(c.Now)
 	if !ok || target.Before(earliest) || target.After(c.Now) {
 		return nil, reply.InvalidField("restore_target", "Restore target must be between %s and %s",
-			ruby.FormatTime(earliest), ruby.FormatTime(c.Now))
+			formatTime(earliest), formatTime(c.Now))
 	}
 	return p.derive(c, name, target)
 }

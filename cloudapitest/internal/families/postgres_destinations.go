@@ -1,7 +1,6 @@
 package families
 
 import (
-	"encoding/json"
 	"maps"
 	"net/url"
 	"slices"
@@ -20,14 +19,18 @@ func postgresDestinationOperations() []api.Operation {
 		metrics = postgresDatabase + "/metric-destination"
 		logs    = postgresDatabase + "/log-destination"
 	)
+	headers := schema.Optional("headers", schema.MapOf(schema.Text))
+	metricOptions := schema.Closed(headers, schema.Optional("authorization",
+		schema.Closed(schema.Required("credentials", schema.Text), schema.Optional("type", schema.Text))))
+	logOptions := schema.Closed(headers, schema.Optional("structured_data", schema.MapOf(schema.MapOf(schema.Text))))
 	createMetric := schema.Closed(schema.Required("url", schema.Text),
 		schema.Required("username", schema.Text).Only(version.Contract),
 		schema.Required("password", schema.Text).Only(version.Contract),
 		schema.Optional("username", schema.Text.OrNull()).Only(version.Service),
 		schema.Optional("password", schema.Text.OrNull()).Only(version.Service),
-		schema.Optional("options", schema.FreeForm.OrNull()).Only(version.Service))
+		schema.Optional("options", metricOptions.OrNull()).Only(version.Service))
 	createLog := schema.Closed(schema.Required("name", schema.Text), schema.Required("type", schema.OneOf("otlp", "syslog")),
-		schema.Required("url", schema.Text), schema.Optional("options", schema.FreeForm))
+		schema.Required("url", schema.Text), schema.Optional("options", logOptions))
 	return []api.Operation{
 		api.POST("Postgres.CreateMetricDestination", metrics, createMetric, api.On(findPostgres, (*postgres).createMetricDestination)),
 		api.DELETE("Postgres.DeleteMetricDestination", metrics+"/{metric_destination_id}", deleteMetricDestination).Needs("Postgres:edit"),
@@ -84,33 +87,25 @@ func (d *postgresMetricDestination) setPassword(c *api.Call) error {
 func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 	refuse := func(what string) error { return reply.InvalidField("options", "%s", what) }
 	options := c.Body.Object("options")
-	if hasOthers(options, "authorization", "headers") {
-		return refuse("options may only contain 'authorization' and 'headers'")
-	}
-	if c.Body.Has("username") != c.Body.Has("password") {
-		return reply.InvalidField("username", "must be set together with password")
-	}
 	none := refuse("no credentials given, set username and password, options.authorization, or options.headers")
-	if c.Body.Has("username") && c.Body.Text("username")+c.Body.Text("password") == "" {
+	switch {
+	case c.Body.Has("username") != c.Body.Has("password"):
+		return reply.InvalidField("username", "must be set together with password")
+	case c.Body.Has("username") && c.Body.Text("username")+c.Body.Text("password") == "":
 		return none
-	}
-	if c.Body.Has("username") {
+	case c.Body.Has("username"):
 		if err := d.setPassword(c); err != nil {
 			return err
 		}
 		d.AuthMethods = append(d.AuthMethods, "basic_auth")
 	}
-	if raw, ok := options["authorization"].(json.RawMessage); ok {
-		var a map[string]any
-		_ = json.Unmarshal(raw, &a) // another type means no credentials
-		credentials, _ := a["credentials"].(string)
-		kind, _ := a["type"].(string)
-		kind = strings.TrimSpace(kind)
-		_, typed := a["type"]
+	if options.Has("authorization") {
+		authorization := options.Object("authorization")
+		kind := strings.TrimSpace(authorization.Text("type"))
 		switch {
-		case credentials == "", hasOthers(a, "credentials", "type"):
+		case authorization.Text("credentials") == "":
 			return refuse("options.authorization must be an object with a non-empty string 'credentials' and an optional string 'type'")
-		case typed && kind == "":
+		case authorization.Has("type") && kind == "":
 			return refuse("options.authorization.type must be a non-empty string")
 		case strings.EqualFold(kind, "basic"):
 			return refuse("options.authorization.type cannot be basic, set username and password instead")
@@ -119,19 +114,14 @@ func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 		}
 		d.AuthMethods = append(d.AuthMethods, "authorization")
 	}
-	if raw, ok := options["headers"].(json.RawMessage); ok {
-		var headers map[string]string
-		if json.Unmarshal(raw, &headers) != nil {
-			return refuse("options.headers must be a flat object with string values")
+	headers := options.Object("headers")
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		if slices.Contains(reservedHeaders, strings.ToLower(name)) {
+			return refuse("options.headers cannot set " + name)
 		}
-		for _, name := range slices.Sorted(maps.Keys(headers)) {
-			if slices.Contains(reservedHeaders, strings.ToLower(name)) {
-				return refuse("options.headers cannot set " + name)
-			}
-		}
-		if len(headers) > 0 {
-			d.AuthMethods = append(d.AuthMethods, "headers")
-		}
+	}
+	if len(headers) > 0 {
+		d.AuthMethods = append(d.AuthMethods, "headers")
 	}
 	if d.AuthMethods == nil {
 		return none
@@ -145,16 +135,6 @@ var reservedHeaders = []string{
 	"accept-encoding", "authorization", "connection", "content-encoding", "content-length", "content-type", "host", "keep-alive",
 	"proxy-authenticate", "proxy-authorization", "user-agent", "www-authenticate", "x-amz-content-sha256", "x-amz-date",
 	"x-amz-security-token", "x-prometheus-remote-read-version", "x-prometheus-remote-write-version",
-}
-
-// hasOthers reports whether options have unknown names.
-func hasOthers(options map[string]any, known ...string) bool {
-	for name := range options {
-		if !slices.Contains(known, name) {
-			return true
-		}
-	}
-	return false
 }
 
 func deleteMetricDestination(c *api.Call) (any, error) {
@@ -187,11 +167,8 @@ func (d *postgresLogDestination) check(c *api.Call) error {
 		if _, err := destinationURL(d.URL, "https", "Invalid URL scheme. Only https URLs are supported."); err != nil {
 			return err
 		}
-		switch {
-		case hasOthers(options, "headers"):
+		if options.Has("structured_data") {
 			return refuse("options may only contain 'headers' for otlp")
-		case !fits[map[string]string](options, "headers"):
-			return refuse("options.headers must be a flat object with string values")
 		}
 		return nil
 	}
@@ -205,18 +182,10 @@ func (d *postgresLogDestination) check(c *api.Call) error {
 		return reply.InvalidField("url", "Invalid URL")
 	case port < 1 || port > maxPort:
 		return reply.InvalidField("url", "port must be between 1 and 65535")
-	case hasOthers(options, "structured_data"):
+	case options.Has("headers"):
 		return refuse("options may only contain 'structured_data' for syslog")
-	case !fits[map[string]map[string]string](options, "structured_data"):
-		return refuse("options.structured_data must be an object mapping SD-IDs to key/value objects")
 	}
 	return nil
-}
-
-// fits reports whether an option has the type T, or is absent.
-func fits[T any](options schema.Fields, name string) bool {
-	raw, ok := options[name].(json.RawMessage)
-	return !ok || json.Unmarshal(raw, new(T)) == nil
 }
 
 func deleteLogDestination(c *api.Call) (any, error) {

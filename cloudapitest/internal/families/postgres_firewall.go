@@ -1,13 +1,14 @@
 package families
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/internal/cidr"
 )
 
 func postgresFirewallOperations() []api.Operation {
@@ -27,10 +28,10 @@ func postgresFirewallOperations() []api.Operation {
 }
 
 type postgresFirewallRuleRecord struct {
-	ID          string       `json:"id"`
-	CIDR        ruby.Network `json:"cidr"`
-	Port        int          `json:"port,omitempty"` // not in the contract, where a rule is for all ports
-	Description string       `json:"description"`
+	ID          string `json:"id"`
+	CIDR        string `json:"cidr"`
+	Port        int    `json:"port,omitempty"` // not in the contract, where a rule is for all ports
+	Description string `json:"description"`
 }
 
 func recordPostgresRule(r *firewallRule) postgresFirewallRuleRecord {
@@ -38,7 +39,7 @@ func recordPostgresRule(r *firewallRule) postgresFirewallRuleRecord {
 	if r.ports == everyPort {
 		port = 0
 	}
-	return postgresFirewallRuleRecord{r.id, r.cidr, port, r.description}
+	return postgresFirewallRuleRecord{r.id, cidr.Format(r.cidr), port, r.description}
 }
 
 // firewall returns the firewall that was created with the database, or nil if
@@ -72,7 +73,7 @@ func (p *postgres) rules(at *api.Moment) []*firewallRule {
 }
 
 // allowPostgres adds the rules for a range to the firewall of a database.
-func (f *firewall) allowPostgres(at *api.Moment, cidr ruby.Network, description string) ([]*firewallRule, error) {
+func (f *firewall) allowPostgres(at *api.Moment, cidr netip.Prefix, description string) ([]*firewallRule, error) {
 	terms := postgresTermsOf(at)
 	rules := api.Records(terms.rulePorts, func(ports portRange) *firewallRule {
 		return &firewallRule{api.NewID(terms.ruleKind).String(), strings.TrimSpace(description), allowed{cidr, ports, tcp}}
@@ -177,10 +178,10 @@ func deletePostgresRule(c *api.Call) (any, error) {
 }
 
 // cidrInBody returns the CIDR in the body.
-func cidrInBody(c *api.Call) (ruby.Network, error) {
+func cidrInBody(c *api.Call) (netip.Prefix, error) {
 	text, err := c.Body.NonEmpty("cidr")
 	if err != nil {
-		return ruby.Network{}, err
+		return netip.Prefix{}, err
 	}
 	return parseCIDR(text)
 }

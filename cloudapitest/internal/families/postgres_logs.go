@@ -14,7 +14,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
@@ -114,8 +113,8 @@ func logFilterOf(c *api.Call) logFilter {
 		pattern:  asked("query_pattern"),
 		limit:    first,
 	}
-	if n, _ := ruby.Integer(asked("max_log_lines")); n > 0 {
-		f.limit = int(n)
+	if n, _ := strconv.Atoi(asked("max_log_lines")); n > 0 {
+		f.limit = n
 	}
 	if key := asked("pagination_key"); key != "" {
 		f.before = logPositionOf(key)
@@ -270,31 +269,20 @@ func (f logFilter) lets(line postgresLogLine) bool {
 		strings.Contains(line.Message, f.pattern)
 }
 
+// inventedLines are the lines that a server writes in turn.
+var inventedLines = []postgresLogLine{
+	{Stream: "postgres", Severity: "INFO", Message: "checkpoint complete: wrote 17 buffers"},
+	{Stream: "postgres", Severity: "WARN", Message: "checkpoints are occurring too frequently"},
+	{Stream: "postgres", Severity: "DEBUG", Message: `autovacuum: processing database "postgres"`},
+	{Stream: "postgres", Severity: "ERROR", Message: `relation "orders" does not exist at character 15`,
+		Context: map[string]string{"remote_host_port": "10.0.0.7:51007", "dbname": "postgres", "pid": "4007", "user": postgresUser}},
+	{Stream: "pgbouncer", Severity: "INFO", Message: "stats: 3 xacts/s, 100% of pool"},
+	{Stream: "postgres", Severity: "INFO", Message: "connection received"},
+}
+
 // newLogLine returns the line of a server at a position.
 func newLogLine(position logPosition, server postgresServerRecord) postgresLogLine {
-	n := position.received.Unix() / logInterval
-	line := postgresLogLine{
-		Timestamp: logTimestamp(position.received),
-		Stream:    "postgres", Server: server.ID, Role: server.Role,
-	}
-	switch n % 6 {
-	case 0:
-		line.Severity, line.Message = "INFO", fmt.Sprintf("checkpoint complete: wrote %d buffers", n%100)
-	case 1:
-		line.Severity, line.Message = "WARN", "checkpoints are occurring too frequently"
-	case 2:
-		line.Severity, line.Message = "DEBUG", `autovacuum: processing database "postgres"`
-	case 3:
-		line.Severity, line.Message = "ERROR", fmt.Sprintf(`relation "t%d" does not exist at character 15`, n%100)
-		line.Context = map[string]string{
-			"remote_host_port": fmt.Sprintf("10.0.0.%d:%d", n%100, 51000+n%100),
-			"dbname":           "postgres", "pid": strconv.FormatInt(4000+n%100, 10), "user": postgresUser,
-		}
-	case 4:
-		line.Stream, line.Severity = "pgbouncer", "INFO"
-		line.Message = fmt.Sprintf("stats: %d xacts/s, 100%% of pool", n%10)
-	default:
-		line.Severity, line.Message = "INFO", "connection received"
-	}
+	line := inventedLines[position.received.Unix()/logInterval%int64(len(inventedLines))]
+	line.Timestamp, line.Server, line.Role = logTimestamp(position.received), server.ID, server.Role
 	return line
 }

@@ -1,12 +1,12 @@
 package families
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
@@ -46,7 +46,7 @@ func (p *postgres) makeNetwork(c *api.Call, open bool) error {
 	if !open {
 		return nil
 	}
-	for _, cidr := range []ruby.Network{everyIP4, everyIP6} {
+	for _, cidr := range []netip.Prefix{everyIP4, everyIP6} {
 		if _, err := f.allowPostgres(c.Moment, cidr, ""); err != nil {
 			return err
 		}

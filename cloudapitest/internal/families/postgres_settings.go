@@ -3,66 +3,40 @@ package families
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 )
 
 // settings maps the names of settings to the rules for their values.
 type settings map[string]settingRule
 
-// settingRule returns the problem of a value, or "". The error is the failure
-// of the real server for a value of an unexpected type.
-type settingRule func(json.RawMessage) (string, error)
-
-// postgresSettings returns the common settings of a version of PostgreSQL; the
-// real server knows about 180 more.
-func postgresSettings(version string) settings {
-	all := maps.Clone(commonSettings)
-	if version == "16" {
-		all.add(booleans, "db_user_namespace")
-		all.add(integers(-1, 86400), "old_snapshot_threshold")
-		all.add(floats(0, highestCost), "parallel_setup_cost")
-		all.add(floats(1, highestCost), "seq_page_cost")
-		all.add(texts, "default_toast_compression")
-		return all
-	}
-	all.add(booleans, "enable_group_by_reordering event_triggers summarize_wal sync_replication_slots")
-	all.add(integers(0, math.MaxInt32), "transaction_timeout")
-	all.add(byteSizes, "io_combine_limit")
-	all.add(floats(0, highestCost), "seq_page_cost")
-	all.add(oneOfValues("pglz", "lz4"), "default_toast_compression")
-	return all
-}
+// settingRule returns the problem of a value, or "".
+type settingRule func(text string) string
 
 // highestCost is the maximum of settings without a limit.
 const highestCost = 1.79769e+308
 
-var commonSettings = newSettings(func(s settings) {
+// postgresSettings are the common settings of all versions of PostgreSQL; the
+// real server knows about 180 more.
+var postgresSettings = newSettings(func(s settings) {
 	s.add(booleans, "array_nulls autovacuum check_function_bodies default_transaction_deferrable "+
 		"default_transaction_read_only enable_async_append enable_bitmapscan enable_gathermerge enable_hashagg "+
-		"enable_hashjoin enable_incremental_sort enable_indexonlyscan enable_indexscan enable_material "+
+		"enable_group_by_reordering enable_hashjoin enable_incremental_sort enable_indexonlyscan enable_indexscan enable_material "+
 		"enable_memoize enable_mergejoin enable_nestloop enable_parallel_append enable_parallel_hash "+
 		"enable_partition_pruning enable_partitionwise_aggregate enable_partitionwise_join "+
-		"enable_presorted_aggregate enable_seqscan enable_sort enable_tidscan escape_string_warning fsync "+
+		"enable_presorted_aggregate enable_seqscan enable_sort enable_tidscan escape_string_warning event_triggers fsync "+
 		"full_page_writes geqo hot_standby hot_standby_feedback jit jit_expressions jit_tuple_deforming "+
 		"lo_compat_privileges log_checkpoints log_connections log_disconnections log_duration log_hostname "+
 		"log_lock_waits log_recovery_conflict_waits log_replication_commands parallel_leader_participation "+
-		"quote_all_identifiers row_security standard_conforming_strings synchronize_seqscans track_activities "+
+		"quote_all_identifiers row_security standard_conforming_strings summarize_wal sync_replication_slots synchronize_seqscans track_activities "+
 		"track_commit_timestamp track_counts track_io_timing track_wal_io_timing transform_null_equals "+
 		"wal_init_zero wal_log_hints wal_recycle")
 	s.add(integers(-1, math.MaxInt32), "autovacuum_vacuum_insert_threshold log_min_duration_sample "+
 		"log_min_duration_statement log_temp_files")
-	s.add(integers(0, math.MaxInt32), "autovacuum_analyze_threshold autovacuum_vacuum_threshold "+
-		"client_connection_check_interval geqo_generations idle_in_transaction_session_timeout "+
-		"idle_session_timeout lock_timeout max_pred_locks_per_page tcp_user_timeout "+
-		"tcp_keepalives_count tcp_keepalives_idle tcp_keepalives_interval")
+	s.add(integers(0, math.MaxInt32), "autovacuum_analyze_threshold autovacuum_vacuum_threshold geqo_generations max_pred_locks_per_page tcp_keepalives_count")
 	s.add(integers(0, 262143), "max_logical_replication_workers max_prepared_transactions max_replication_slots "+
 		"max_sync_workers_per_subscription max_wal_senders max_worker_processes")
 	s.add(integers(0, 1024), "max_parallel_apply_workers_per_subscription max_parallel_maintenance_workers "+
@@ -82,20 +56,23 @@ var commonSettings = newSettings(func(s settings) {
 	s.add(integers(100000, 2000000000), "autovacuum_freeze_max_age")
 	s.add(integers(100, math.MaxInt32), "pg_stat_statements.max")
 	s.add(integers(1, 32), "cron.max_running_jobs")
+	s.add(integers(25, 75), "shared_memory_percent")
 	s.add(floats(0, 1), "checkpoint_completion_target cursor_tuple_fraction")
 	s.add(floats(0, 100), "autovacuum_analyze_scale_factor autovacuum_vacuum_insert_scale_factor "+
 		"autovacuum_vacuum_scale_factor")
 	s.add(floats(0, highestCost), "cpu_index_tuple_cost cpu_operator_cost cpu_tuple_cost "+
-		"parallel_tuple_cost random_page_cost")
+		"parallel_tuple_cost random_page_cost seq_page_cost")
 	s.add(floats(0.001, 1e6), "recursive_worktable_factor")
 	s.add(byteSizes, "autovacuum_work_mem bgwriter_flush_after checkpoint_flush_after effective_cache_size "+
-		"gin_pending_list_limit hash_mem_multiplier log_rotation_size logical_decoding_work_mem "+
+		"gin_pending_list_limit io_combine_limit hash_mem_multiplier log_rotation_size logical_decoding_work_mem "+
 		"maintenance_work_mem max_slot_wal_keep_size max_stack_depth max_wal_size min_dynamic_shared_memory "+
 		"min_parallel_index_scan_size min_parallel_table_scan_size min_wal_size shared_buffers temp_buffers "+
 		"track_activity_query_size wal_buffers wal_keep_size work_mem")
 	s.add(durations, "archive_timeout authentication_timeout autovacuum_naptime autovacuum_vacuum_cost_delay "+
-		"bgwriter_delay checkpoint_timeout checkpoint_warning deadlock_timeout log_autovacuum_min_duration "+
-		"log_rotation_age log_startup_progress_interval max_standby_archive_delay max_standby_streaming_delay "+
+		"bgwriter_delay checkpoint_timeout checkpoint_warning client_connection_check_interval deadlock_timeout "+
+		"idle_in_transaction_session_timeout idle_session_timeout lock_timeout log_autovacuum_min_duration "+
+		"post_auth_delay pre_auth_delay recovery_min_apply_delay tcp_keepalives_idle tcp_keepalives_interval "+
+		"tcp_user_timeout transaction_timeout log_rotation_age log_startup_progress_interval max_standby_archive_delay max_standby_streaming_delay "+
 		"statement_timeout wal_receiver_timeout wal_retrieve_retry_interval wal_sender_timeout wal_writer_delay")
 	s.add(texts, "DateStyle TimeZone application_name autovacuum_vacuum_cost_limit client_encoding cron.timezone "+
 		"default_text_search_config from_collapse_limit join_collapse_limit lc_messages lc_monetary lc_numeric "+
@@ -106,6 +83,7 @@ var commonSettings = newSettings(func(s settings) {
 		"pg_stat_statements.track_planning pg_stat_statements.track_utility")
 	s.add(oneOfValues("postgres", "postgres_verbose", "sql_standard", "iso_8601"), "IntervalStyle")
 	s.add(oneOfValues("hex", "escape"), "bytea_output")
+	s.add(oneOfValues("pglz", "lz4"), "default_toast_compression")
 	s.add(oneOfValues("auto", "regress", "on", "off"), "compute_query_id")
 	s.add(oneOfValues("partition", "on", "off"), "constraint_exclusion")
 	s.add(oneOfValues("read uncommitted", "read committed", "repeatable read", "serializable"),
@@ -152,83 +130,76 @@ func (s settings) add(rule settingRule, names string) {
 	}
 }
 
-// scalar returns the text of a JSON string, and the JSON of other values.
-func scalar(raw json.RawMessage) (s string, isString bool) {
-	if json.Unmarshal(raw, &s) == nil {
-		return s, true
+// text returns the text of a JSON string or number.
+func text(raw json.RawMessage) (s string) {
+	var f float64
+	if json.Unmarshal(raw, &s) != nil && json.Unmarshal(raw, &f) == nil {
+		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
-	return string(raw), false
+	return s
 }
 
 func integers(low, high int64) settingRule {
-	return func(raw json.RawMessage) (string, error) {
-		s, isString := scalar(raw)
-		n, ok := ruby.Integer(s)
-		if f, err := strconv.ParseFloat(s, 64); !ok && !isString && err == nil { // fractions are cut off
-			n, ok = int64(f), true
-		}
+	return func(text string) string {
+		n, err := strconv.ParseInt(text, 10, 64)
 		switch {
-		case !ok:
-			return "must be an integer", nil
+		case err != nil:
+			return "must be an integer"
 		case n < low || n > high:
-			return fmt.Sprintf("must be between %d and %d", low, high), nil
+			return fmt.Sprintf("must be between %d and %d", low, high)
 		}
-		return "", nil
+		return ""
 	}
 }
 
 func floats(low, high float64) settingRule {
-	return func(raw json.RawMessage) (string, error) {
-		s, _ := scalar(raw)
-		f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	return func(text string) string {
+		f, err := strconv.ParseFloat(text, 64)
 		switch {
 		case err != nil || math.IsNaN(f) || math.IsInf(f, 0):
-			return "must be a float", nil
+			return "must be a float"
 		case f < low || f > high:
-			return fmt.Sprintf("must be between %s and %s", ruby.Float(low), ruby.Float(high)), nil
+			return fmt.Sprintf("must be between %s and %s", fraction(low), fraction(high))
 		}
-		return "", nil
+		return ""
 	}
+}
+
+// fraction returns a number with at least one digit after the point.
+func fraction(f float64) string {
+	if s := strconv.FormatFloat(f, 'g', -1, 64); strings.ContainsAny(s, ".e") {
+		return s
+	}
+	return fmt.Sprintf("%.1f", f)
 }
 
 func oneOfValues(values ...string) settingRule {
-	return func(raw json.RawMessage) (string, error) {
-		if s, isString := scalar(raw); !isString || !slices.Contains(values, s) {
-			return "must be one of: " + strings.Join(values, ", "), nil
+	return func(text string) string {
+		if !slices.Contains(values, text) {
+			return "must be one of: " + strings.Join(values, ", ")
 		}
-		return "", nil
+		return ""
 	}
 }
 
-func texts(json.RawMessage) (string, error) { return "", nil }
-
-var booleanForm = regexp.MustCompile(`^(?i:on|off?|t|tr|tru|true|f|fa|fal|fals|false|0|1)$`)
-
-func booleans(raw json.RawMessage) (string, error) {
-	return matching(raw, booleanForm, "must be 'on' or 'off' or 'true' or 'false' or '1' or '0' "+
-		"or any unambiguous prefix of these values (case-insensitive)")
-}
+func texts(string) string { return "" }
 
 var (
+	booleanForm  = regexp.MustCompile(`^(?i:on|off?|t|tr|tru|true|f|fa|fal|fals|false|0|1)$`)
 	sizeForm     = regexp.MustCompile(`^[0-9]+(kB|MB|GB|TB)?$`)
 	durationForm = regexp.MustCompile(`^[0-9]+(us|ms|s|min|h|d)?$`)
+
+	booleans = matching(booleanForm, "must be 'on' or 'off' or 'true' or 'false' or '1' or '0' "+
+		"or any unambiguous prefix of these values (case-insensitive)")
+	byteSizes = matching(sizeForm, "must match pattern: "+sizeForm.String())
+	durations = matching(durationForm, "must match pattern: "+durationForm.String())
 )
 
-func byteSizes(raw json.RawMessage) (string, error) {
-	return matching(raw, sizeForm, "must match pattern: "+sizeForm.String())
-}
-
-func durations(raw json.RawMessage) (string, error) {
-	return matching(raw, durationForm, "must match pattern: "+durationForm.String())
-}
-
-func matching(raw json.RawMessage, form *regexp.Regexp, problem string) (string, error) {
-	s, isString := scalar(raw)
-	switch {
-	case !isString:
-		return "", reply.Unexpected()
-	case !form.MatchString(s):
-		return problem, nil
+func matching(form *regexp.Regexp, problem string) settingRule {
+	return func(text string) string {
+		if !form.MatchString(text) {
+			return problem
+		}
+		return ""
 	}
-	return "", nil
 }

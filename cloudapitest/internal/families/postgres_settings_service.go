@@ -13,18 +13,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
-// The rules for settings that were added in the service.
-
-// addService adds what the service alone knows or accepts.
-func (s settings) addService() {
-	s.add(integers(25, 75), "shared_memory_percent")
-	s.add(durations, "client_connection_check_interval idle_in_transaction_session_timeout idle_session_timeout lock_timeout "+
-		"post_auth_delay pre_auth_delay recovery_min_apply_delay tcp_keepalives_idle tcp_keepalives_interval tcp_user_timeout")
-	if s["transaction_timeout"] != nil {
-		s.add(durations, "transaction_timeout")
-	}
-}
-
 // deniedSettings are the settings that the real server sets itself, as far as
 // it is known to refuse them.
 var deniedSettings = []string{"ssl"}
@@ -40,31 +28,34 @@ var restartSettings = []string{
 
 var customSettingForm = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_$]*\.[a-zA-Z_][a-zA-Z0-9_$]*$`)
 
-// textSettingProblems is [settingProblems] with the rules for names and texts.
-func textSettingProblems(field string, known settings, values schema.Fields) ([]reply.Problem, error) {
+// settingProblems returns the problems of the values, in the order of the names.
+func settingProblems(field string, known settings, values schema.Fields) []reply.Problem {
 	var problems []reply.Problem
-	rest := schema.Fields{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		var text string
-		_ = json.Unmarshal(values[name].(json.RawMessage), &text) // null isn't a text
-		key := field + "." + name
-		_, isKnown := known[name]
+		value := text(values[name].(json.RawMessage))
+		rule := known[name]
+		var what any
 		switch {
 		case slices.Contains(deniedSettings, name):
-			problems = append(problems, reply.Problem{Field: key, What: []string{"Modifying this parameter is not allowed"}})
-		case strings.ContainsAny(text, "\r\n"):
-			problems = append(problems, reply.Problem{Field: key, What: "Value cannot contain newlines"})
-		case len(text) > 1 && strings.HasPrefix(text, "'") && strings.HasSuffix(text, "'"):
-			problems = append(problems, reply.Problem{Field: key,
-				What: []string{"must not be wrapped in single quotes - quoting is handled automatically"}})
-		case !isKnown && !customSettingForm.MatchString(name):
-			problems = append(problems, reply.Problem{Field: key, What: "Unknown configuration parameter"})
-		default:
-			rest[name] = values[name]
+			what = []string{"Modifying this parameter is not allowed"}
+		case value == "":
+			what = "Value cannot be empty"
+		case strings.ContainsAny(value, "\r\n"):
+			what = "Value cannot contain newlines"
+		case len(value) > 1 && strings.HasPrefix(value, "'") && strings.HasSuffix(value, "'"):
+			what = []string{"must not be wrapped in single quotes - quoting is handled automatically"}
+		case rule != nil:
+			if problem := rule(value); problem != "" {
+				what = []string{problem}
+			}
+		case !customSettingForm.MatchString(name):
+			what = "Unknown configuration parameter"
+		}
+		if what != nil {
+			problems = append(problems, reply.Problem{Field: field + "." + name, What: what})
 		}
 	}
-	more, err := settingProblems(field, known, rest)
-	return append(problems, more...), err
+	return problems
 }
 
 const (
@@ -76,9 +67,7 @@ const (
 func (config postgresConfig) connectionLimit() int {
 	limit := defaultConnections
 	if raw, ok := config.Postgres[connections].(json.RawMessage); ok {
-		if text, _ := scalar(raw); text != "" {
-			fmt.Sscan(text, &limit) // already checked
-		}
+		fmt.Sscan(text(raw), &limit) // already checked
 	}
 	return limit
 }

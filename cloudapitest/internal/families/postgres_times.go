@@ -69,10 +69,3 @@ func (p *postgres) replace(c *api.Call, to postgresServers, fleet []string) {
 	p.ready = p.begun.Add(delay)
 	p.due = p.inWindow(p.ready)
 }
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}

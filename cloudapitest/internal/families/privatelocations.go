@@ -112,9 +112,8 @@ func (l *privateLocation) rename(c *api.Call) (any, error) {
 }
 
 // delete refuses only if there are databases. If there are other resources in
-// the location, or backups of a deleted database, it fails in the
-// contract, like the real server. In the service the location is
-// deleted when they are gone.
+// the location, or backups of a deleted database, it fails in the contract, like
+// the real server. In the service the location is deleted when they are gone.
 func (l *privateLocation) delete(c *api.Call) error {
 	var delay time.Duration
 	switch service := c.Config.Version == version.Service; {

@@ -7,7 +7,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
@@ -25,19 +24,14 @@ type projectRecord struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Only in the contract.
-	Credit   *dollars `json:"credit,omitempty"`
-	Discount *int     `json:"discount,omitempty"`
+	Credit   *int `json:"credit,omitempty"`
+	Discount *int `json:"discount,omitempty"`
 }
-
-// dollars is a number whose JSON always has a fraction.
-type dollars float64
-
-func (d dollars) MarshalJSON() ([]byte, error) { return []byte(ruby.Float(float64(d))), nil }
 
 func recordProject(p *api.Project, at *api.Moment) projectRecord {
 	r := projectRecord{ID: p.ID, Name: p.Name}
 	if at.Config.Version == version.Contract {
-		r.Credit, r.Discount = new(dollars), new(int)
+		r.Credit, r.Discount = new(int), new(int)
 	}
 	return r
 }

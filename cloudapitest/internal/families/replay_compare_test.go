@@ -253,8 +253,11 @@ func (r *replayer) resettle(host string) string {
 
 var moment = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000`)
 
-// timeless removes the times from a message.
-func timeless(s string) string { return moment.ReplaceAllString(s, "<time>") }
+// timeless removes the times from a message. The real server's messages have
+// objects in the form of Ruby, and ours in JSON.
+func timeless(s string) string {
+	return moment.ReplaceAllString(strings.NewReplacer(" => ", ": ", "nil", "null").Replace(s), "<time>")
+}
 
 func isID(s string) bool {
 	_, err := cloudapi.ParseID(s)
@@ -283,7 +286,7 @@ func (r *replayer) compareObjects(path string, want, got map[string]any, s stric
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 	for _, name := range names {
 		value, ok := got[name]
-		if !ok && r.since != nil && slices.Contains(removedSince, name) {
+		if !ok && (r.since != nil && slices.Contains(removedSince, name) || path == ".default_pg_config") { // ours has some of the defaults
 			continue
 		}
 		if !ok {

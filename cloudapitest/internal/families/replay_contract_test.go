@@ -11,7 +11,12 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-const messageToday = "the message is today's"
+const (
+	messageToday  = "the message is today's"
+	settingsToday = "settings are checked as today"
+	noGETBody     = "the body of a GET isn't read"
+	noSuchClient  = "no client of ours sends such parameters or credentials"
+)
 
 // exceptions are the exchanges for which our response differs on purpose, by
 // seq. What the contract doesn't say may be as it is today. It's an error if the
@@ -43,6 +48,10 @@ var exceptions = map[int]string{
 	8076: "what stood in for the provisioning enlarged the disk, but kept the server",
 	8093: "what stood in for the provisioning promoted the database, but not its server",
 	8100: "what stood in for the provisioning enlarged the disk, but kept the server",
+	1061: settingsToday, 1062: settingsToday, 1063: settingsToday, 1066: settingsToday,
+	2264: noGETBody, 3264: noGETBody, 3833: noGETBody, 4113: noGETBody, 4564: noGETBody, 4584: noGETBody, 6142: noGETBody,
+	4943: noSuchClient, 4999: noSuchClient, 5048: noSuchClient, 5069: noSuchClient, 5153: noSuchClient, 5209: noSuchClient,
+	6012: noSuchClient, 6078: noSuchClient,
 }
 
 // before contains what the recorder did to the real server between two

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 )
 
 // metric is a metric with the series of its chart.
@@ -133,9 +132,6 @@ func metricsRange(c *api.Call) (start, end int64, err error) {
 // queryRange returns the range of times in a query. The default is the last
 // half hour.
 func queryRange(c *api.Call) (start, end time.Time, err error) {
-	if err = c.CheckUploaded(); err != nil {
-		return start, end, err
-	}
 	if start, err = queryTime(c, "start", c.Now.Add(-30*time.Minute)); err != nil {
 		return start, end, err
 	}
@@ -149,8 +145,8 @@ func queryTime(c *api.Call, name string, otherwise time.Time) (time.Time, error)
 	if !ok {
 		return otherwise, nil
 	}
-	t, ok := ruby.ParseTime(s)
-	if !ok {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
 		return t, invalidDate(name, s)
 	}
 	return t, nil

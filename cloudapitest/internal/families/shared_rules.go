@@ -6,24 +6,21 @@ import (
 	"strconv"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
+	"github.com/cloudapi-sdk/cloudapi/internal/cidr"
 )
 
 var (
-	everyIP4 = ruby.Network{Prefix: netip.PrefixFrom(netip.IPv4Unspecified(), 0)}
-	everyIP6 = ruby.Network{Prefix: netip.PrefixFrom(netip.IPv6Unspecified(), 0)}
+	everyIP4 = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+	everyIP6 = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 )
 
 // parseCIDR reads the CIDR of a rule.
-func parseCIDR(s string) (ruby.Network, error) {
-	n, err := ruby.ParseNetwork(s)
-	switch err {
-	case nil:
-		return n, nil
-	case ruby.ErrNoMask:
-		return n, reply.Unexpected()
+func parseCIDR(s string) (netip.Prefix, error) {
+	n, problem := cidr.Parse(s)
+	if problem != "" {
+		return n, reply.InvalidField("cidr", "Invalid CIDR")
 	}
-	return n, reply.InvalidField("cidr", "Invalid CIDR")
+	return n, nil
 }
 
 // portRange is a range of ports, including both ends.

@@ -12,7 +12,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
@@ -227,7 +226,7 @@ func (v *vm) setBootImage(c *api.Call) error {
 	}
 	if !slices.Contains(terms.images, v.image) {
 		return reply.InvalidField("boot_image", "\"%s\" is not a valid boot image name. Available boot image names are: %s%s",
-			v.image, ruby.Strings(terms.images), terms.imageHint)
+			v.image, reply.List(terms.images), terms.imageHint)
 	}
 	return nil
 }
@@ -237,7 +236,7 @@ func (v *vm) setSize(c *api.Call) error {
 	i := slices.IndexFunc(vmSizes, func(s vmSize) bool { return s.name == name })
 	if i < 0 {
 		names := api.Records(vmSizes, func(s vmSize) string { return s.name })
-		return reply.InvalidField("size", "\"%s\" is not a valid virtual machine size. Available sizes: %s", name, ruby.Strings(names))
+		return reply.InvalidField("size", "\"%s\" is not a valid virtual machine size. Available sizes: %s", name, reply.List(names))
 	}
 	v.size = vmSizes[i]
 	return nil
@@ -275,10 +274,6 @@ func (v *vm) setGPU(c *api.Call) error {
 		return reply.InvalidField("gpu", "gpu field must be in the format 'count:device_name'.")
 	case m[1] == "0":
 		return nil
-	case !slices.Contains([]string{"1", "2", "4", "8"}, m[1]):
-		return reply.InvalidField("gpu", "gpu count must be one of the following: 0, 1, 2, 4, 8")
-	case v.size.family == "burstable":
-		return reply.InvalidField("gpu", "gpu not available for burstable vms")
 	}
 	return reply.InvalidField("gpu", "gpu not available for this project")
 }

@@ -49,9 +49,6 @@ func (v *vm) showSerialLog(c *api.Call) (any, error) {
 	return serialLogRecord{"succeeded", v.log.output, seconds(v.log.done)}, nil
 }
 
-// seconds returns the time for a record, in UTC without fractions of seconds.
-func seconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
-
 // fetchSerialLog starts a fetch. It fails after three attempts.
 func (v *vm) fetchSerialLog(at *api.Moment) serialLog {
 	delay := at.Delays(&v.Object).SerialLog

@@ -136,6 +136,9 @@ func InvalidField(field, format string, args ...any) *Error {
 	return InvalidFields(Problem{field, fmt.Sprintf(format, args...)})
 }
 
+// List returns names in the form of messages.
+func List(names []string) string { return `["` + strings.Join(names, `", "`) + `"]` }
+
 // InvalidRecord is an [InvalidRequest] with the problems of a record, or nil if
 // there are none.
 func InvalidRecord(problems ...string) error {

@@ -26,7 +26,6 @@ type NoContent struct{}
 type File struct {
 	ContentType, Name string
 	Content           []byte
-	Repeated          bool // whether the header has the file name in two forms
 }
 
 // New returns the response to a request: an error if it isn't nil, a Reply as
@@ -49,11 +48,11 @@ func New(result any, failure *Error) Reply {
 	return JSON(http.StatusOK, result)
 }
 
-// disposition returns the header with the file name. As the real server does
-// for most files, it repeats a name with a hyphen in the other form.
+// disposition returns the header with the file name. As the real server does,
+// it repeats a name with a hyphen in the other form.
 func (f File) disposition() string {
 	d := fmt.Sprintf("attachment; filename=%q", f.Name)
-	if f.Repeated && strings.Contains(f.Name, "-") {
+	if strings.Contains(f.Name, "-") {
 		d += "; filename*=UTF-8''" + strings.ReplaceAll(f.Name, "-", "%2D")
 	}
 	return d

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/ruby"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
@@ -130,20 +130,20 @@ func (s Schema) Check(pointer string, raw json.RawMessage) (any, error) {
 	case err != nil:
 		return nil, err
 	case !ok:
-		return nil, reply.BadRequest("%s expected %s, but received %s: %s", pointer, s.Type, ruby.Class(raw), ruby.Inspect(raw))
+		return nil, reply.BadRequest("%s expected %s, but received %s: %s", pointer, s.Type, class(raw), raw)
 	case s.moment && !isMoment(value.(string)):
-		return nil, reply.BadRequest("%s Value: %s is not conformant with date-time format", pointer, ruby.Inspect(raw))
+		return nil, reply.BadRequest("%s Value: %s is not conformant with date-time format", pointer, raw)
 	case s.pattern != nil && !s.pattern.MatchString(value.(string)):
-		return nil, reply.BadRequest("Parameter %s does not match pattern %s", ruby.Inspect(raw), s.pattern)
+		return nil, reply.BadRequest("Parameter %s does not match pattern %s", raw, s.pattern)
 	case s.Enum != nil && !slices.Contains(s.Enum, value.(string)):
-		return nil, reply.BadRequest("%s isn't part of the enum in %s", ruby.Inspect(raw), pointer)
+		return nil, reply.BadRequest("%s isn't part of the enum in %s", raw, pointer)
 	}
 	return value, nil
 }
 
 func isMoment(s string) bool {
-	_, ok := ruby.ParseTime(s)
-	return ok
+	_, err := time.Parse(time.RFC3339, s)
+	return err == nil
 }
 
 func (s Schema) checkAnyOf(pointer string, raw json.RawMessage) (any, error) {
@@ -152,7 +152,7 @@ func (s Schema) checkAnyOf(pointer string, raw json.RawMessage) (any, error) {
 			return value, nil
 		}
 	}
-	return nil, reply.BadRequest("%s isn't any of in %s", ruby.Inspect(raw), pointer)
+	return nil, reply.BadRequest("%s isn't any of in %s", raw, pointer)
 }
 
 // convert returns the value of raw with the schema's type, or false if it has
@@ -167,6 +167,9 @@ func (s Schema) convert(pointer string, raw json.RawMessage) (any, bool, error) 
 	switch s.Type {
 	case "string":
 		v, ok := value.(string)
+		if strings.Contains(v, "\x00") {
+			return nil, false, reply.InvalidRequest("string parameter contains null byte")
+		}
 		return v, ok, nil
 	case "integer":
 		v, ok := toInteger(value)
@@ -212,24 +215,24 @@ func (s Schema) checkArray(pointer string, raw json.RawMessage) (any, error) {
 func (s Schema) checkObject(pointer string, raw json.RawMessage) (any, error) {
 	values := map[string]any{}
 	var unknown, missing []string
-	for _, m := range ruby.Members(raw) {
-		f, ok := s.field(m.Name)
+	for _, m := range members(raw) {
+		f, ok := s.field(m.name)
 		switch {
 		case ok:
-			v, err := f.Schema.Check(pointer+"/properties/"+m.Name, m.Value)
+			v, err := f.Schema.Check(pointer+"/properties/"+m.name, m.value)
 			if err != nil {
 				return nil, err
 			}
-			values[m.Name] = v
+			values[m.name] = v
 		case s.open:
 			if s.values != nil {
-				if _, err := s.values.Check(pointer+"/additionalProperties", m.Value); err != nil {
+				if _, err := s.values.Check(pointer+"/additionalProperties", m.value); err != nil {
 					return nil, err
 				}
 			}
-			values[m.Name] = m.Value
+			values[m.name] = m.value
 		default:
-			unknown = append(unknown, m.Name)
+			unknown = append(unknown, m.name)
 		}
 	}
 	for _, f := range s.Fields {
@@ -269,17 +272,17 @@ func (s Schema) UnknownFields(raw json.RawMessage) []string {
 		return unknown
 	}
 	alternatives := append(slices.Clip(s.AnyOf), s)
-	for _, m := range ruby.Members(raw) {
+	for _, m := range members(raw) {
 		known := false
 		for _, a := range alternatives {
-			if f, ok := a.field(m.Name); ok {
+			if f, ok := a.field(m.name); ok {
 				known = true
-				unknown = append(unknown, f.Schema.UnknownFields(m.Value)...)
+				unknown = append(unknown, f.Schema.UnknownFields(m.value)...)
 				break
 			}
 		}
 		if !known {
-			unknown = append(unknown, "body field "+m.Name)
+			unknown = append(unknown, "body field "+m.name)
 		}
 	}
 	return unknown
@@ -289,51 +292,42 @@ func (s Schema) UnknownFields(raw json.RawMessage) []string {
 // the contract has.
 func (s Schema) ContractOnlyFields(raw json.RawMessage) []string {
 	var fields []string
-	for _, m := range ruby.Members(raw) {
-		if f, ok := s.field(m.Name); ok && f.only == version.Contract {
-			fields = append(fields, "body field "+m.Name)
+	for _, m := range members(raw) {
+		if f, ok := s.field(m.name); ok && f.only == version.Contract {
+			fields = append(fields, "body field "+m.name)
 		}
 	}
 	return fields
 }
 
-// toInteger converts as the real server does: it cuts off fractions, and takes
-// the leading digits of strings that are integers. A number that doesn't fit
-// into 64 bits is nil, as if it were absent.
+// toInteger also takes integers in strings. As the real server does, it cuts
+// off fractions, and returns nil for a number of more than 64 bits.
 func toInteger(value any) (any, bool) {
-	var n int64
-	fits := false
-	switch v := value.(type) {
-	case json.Number:
-		n, fits = ruby.LeadingInteger(v.String())
-		if strings.ContainsAny(v.String(), ".eE") {
-			f, err := v.Float64()
-			n, fits = int64(f), err == nil && math.Abs(f) < 1<<63
+	n, err := strconv.ParseInt(numeral(value), 10, 64)
+	if number, ok := value.(json.Number); ok && err != nil {
+		f, _ := number.Float64()
+		if math.Abs(f) >= 1<<63 {
+			return nil, true
 		}
-	case string:
-		if _, ok := ruby.Integer(v); !ok {
-			return nil, false
-		}
-		n, fits = ruby.LeadingInteger(v)
-	default:
-		return nil, false
+		return int64(f), true
 	}
-	if !fits {
-		return nil, true
-	}
-	return n, true
+	return n, err == nil
 }
 
 func toNumber(value any) (float64, bool) {
-	text := ""
+	n, err := strconv.ParseFloat(numeral(value), 64)
+	return n, err == nil
+}
+
+// numeral returns the text of a number or a string, "" for other values.
+func numeral(value any) string {
 	switch v := value.(type) {
 	case json.Number:
-		text = v.String()
+		return v.String()
 	case string:
-		text = v
+		return v
 	}
-	n, err := strconv.ParseFloat(text, 64)
-	return n, err == nil
+	return ""
 }
 
 func toBoolean(value any) (flag, ok bool) {
@@ -344,20 +338,4 @@ func toBoolean(value any) (flag, ok bool) {
 		return false, true
 	}
 	return false, false
-}
-
-func ContainsNUL(value any) bool {
-	switch v := value.(type) {
-	case string:
-		return strings.ContainsRune(v, 0)
-	case []any:
-		return slices.ContainsFunc(v, ContainsNUL)
-	case map[string]any:
-		for _, member := range v {
-			if ContainsNUL(member) {
-				return true
-			}
-		}
-	}
-	return false
 }

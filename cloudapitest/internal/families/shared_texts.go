@@ -1,0 +1,146 @@
+package families
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+// textFamily is a family of named texts of a project, without a location.
+type textFamily struct {
+	kind      cloudapi.Kind
+	name      string // in names of operations
+	segment   string // of the route
+	component string // in messages
+	field     string // of the text
+	problem   func(text string) string
+}
+
+var sshPublicKeys = &textFamily{
+	kind: cloudapi.KindSSHPublicKey, name: "SSHPublicKeys", segment: "ssh-public-key",
+	component: "SshPublicKey", field: "public_key", problem: authorizedKeysProblem,
+}
+
+// Init scripts are only in the contract. They behave like SSH keys where the
+// contract doesn't say more.
+var vmInitScripts = &textFamily{
+	kind: cloudapi.KindVMInitScript, name: "VMInitScripts", segment: "vm-init-script",
+	component: "VmInitScript", field: "script", problem: func(string) string { return "" },
+}
+
+// storedText is a text of a family.
+type storedText struct {
+	api.Object
+	text   string
+	family *textFamily
+}
+
+func textOperations() []api.Operation {
+	return append(sshPublicKeys.operations(), api.AllOnly(version.Contract, vmInitScripts.operations()...)...)
+}
+
+func (f *textFamily) operations() []api.Operation {
+	all := api.ProjectRoute + "/" + f.segment
+	one := all + "/{" + f.param() + "}"
+	create := schema.Closed(schema.Required("name", schema.Text), schema.Required(f.field, schema.Text)).Named(f.component + "Create")
+	update := schema.AnyOf(
+		schema.Closed(schema.Required("name", schema.Text), schema.Optional(f.field, schema.Text)),
+		schema.Closed(schema.Required(f.field, schema.Text)),
+	).Named(f.component + "Update")
+	rows := []api.Operation{
+		api.GET(f.name+".List", all, f.list).Paged(api.Unpaged),
+		api.POST(f.name+".Create", all, create, f.create),
+		api.GET(f.name+".Get", one, api.Show(f.find, (*storedText).record)),
+		api.POST(f.name+".Update", one, update, api.On(f.find, (*storedText).update)),
+		api.DELETE(f.name+".Delete", one, api.Delete(f.find, (*storedText).delete)),
+	}
+	for i := range rows {
+		rows[i] = rows[i].Needs("Project:edit").Guarded()
+	}
+	return rows
+}
+
+func (f *textFamily) param() string { return strings.ReplaceAll(f.segment, "-", "_") + "_reference" }
+
+func (f *textFamily) find(c *api.Call) (*storedText, error) {
+	return api.Find[*storedText](c, f.kind, f.param())
+}
+
+func (s *storedText) record(*api.Moment) map[string]string {
+	return map[string]string{"id": s.ID, "name": s.Name, s.family.field: s.text}
+}
+
+// list returns the names without the texts.
+func (f *textFamily) list(c *api.Call) (any, error) {
+	all := api.As[*storedText](api.Listed(f.kind)(c))
+	slices.SortFunc(all, api.ByName)
+	return api.Items[map[string]string]{Items: api.Records(all, func(s *storedText) map[string]string {
+		return map[string]string{"id": s.ID, "name": s.Name}
+	})}, nil
+}
+
+func (f *textFamily) create(c *api.Call) (any, error) {
+	s := &storedText{c.NewObject(f.kind, c.Body.Text("name")), c.Body.Text(f.field), f}
+	if err := s.validate(c, nil); err != nil {
+		return nil, err
+	}
+	c.State.Add(s)
+	c.Log("create", s.ID)
+	return s.record(c.Moment), nil
+}
+
+// update changes the fields that aren't blank.
+func (s *storedText) update(c *api.Call) (any, error) {
+	changed := *s
+	changed.Name = c.Choice("name", s.Name)
+	changed.text = c.Choice(s.family.field, s.text)
+	if err := changed.validate(c, s); err != nil {
+		return nil, err
+	}
+	c.State.Index.Rename(s, changed.Name)
+	*s = changed
+	c.Log("update", s.ID)
+	return s.record(c.Moment), nil
+}
+
+func (s *storedText) delete(c *api.Call) error {
+	c.Remove(s, 0, nil)
+	c.Log("destroy", s.ID)
+	return nil
+}
+
+// validate reports all problems of a text in one message. before is the stored
+// text, or nil.
+func (s *storedText) validate(c *api.Call, before api.Stored) error {
+	return reply.InvalidRecord(api.TextProblems(c, s.family.kind, s.Name, before, s.family.field, s.text, s.family.problem(s.text))...)
+}
+
+// keyLine matches optional options, which may contain quoted spaces, a word,
+// and base64 text.
+var keyLine = regexp.MustCompile(`^(?:(?:[^ "]|"[^"]*")+ +)?[^ ]+ +[A-Za-z0-9+/]+=*(?: .*)?$`)
+
+// authorizedKeysProblem returns the problem of the text of an authorized_keys
+// file, or "".
+func authorizedKeysProblem(text string) string {
+	found := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case !keyLine.MatchString(line):
+			return "invalid SSH public key format"
+		default:
+			found = true
+		}
+	}
+	if !found {
+		return "must contain at least one valid SSH public key"
+	}
+	return ""
+}

@@ -1,0 +1,35 @@
+package families
+
+import "time"
+
+// parseDate parses a time or a date in RFC 3339. The time may lack its zone,
+// and follow a space.
+func parseDate(s string) (time.Time, bool) {
+	for _, layout := range []string{time.RFC3339, time.DateTime, time.DateTime + "Z07:00", time.DateTime + "Z07", time.DateOnly} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// formatTime returns a time in the format of messages, "" for the zero time.
+func formatTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.DateTime + " -0700")
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// midnight returns the beginning of a day in UTC.
+func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+
+// seconds returns the time for a record, in UTC without fractions of seconds.
+func seconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
