@@ -291,71 +291,59 @@ kept
 	})
 }
 
-// TestTeardownPlanFailures: there's no plan if a list can't be read.
+// TestTeardownPlanFailures: there's no plan if a list can't be read, unless the
+// server lacks it, or if the project or the context is wrong.
 func TestTeardownPlanFailures(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := newFullProject(t)
-		fail := func(operation string, fault cloudapitest.Fault) {
-			p.Server.Fail(cloudapitest.Match{Operation: operation}, fault)
-		}
-		if plan, err := teardown.NewPlan(t.Context(), p.Client.InProject(""), nil); plan != nil || !errors.Is(err, cloudapi.ErrNoProject) {
-			t.Errorf("no project: %v, %v", plan, err)
-		}
-		nobody := cloudapitest.NewID(cloudapi.KindProject).String()
-		if plan, err := teardown.NewPlan(t.Context(), p.Client.InProject(nobody), nil); plan != nil || !errors.Is(err, cloudapi.ErrNotFound) {
-			t.Errorf("nobody's project: %v, %v", plan, err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if plan, err := teardown.NewPlan(ctx, p.Client, nil); plan != nil || !errors.Is(err, context.Canceled) {
-			t.Errorf("no context: %v, %v", plan, err)
-		}
-		for _, operation := range []string{
-			"GET /project/{project_id}/ssh-public-key",
-			"GET /project/{project_id}",
-			"GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}",
-		} {
-			fail(operation, sdktest.Refusal(403, "Forbidden"))
+	const balancers = "LoadBalancers.Get"
+	for name, tt := range map[string]struct {
+		change    func(*sdktest.Everything)
+		want      error
+		resources int // in the plan, which there is if want is nil
+	}{
+		"no project": {change: func(p *sdktest.Everything) { p.Client = p.Client.InProject("") }, want: cloudapi.ErrNoProject},
+		"nobody's project": {change: func(p *sdktest.Everything) {
+			p.Client = p.Client.InProject(cloudapitest.NewID(cloudapi.KindProject).String())
+		}, want: cloudapi.ErrNotFound},
+		"a list":                        {change: failingOnce("SSHPublicKeys.List", sdktest.Refusal(403, "Forbidden")), want: cloudapi.ErrForbidden},
+		"the project":                   {change: failingOnce("Projects.Get", sdktest.Refusal(403, "Forbidden")), want: cloudapi.ErrForbidden},
+		"a load balancer":               {change: failingOnce(balancers, sdktest.Refusal(403, "Forbidden")), want: cloudapi.ErrForbidden},
+		"a list that the service lacks": {change: failingOnce("VMInitScripts.List", sdktest.Refusal(404, "ResourceNotFound")), resources: 19},
+		"a load balancer that only the list has, is enough": {change: failingOnce(balancers, sdktest.Refusal(404, "ResourceNotFound")), resources: 20},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newFullProject(t)
+			tt.change(p)
 			plan, err := teardown.NewPlan(t.Context(), p.Client, &teardown.Options{DeleteProject: true})
-			if plan != nil || !errors.Is(err, cloudapi.ErrForbidden) {
-				t.Errorf("%s: %v, %v", operation, plan, err)
+			if !errors.Is(err, tt.want) || (plan == nil) != (tt.want != nil) || plan != nil && len(slices.Concat(plan.Stages()...)) != tt.resources {
+				t.Errorf("%s: %v, %v, want %v", name, plan, err, tt.want)
 			}
-		}
-		fail("GET /project/{project_id}/vm", cloudapitest.Reply(404, nil, "<html>"))
-		if plan, err := teardown.NewPlan(t.Context(), p.Client, nil); plan != nil || err == nil || errors.Is(err, cloudapi.ErrNotFound) {
-			t.Errorf("a 404 of something else: %v, %v", plan, err)
-		}
+		})
+	}
+	srv := cloudapitest.New(t)
+	srv.Fail(cloudapitest.Match{Operation: "VMs.List"}, cloudapitest.Reply(404, nil, "<html>"))
+	if plan, err := teardown.NewPlan(t.Context(), srv.Client(), nil); plan != nil || err == nil || errors.Is(err, cloudapi.ErrNotFound) {
+		t.Errorf("a gateway's 404: %v, %v", plan, err)
+	}
+	var none context.Context
+	if plan, err := teardown.NewPlan(none, srv.Client(), nil); plan != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
+		t.Errorf("a nil context: %v, %v", plan, err)
+	}
+	if err := planTeardown(t, srv.Client(), nil).Run(none); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+		t.Errorf("a nil context: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if plan, err := teardown.NewPlan(ctx, srv.Client(), nil); plan != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("no context: %v, %v", plan, err)
+	}
+	var nothing teardown.Plan
+	if err := nothing.Run(t.Context()); !errors.Is(err, cloudapi.ErrInvalidArgument) || nothing.String() != "teardown of project : 0 to delete, 0 to keep\n" {
+		t.Errorf("a plan of nothing: %v, %q", err, nothing.String())
+	}
+}
 
-		// The real server has no init scripts.
-		fail("GET /project/{project_id}/vm-init-script", cloudapitest.Reply(404, http.Header{"Content-Type": {"application/json"}},
-			`{"error":{"code":404,"type":"ResourceNotFound","message":"Sorry, we couldn’t find the resource you’re looking for."}}`))
-		plan := planTeardown(t, p.Client, nil)
-		if n := len(slices.Concat(plan.Stages()...)); n != 18 {
-			t.Errorf("without init scripts there are %d resources", n)
-		}
-
-		// A load balancer is in the list, which is enough, but Get doesn't find it.
-		fail("GET /project/{project_id}/location/{location}/load-balancer/{load_balancer_reference}", sdktest.Refusal(404, "ResourceNotFound"))
-		plan = planTeardown(t, p.Client, nil)
-		if n := len(slices.Concat(plan.Stages()...)); n != 19 {
-			t.Errorf("with the load balancer there are %d resources", n)
-		}
-
-		var none context.Context
-		if plan, err := teardown.NewPlan(none, p.Client, nil); plan != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
-			t.Errorf("a nil context: %v, %v", plan, err)
-		}
-		if err := plan.Run(none); !errors.Is(err, cloudapi.ErrInvalidArgument) {
-			t.Errorf("a nil context: %v", err)
-		}
-
-		var nothing teardown.Plan
-		if err := nothing.Run(t.Context()); !errors.Is(err, cloudapi.ErrInvalidArgument) {
-			t.Errorf("a plan of nothing: %v", err)
-		}
-		if text := nothing.String(); text != "teardown of project : 0 to delete, 0 to keep\n" {
-			t.Errorf("%q", text)
-		}
-	})
+// failingOnce lets an operation fail once.
+func failingOnce(operation string, fault cloudapitest.Fault) func(*sdktest.Everything) {
+	return func(p *sdktest.Everything) { p.Server.Fail(cloudapitest.Match{Operation: operation}, fault) }
 }

@@ -104,22 +104,13 @@ type run struct {
 // steps runs all steps. It uses WaitAll so that their waits share polls, and
 // the caller can recover from their panics.
 func (r *run) steps(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	indexes := make([]int, len(r.Plan.steps))
 	for i := range indexes {
 		indexes[i] = i
 	}
 	each(ctx, indexes, func(ctx context.Context, i int) *Failure {
-		returned := false
-		defer func() {
-			if !returned {
-				cancel()
-			}
-			close(r.ended[i])
-		}()
 		r.failures[i] = r.step(ctx, &r.Plan.steps[i])
-		returned = true
+		close(r.ended[i]) // not after a panic, which cancels the other steps
 		return nil
 	})
 }

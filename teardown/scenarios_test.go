@@ -340,9 +340,35 @@ var scenarios = map[string]scenario{
 			other := cloudapitest.NewID(cloudapi.KindKubernetesCluster).String()
 			p.balancer(t, other+"-services", p.subnet(t, sdktest.Somewhere, other+"-subnet", "").ID)
 			p.firewall(t, sdktest.Elsewhere, p.owner+"-firewall")
+			p.subnet(t, sdktest.Elsewhere, p.owner+"-subnet", "")
 		},
 		keep: isOwner,
 		kept: everythingOfTheCluster(),
+	},
+
+	"a machine image": {project: newImage, between: func(t *testing.T, p *scene) { refuseVersion(t, p, "/v2") }},
+	"a machine image that a kept VM needs": {
+		project: newImage,
+		keep:    named("copy"),
+		kept: []string{"VM eu-central-h1/copy", "machine image eu-central-h1/golden", "private subnet eu-central-h1/default-eu-central-h1",
+			"firewall eu-central-h1/default-eu-central-h1-default"},
+	},
+	"a machine image that is being copied from a VM, which the server doesn't delete": {
+		project: newImage,
+		between: func(t *testing.T, p *scene) {
+			p.Server.SetDelays(cloudapi.KindMachineImageVersion, "", cloudapitest.Delays{Create: 5 * time.Second})
+			stub.Must(p.Client.MachineImages.CreateVersion(t.Context(), sdktest.Somewhere, "golden", "v3", &cloudapi.MachineImageVersionCreateRequest{VM: p.VM.ID}))(t)
+		},
+	},
+	"a machine image that VMs may need": { // its versions stay as well
+		project: newImage,
+		between: func(t *testing.T, p *scene) {
+			refuseVersion(t, p, "")
+			p.Server.Fail(listOf("VMs"), sdktest.Refusal(403, "Forbidden").Repeating())
+		},
+		want: []string{"failed machine image eu-central-h1/golden", "failed private subnet eu-central-h1/default-eu-central-h1", "failed private subnet eu-central-h1/net-1",
+			"blocked firewall eu-central-h1/default-eu-central-h1-default", "blocked firewall eu-central-h1/net-1-default"},
+		err: cloudapi.ErrForbidden,
 	},
 
 	"a database": {project: newDatabase},

@@ -127,6 +127,38 @@ func newDatabase(t *testing.T) *scene {
 	return p
 }
 
+// newImage returns a project with a machine image, whose second version is being
+// deleted, its source, and a VM that was created from its first version.
+func newImage(t *testing.T) *scene {
+	p, ctx := newScene(t), t.Context()
+	images := p.Client.MachineImages
+	p.VM = stub.Must(p.Client.VMs.Create(ctx, sdktest.Somewhere, "source", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, Size: "burstable-1"}))(t)
+	stub.Must(p.Client.VMs.WaitRunning(ctx, sdktest.Somewhere, "source", nil))(t)
+	stub.Must(p.Client.VMs.Stop(ctx, sdktest.Somewhere, "source"))(t)
+	stub.Must(p.Client.VMs.WaitStopped(ctx, sdktest.Somewhere, "source", nil))(t)
+	stub.Must(images.Create(ctx, sdktest.Somewhere, "golden", &cloudapi.MachineImageCreateRequest{VM: p.VM.ID, Version: "v1"}))(t)
+	stub.Must(images.WaitVersion(ctx, sdktest.Somewhere, "golden", "v1", nil))(t)
+	stub.Must(images.CreateVersion(ctx, sdktest.Somewhere, "golden", "v2", &cloudapi.MachineImageVersionCreateRequest{VM: p.VM.ID}))(t)
+	stub.Must(images.WaitVersion(ctx, sdktest.Somewhere, "golden", "v2", nil))(t)
+	stub.Must(p.Client.VMs.Create(ctx, sdktest.Somewhere, "copy", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, BootImage: "golden@v1"}))(t)
+	p.Server.SetDelays(cloudapi.KindMachineImageVersion, "", cloudapitest.Delays{Delete: 10 * time.Second})
+	if err := images.DeleteVersion(ctx, sdktest.Somewhere, "golden", "v2"); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// refuseVersion fails the test if a version of an image is deleted whose label
+// ends like that.
+func refuseVersion(t *testing.T, p *scene, label string) {
+	p.Server.Fail(cloudapitest.Match{Operation: "MachineImages.DeleteVersion", Func: func(r cloudapitest.Request) bool {
+		if strings.HasSuffix(r.Path, label) {
+			t.Errorf("DELETE %s was sent", r.Path)
+		}
+		return false
+	}}, cloudapitest.DropBefore().Repeating())
+}
+
 func named(name string) func(*scene, cloudapi.Resource) bool {
 	return func(_ *scene, r cloudapi.Resource) bool { return r.Name == name }
 }
@@ -261,7 +293,7 @@ func (p *scene) look(t *testing.T) {
 	if p.there == nil {
 		p.there = map[string]cloudapi.Resource{}
 	}
-	for _, kind := range []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindFirewall, cloudapi.KindLoadBalancer, cloudapi.KindPostgres,
+	for _, kind := range []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindFirewall, cloudapi.KindLoadBalancer, cloudapi.KindPostgres, cloudapi.KindMachineImage,
 		cloudapi.KindKubernetesCluster, cloudapi.KindPrivateLocation, cloudapi.KindSSHPublicKey, cloudapi.KindVMInitScript, cloudapi.KindInferenceAPIKey} {
 		for r, err := range p.Client.Resources(t.Context(), nil, kind) {
 			if err == nil { // the token may not see it
