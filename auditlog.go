@@ -24,16 +24,14 @@ type AuditLogEntry struct {
 
 func (e *AuditLogEntry) lacks() string { return missing("action", e.Action == "") }
 
-// AuditLogOptions select entries, which must match all options that are set. A
-// value that matches nothing, even an invalid one, leads to an empty list.
+// AuditLogOptions select entries, which must match all options that are set. The
+// server keeps entries for three months.
 type AuditLogOptions struct {
 	Action  string `url:"action,omitempty"`  // such as "vm/create", or only the kind or the verb
 	Subject string `url:"subject,omitempty"` // the ID of an account, or the name or e-mail address of a member
 	Object  string `url:"object,omitempty"`  // the ID of an object
 
-	// End is the last day, in UTC; default today. The list covers the three months
-	// up to End, and the server keeps entries for three months.
-	End time.Time `url:"end,omitempty" layout:"2006-01-02"`
+	End time.Time `url:"end,omitempty" layout:"2006-01-02"` // the last day, in UTC, of three months; default today
 
 	PageSize      int    `url:"limit,omitempty"`          // default and maximum 1000
 	PaginationKey string `url:"pagination_key,omitempty"` // Page.Next of a page with the same options
@@ -56,8 +54,7 @@ func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Pag
 }
 
 // All iterates over the entries of List. The default End is the day on which it
-// begins, by this machine's clock. It yields [ErrPaginationStalled] if the
-// server repeats entries instead of going on.
+// begins, by this machine's clock.
 func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.Seq2[*AuditLogEntry, error] {
 	start := opts.inUTC()
 	return newestFirst(ctx, s.conn, &opAuditLogList, func(now time.Time) (string, func(context.Context, string) (*Page[AuditLogEntry], error)) {

@@ -228,10 +228,9 @@ type Exchange struct {
 //		fmt.Println(exchange.StatusCode, exchange.Header.Get("X-Request-Id"))
 //	}
 //
-// Several goroutines may use the context. If CaptureExchange is called again
-// with it, both functions return the attempts. A response's body is copied up
-// to the limit of [WithResponseLimit], an error's up to 1 MiB, and up to 16 KiB
-// where no body is expected.
+// Several goroutines may use the context. A response's body is copied up to the
+// limit of [WithResponseLimit], an error's up to 1 MiB, and up to 16 KiB where
+// no body is expected.
 func CaptureExchange(ctx context.Context) (context.Context, func() *Exchange) {
 	c := &capture{outer: captureOf(ctx)}
 	return context.WithValue(ctx, captureKey{}, c), c.last.Load

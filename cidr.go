@@ -8,11 +8,10 @@ import (
 )
 
 // ParseCIDR parses a range of addresses in any form that the server accepts in
-// a firewall rule, and clears its host bits. The prefix length is optional: the
-// default is 32 for an IPv4 address, 64 for an IPv6 address, and 128 for "::".
-// An IPv4 range can have a mask instead, such as "10.0.0.0 255.0.0.0". Spaces
-// around the range and leading zeros in an IPv4 address are ignored. A leading
-// zero in a prefix length, octal for the server, is invalid.
+// a firewall rule, and clears its host bits. Without a prefix length, an IPv4
+// address is a /32, an IPv6 address a /64, and "::" a /128. An IPv4 range can
+// have a mask, such as "10.0.0.0 255.0.0.0". Leading zeros in an IPv4 address
+// are ignored; one in a prefix length, octal for the server, is invalid.
 func ParseCIDR(s string) (netip.Prefix, error) {
 	prefix, reason := cidr.Parse(s)
 	if reason != "" {

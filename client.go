@@ -161,11 +161,8 @@ func (c *Client) String() string {
 	return fmt.Sprintf("cloudapi.Client(%s, project %q)", c.BaseURL(), c.config.project)
 }
 
-// Format prints the result of [Client.String] for every verb.
 func (c Client) Format(f fmt.State, _ rune) { io.WriteString(f, c.String()) }
 
-// LogValue returns the same as [Client.String].
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// MarshalJSON encodes the result of [Client.String].
 func (c Client) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }

@@ -20,17 +20,14 @@ import (
 //
 // Confirm looks once. It returns the resource if same accepts it, or if same is
 // nil; another program may have created it. Otherwise, it returns the create's
-// error, which then also matches
-//
-//   - [ErrAlreadyExists] if same rejects the resource;
-//   - [ErrNotFound] if there is no resource. The server may still be executing
-//     the request. If names are unique, you can create again, which at worst
-//     returns [ErrAlreadyExists];
-//   - the error of find if find fails.
+// error, which then also matches [ErrAlreadyExists] if same rejects the
+// resource, or the error of find. If that is ErrNotFound, the server may still
+// be executing the request; where names are unique, you can create again. Any
+// other error than the one of a create with an unknown outcome is returned
+// unchanged.
 //
 // If the create's context ended, pass another one, such as
-// [context.WithoutCancel] with a timeout. Any other error is returned
-// unchanged.
+// [context.WithoutCancel] with a timeout.
 func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {
 	if unknown == nil {
 		return nil, &ArgumentError{Operation: "Confirm", Name: "unknown", Reason: "must be the error of a create"}
@@ -59,11 +56,10 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 //	}
 //
 // ConfirmChange looks once. It returns the record if changed accepts it.
-// Otherwise the operation's error also matches [ErrUnchanged]: the server may
-// still be executing the request, and a short state such as "restarting" may be
-// over. A change that sets a state can be tried again, which at worst returns
-// [ErrInvalidRequest]. If find fails, the error also wraps its error. The error
-// is unchanged if the server certainly didn't execute the request, for example
+// Otherwise, it returns the operation's error, which then also matches
+// [ErrUnchanged], or the error of find. The server may still be executing the
+// request, and a short state such as "restarting" may be over. The error is
+// unchanged if the server certainly didn't execute the request, for example
 // because it refused the only attempt.
 func ConfirmChange[T any](ctx context.Context, failure error, find func(context.Context) (*T, error), changed func(*T) bool) (*T, error) {
 	if failure == nil {

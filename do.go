@@ -15,13 +15,10 @@ import (
 // Do sends a request to any path of the API, for operations that have no
 // method. A POST counts as a create, and everything else as idempotent.
 //
-// The segments are the path below the base URL; Do escapes them, and refuses
-// "", "." and "..". The JSON of in is the body. If in is nil, there is no body,
-// or {} in a POST, PUT or PATCH.
-//
+// The segments are the path below the base URL; Do escapes them. The JSON of in
+// is the body. If in is nil, there is no body, or {} in a POST, PUT or PATCH.
 // Do decodes the JSON response into out, or drops it if out is nil. A *[]byte
-// gets the response unchanged. Do refuses a response with so many values that
-// they would take much more memory than [WithResponseLimit].
+// gets the response unchanged.
 func (c *Client) Do(ctx context.Context, method string, segments []string, query url.Values, in, out any) error {
 	method = strings.ToUpper(method)
 	op := &Operation{Name: "Do", Method: method}

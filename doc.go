@@ -79,12 +79,13 @@
 //     ends; see [WatchOptions].
 //   - Ensure creates a resource unless one with the name exists; see
 //     [EnsureOptions].
-//   - Delete succeeds if the resource doesn't exist. So a mistyped name or a
-//     wrong location looks like success; [Client.DeleteExisting] returns an error
-//     instead. Delete by ID where you can: a delete is retried after a lost
+//   - Delete returns before the resource is gone if the service has a
+//     WaitDeleted. It succeeds if the resource doesn't exist. So a mistyped name
+//     or a wrong location looks like success; [Client.DeleteExisting] returns an
+//     error instead. Delete by ID where you can: a delete is retried after a lost
 //     response, and by then another resource may have the name.
-//   - Create and Rename return [ErrAlreadyExists] if the name is taken. Rename
-//     is idempotent only if the reference is an ID.
+//   - Create, Rename and Update return [ErrAlreadyExists] if the name is taken.
+//     Rename is idempotent only if the reference is an ID.
 //   - Wait methods return once the resource has the state, or a [*WaitError]; a
 //     wait for a state fails if the resource is being deleted or is gone.
 //     WaitDeleted waits until the resource is gone and its name is free. It

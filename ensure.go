@@ -24,10 +24,9 @@ import (
 //
 // Ensure waits while a resource with the name is being deleted, and while the
 // server refuses an update because of another change. It returns a [*WaitError]
-// if a wait fails, such as when the context ends.
-//
-// If the response to a create is lost, Ensure looks for the resource, and
-// retries the create if there is none. Several programs can ensure one name.
+// if a wait fails. If the response to a create is lost, Ensure looks for the
+// resource, and retries the create if there is none. Several programs can
+// ensure one name.
 type EnsureOptions struct {
 	// Update lets Ensure change a resource that differs from the request, if an
 	// update can remove all differences. Each Ensure method lists what it can.
@@ -39,8 +38,7 @@ type EnsureOptions struct {
 	DryRun bool
 
 	// Progress is called at each step, on the goroutine of the caller. State is
-	// "creating", "updating" or "deleting" during that step. The last call of an
-	// Ensure that succeeds has Done 1 and the record's state.
+	// "creating", "updating" or "deleting"; in the last call, it's the record's.
 	Progress func(Progress)
 }
 
@@ -276,7 +274,7 @@ func (e *ensureSpec[T]) reconcile(ctx context.Context, found *T, o EnsureOptions
 }
 
 // DriftError says that a resource differs from the request of an Ensure, even
-// after the update if it sent one. It matches [ErrAlreadyExists].
+// after an update. It matches [ErrAlreadyExists].
 type DriftError struct {
 	Operation string   // such as "VMs.Ensure"
 	Resource  Resource // the existing resource
@@ -284,12 +282,10 @@ type DriftError struct {
 	Record    any      // its record, such as a *VM
 }
 
-// Error lists the differences in one line.
 func (e *DriftError) Error() string {
 	return fmt.Sprintf("cloudapi: %s: %v differs from the request: %v", e.Operation, e.Resource, drift(e.Fields))
 }
 
-// Is matches [ErrAlreadyExists].
 func (e *DriftError) Is(target error) bool { return target == ErrAlreadyExists }
 
 // Drift is a difference between a request and the existing resource.

@@ -32,8 +32,8 @@ var (
 	// gateway's page, doesn't match: it's an [*Error] with no Type.
 	ErrNotFound = errors.New("not found")
 
-	// ErrLocationNotFound reports a location that doesn't exist, or not for the
-	// project; Error.FieldErrors lists the valid ones. It also matches ErrNotFound.
+	// ErrLocationNotFound reports a location that the project doesn't have;
+	// Error.FieldErrors lists the valid ones. It also matches ErrNotFound.
 	ErrLocationNotFound = errors.New("location not found")
 
 	// ErrMaybeUnsupported reports a 404 of an operation that only the service (†)
@@ -52,23 +52,19 @@ var (
 
 	// ErrQuotaExceeded reports that the request exceeds a quota: the vCPUs of a
 	// project (for each of VMs, databases and clusters), its versions of machine
-	// images, or the projects of an account; see Error.FieldErrors. It also matches
-	// ErrInvalidRequest. It's recognized by the text of Ubicloud's service.
+	// images, or the projects of an account. It also matches ErrInvalidRequest.
 	ErrQuotaExceeded = errors.New("quota exceeded")
 
-	// ErrBillingRequired reports that the project lacks billing information, for a
-	// VM, database or cluster. It also matches ErrInvalidRequest.
-	ErrBillingRequired = errors.New("billing information required")
-
-	ErrRateLimited = errors.New("rate limited") // 429; see Error.RetryAfter
-	ErrServer      = errors.New("server error") // any 5xx
+	ErrBillingRequired = errors.New("billing information required") // of the project; also matches ErrInvalidRequest
+	ErrRateLimited     = errors.New("rate limited")                 // 429; see Error.RetryAfter
+	ErrServer          = errors.New("server error")                 // any 5xx
 )
 
 // Errors of the SDK itself.
 var (
 	ErrInvalidArgument = errors.New("invalid argument") // an ArgumentError
 
-	// ErrNoProject reports that the client is bound to no project; see WithProject.
+	// ErrNoProject reports that the client is bound to no project.
 	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject, or with FromEnv and CLOUDAPI_PROJECT")
 
 	ErrInvalidResponse  = errors.New("invalid response")             // a DecodeError
@@ -80,10 +76,9 @@ var (
 	ErrPaginationStalled = errors.New("pagination stalled")
 
 	// ErrOutcomeUnknown reports that the server may have executed a request that
-	// isn't idempotent: the response was lost or unusable, or is a server error
-	// that leaves this open. It also reports that the server refused the retry of
-	// an idempotent request, perhaps because it had executed an earlier attempt.
-	// Look before you try again, with [Confirm] or [ConfirmChange].
+	// isn't idempotent, or refused the retry of an idempotent one, perhaps because
+	// it had executed an earlier attempt. Before you try again, find out with
+	// [Confirm] or [ConfirmChange].
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 
 	ErrUnchanged   = errors.New("the resource doesn't show the change") // see ConfirmChange
@@ -92,7 +87,8 @@ var (
 	ErrWaitFailed  = errors.New("the state can no longer be reached")   // for example because the resource is being deleted
 )
 
-// Error is a response with a status of 300 or above, of the API or a gateway.
+// Error is a response with a status of 300 or above, of the API or a gateway. It
+// wraps what kept the SDK from a retry, such as [ErrRetryBudget].
 type Error struct {
 	StatusCode int             // the HTTP status
 	Code       int             // the envelope's code; the status if there is none
@@ -111,7 +107,6 @@ type Error struct {
 	outcome call.Outcome
 }
 
-// Error describes the failure in one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	writeCall(&b, e.Operation, e.Method, e.Path)
@@ -167,7 +162,6 @@ func (e *Error) FieldErrors() map[string][]string {
 	return m
 }
 
-// Is matches the sentinel errors of this package.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case ErrInvalidRequest:
@@ -207,7 +201,6 @@ func (e *Error) content() *envelope.Error {
 // or a proxy: it has the contract's envelope, with a type.
 func (e *Error) isOwn() bool { return e.Type != "" }
 
-// Unwrap returns why the SDK didn't retry, or nil.
 func (e *Error) Unwrap() error { return e.outcome.NotRetried }
 
 // TransportError says that a request got no complete response: connecting
@@ -225,7 +218,6 @@ type TransportError struct {
 	outcome call.Outcome
 }
 
-// Error describes the failure in one line.
 func (e *TransportError) Error() string {
 	var b strings.Builder
 	writeCall(&b, e.Operation, e.Method, e.Path)
@@ -234,12 +226,10 @@ func (e *TransportError) Error() string {
 	return b.String()
 }
 
-// Is matches [ErrOutcomeUnknown].
 func (e *TransportError) Is(target error) bool {
 	return outcomeMatches(&e.outcome, target)
 }
 
-// Unwrap returns the cause and, if the SDK didn't retry, the reason.
 func (e *TransportError) Unwrap() []error { return causes(e.Err, e.outcome.NotRetried) }
 
 // DecodeError says that the server reported success, but its response isn't
@@ -259,7 +249,6 @@ type DecodeError struct {
 	outcome call.Outcome
 }
 
-// Error describes the failure in one line.
 func (e *DecodeError) Error() string {
 	var b strings.Builder
 	writeCall(&b, e.Operation, e.Method, e.Path)
@@ -274,12 +263,10 @@ func (e *DecodeError) Error() string {
 	return b.String()
 }
 
-// Is matches [ErrInvalidResponse] and [ErrOutcomeUnknown].
 func (e *DecodeError) Is(target error) bool {
 	return target == ErrInvalidResponse || outcomeMatches(&e.outcome, target)
 }
 
-// Unwrap returns what is wrong, and why the SDK didn't retry.
 func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.outcome.NotRetried) }
 
 // ArgumentError says that an argument or an option is invalid, and nothing was
@@ -291,7 +278,6 @@ type ArgumentError struct {
 	Reason    string // what is wrong with it
 }
 
-// Error describes the mistake in one line.
 func (e *ArgumentError) Error() string {
 	var b strings.Builder
 	b.WriteString("cloudapi: ")
@@ -308,7 +294,6 @@ func (e *ArgumentError) Error() string {
 	return b.String()
 }
 
-// Is matches [ErrInvalidArgument].
 func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
 
 // argumentError returns an [ArgumentError] with a value. It leaves out a value

@@ -15,7 +15,7 @@ import (
 
 // File is a file that the server sent. It's printed, logged and encoded without
 // its content, which may be secret; but fmt prints the content of a File in an
-// unexported field of another struct, and for the verbs %p and %w.
+// unexported field of another struct.
 type File struct {
 	Name        string // the server's: up to 128 ASCII letters, digits, hyphens, underscores and dots
 	ContentType string // the media type that the server declared
@@ -27,13 +27,10 @@ func (f File) String() string {
 	return fmt.Sprintf("cloudapi.File(%q, %q, %d bytes)", f.Name, f.ContentType, len(f.Content))
 }
 
-// Format prints the result of [File.String] for every verb.
 func (f File) Format(s fmt.State, _ rune) { fmt.Fprint(s, f.String()) }
 
-// LogValue returns the same as [File.String].
 func (f File) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
-// MarshalJSON encodes the result of [File.String].
 func (f File) MarshalJSON() ([]byte, error) { return json.Marshal(f.String()) }
 
 // Save writes the content to a new file at the path, with permission 0600,

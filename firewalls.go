@@ -21,18 +21,16 @@ type Firewall struct {
 	Description   string         `json:"description"`    // "Default firewall" if the server created it with a subnet
 	Location      string         `json:"location"`       // such as "eu-central-h1"
 	FirewallRules []FirewallRule `json:"firewall_rules"` // sorted by IP version and CIDR
+	Path          string         `json:"path"`           // within the project; only in a VM record
 
-	// PrivateSubnets are the subnets that the firewall is attached to, with their
-	// firewalls, or only with their IDs, as in the contract. Only Get,
-	// AttachSubnet and DetachSubnet return them.
+	// Only Get, AttachSubnet and DetachSubnet return the subnets that the firewall is
+	// attached to: with their firewalls, or in the contract only with their IDs.
 	PrivateSubnets []PrivateSubnet `json:"private_subnets"`
-	Path           string          `json:"path"` // within the project; only in a VM record
 }
 
 func (f *Firewall) lacks() string               { return missing("id", f.ID == "") }
 func (f *Firewall) cursor(column string) string { return idOrName(column, f.ID, f.Name) }
 
-// Resource identifies the firewall.
 func (f *Firewall) Resource() Resource {
 	return Resource{Kind: KindFirewall, ID: f.ID, Location: f.Location, Name: f.Name}
 }
@@ -45,9 +43,8 @@ type FirewallRule struct {
 	Protocol    string `json:"protocol,omitzero"`    // a FirewallProtocol constant; † only the service
 	Description string `json:"description,omitzero"` // † only the service
 
-	// IPv6Rule is the second of the two rules that CreateRule creates for a
-	// private subnet: this rule is for its IPv4 range, and IPv6Rule for its IPv6
-	// range. All other methods return the two separately.
+	// IPv6Rule is the second of the two rules that CreateRule creates for a private
+	// subnet, for its IPv6 range. All other methods return the two separately.
 	IPv6Rule *FirewallRule `json:"ipv6_rule,omitzero"`
 }
 
@@ -59,7 +56,6 @@ const (
 
 func (r *FirewallRule) lacks() string { return missing("id", r.ID == "") }
 
-// Resource identifies the rule.
 func (r *FirewallRule) Resource() Resource { return Resource{Kind: KindFirewallRule, ID: r.ID} }
 
 // FirewallCreateInProjectRequest is the body of CreateInProject.
@@ -75,16 +71,15 @@ type FirewallCreateRequest struct {
 
 // FirewallRuleCreateRequest is the body of [FirewallsService.CreateRule].
 type FirewallRuleCreateRequest struct {
-	// CIDR is the range of source addresses, IPv4 or IPv6. Required. Include
-	// the prefix length: the server reads an IPv4 address without one as /32,
-	// but an IPv6 address as /64. It clears host bits. With the service, CIDR
-	// can also be the ID or name of a private subnet in the location.
+	// CIDR is the range of source addresses, in a form that [ParseCIDR] accepts; an
+	// IPv6 address without a prefix length is a /64. With the service, it can also
+	// be the ID or name of a private subnet in the location. Required.
 	CIDR      string `json:"cidr"`
 	PortRange string `json:"port_range,omitzero"` // "port" or "first..last", 0 to 65535; default all ports
 
 	// † Only the service has these.
-	Protocol    string `json:"protocol,omitzero"`    // one of the FirewallProtocol constants; default TCP
-	Description string `json:"description,omitzero"` // the server trims spaces around it
+	Protocol    string `json:"protocol,omitzero"` // one of the FirewallProtocol constants; default TCP
+	Description string `json:"description,omitzero"`
 
 	// These are in the contract; the server ignores them.
 	FirewallID string `json:"firewall_id,omitzero"`
@@ -113,7 +108,7 @@ type FirewallUpdateRequest struct {
 }
 
 // FirewallRuleModifyRequest is the body of [FirewallsService.ModifyRule], which
-// keeps fields that aren't set, and returns an [*ArgumentError] if none is.
+// keeps fields that aren't set. At least one is required.
 type FirewallRuleModifyRequest struct {
 	CIDR        string  `json:"cidr,omitzero"`        // a range; can't be a subnet
 	PortRange   string  `json:"port_range,omitzero"`  // "port" or "first..last"
@@ -191,8 +186,8 @@ func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions, known 
 	return firewallFamily.watch(ctx, s.conn, opts, known)
 }
 
-// CreateInProject creates a firewall, without naming its location. With
-// the service, it returns [ErrMaybeUnsupported]: use [FirewallsService.Create].
+// CreateInProject creates a firewall, without naming its location. Use
+// [FirewallsService.Create] with the service.
 //
 // ‡ Only the contract has this.
 func (s *FirewallsService) CreateInProject(ctx context.Context, request *FirewallCreateInProjectRequest) (*Firewall, error) {
@@ -205,7 +200,7 @@ func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (
 }
 
 // Create creates a firewall without rules: no traffic gets in. The request may
-// be nil. A name in the form of a firewall's ID leads to [ErrNotFound].
+// be nil. A name that is a firewall's ID leads to [ErrNotFound].
 func (s *FirewallsService) Create(ctx context.Context, location, name string, request *FirewallCreateRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsCreate, request, location, name)
 }
@@ -219,7 +214,7 @@ func (s *FirewallsService) Update(ctx context.Context, location, firewall string
 
 // Ensure creates a firewall unless one with the name exists. It compares the
 // description, not the rules, and can update it with the service. With the
-// contract, it returns a [*DriftError], which a dry run can't foresee.
+// contract, an update returns a [*DriftError].
 func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Firewalls.Ensure", opts)
 }
@@ -260,16 +255,15 @@ func (s *FirewallsService) Delete(ctx context.Context, location, firewall string
 }
 
 // AttachSubnet attaches a firewall to a private subnet in its location. It
-// returns before the rules take effect. It returns [ErrInvalidRequest] if
-// subnetID is a name, and [ErrServer] if the subnet is attached already. After
-// [ErrOutcomeUnknown], Get shows whether it is.
+// returns before the rules take effect. It returns [ErrServer] if the subnet is
+// attached already. After [ErrOutcomeUnknown], Get shows whether it is.
 func (s *FirewallsService) AttachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsAttachSubnet, subnetRequest{subnetID}, location, firewall)
 }
 
 // DetachSubnet detaches a firewall from a private subnet, if it's attached. It
-// returns before the change takes effect. It returns [ErrInvalidRequest] if the
-// subnet doesn't exist.
+// returns before the change takes effect, and [ErrInvalidRequest] if the subnet
+// doesn't exist.
 func (s *FirewallsService) DetachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsDetachSubnet, subnetRequest{subnetID}, location, firewall)
 }
@@ -295,8 +289,8 @@ func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, rule
 	return fetch[FirewallRule](ctx, s.conn, &opFirewallsGetRule, location, firewall, ruleID)
 }
 
-// UpdateRule changes a rule. With the service, it returns [ErrMaybeUnsupported]:
-// use [FirewallsService.ModifyRule].
+// UpdateRule changes a rule. Use [FirewallsService.ModifyRule] with the
+// service.
 //
 // ‡ Only the contract has this.
 func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleUpdateRequest) (*FirewallRule, error) {

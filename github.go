@@ -8,9 +8,9 @@ import (
 
 // GitHubService manages the data of the project's runners for GitHub Actions:
 // the installations of the GitHub app, their repositories, and the
-// repositories' caches. Prefer IDs (prefixes g1 and gp): names on GitHub can
-// contain capitals, underscores and dots, which the server refuses. Methods
-// return [ErrServer] if the server has no GitHub app.
+// repositories' caches. Prefer IDs: names on GitHub can contain capitals,
+// underscores and dots, which the server refuses. Methods return [ErrServer] if
+// the server has no GitHub app.
 //
 // † Only the service has these.
 type GitHubService service
@@ -24,7 +24,6 @@ type GitHubInstallation struct {
 func (i *GitHubInstallation) lacks() string               { return missing("id", i.ID == "") }
 func (i *GitHubInstallation) cursor(column string) string { return idOrName(column, i.ID, i.Name) }
 
-// Resource identifies the installation.
 func (i *GitHubInstallation) Resource() Resource {
 	return Resource{Kind: KindGitHubInstallation, ID: i.ID, Name: i.Name}
 }
@@ -38,7 +37,6 @@ type GitHubRepository struct {
 
 func (r *GitHubRepository) lacks() string { return missing("id", r.ID == "") }
 
-// Resource identifies the repository.
 func (r *GitHubRepository) Resource() Resource {
 	return Resource{Kind: KindGitHubRepository, ID: r.ID, Name: r.Name}
 }
@@ -64,7 +62,6 @@ type GitHubCacheEntry struct {
 func (e *GitHubCacheEntry) lacks() string        { return missing("id", e.ID == "") }
 func (e *GitHubCacheEntry) cursor(string) string { return e.ID }
 
-// Resource identifies the cache entry.
 func (e *GitHubCacheEntry) Resource() Resource { return Resource{Kind: KindGitHubCacheEntry, ID: e.ID} }
 
 const (
@@ -116,7 +113,8 @@ func (s *GitHubService) AllRepositories(ctx context.Context, installation string
 	return all[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }
 
-// GetRepository returns a repository; its name has no installation in front.
+// GetRepository returns a repository, given by its ID or its
+// [GitHubRepository.Name].
 func (s *GitHubService) GetRepository(ctx context.Context, installation, repository string) (*GitHubRepository, error) {
 	return fetch[GitHubRepository](ctx, s.conn, &opGitHubGetRepository, installation, repository)
 }
@@ -142,8 +140,8 @@ func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repo
 }
 
 // DeleteAllCacheEntries deletes the entries that a repository's cache has now.
-// They're gone once [GitHubService.AllCacheEntries] no longer yields them. It
-// returns [ErrNotFound] if the repository doesn't exist.
+// They're gone once AllCacheEntries no longer yields them. It returns
+// [ErrNotFound] if the repository doesn't exist.
 func (s *GitHubService) DeleteAllCacheEntries(ctx context.Context, installation, repository string) error {
 	return remove(ctx, s.conn, &opGitHubDeleteAllCacheEntries, installation, repository)
 }

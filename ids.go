@@ -128,8 +128,8 @@ func (set kinds) String() string {
 
 // ID is the identifier of a resource: 26 characters, of which the first two are
 // the [Kind]. It encodes 128 bits and two parity bits in a base-32 alphabet
-// without i, l, o and u, and has an equivalent UUID. IDs are random: their
-// order doesn't depend on age. Records hold them as plain strings.
+// without i, l, o and u. IDs are random: their order doesn't depend on age.
+// Records hold them as plain strings.
 type ID string
 
 // IsID reports whether s has the form of an ID of one of the kinds, or of any
@@ -172,7 +172,8 @@ func (id ID) UUID() string {
 	return value.UUID()
 }
 
-// Resource identifies a resource of any kind.
+// Resource identifies a resource of any kind. The method Resource of a record
+// returns the record's.
 type Resource struct {
 	Kind     Kind   `json:"kind"`
 	ID       string `json:"id"`

@@ -21,8 +21,8 @@ type InferenceEndpoint struct {
 	Price       InferenceEndpointPrice `json:"price"`
 }
 
-// InferenceEndpointPrice is the price of a million tokens. A field is nil if
-// the server doesn't send the price.
+// InferenceEndpointPrice is the price of a million tokens; nil if it isn't
+// sent.
 type InferenceEndpointPrice struct {
 	PerMillionPromptTokens     *float64 `json:"per_million_prompt_tokens"`
 	PerMillionCompletionTokens *float64 `json:"per_million_completion_tokens"`
@@ -48,8 +48,8 @@ func (s *InferenceEndpointsService) All(ctx context.Context) iter.Seq2[*Inferenc
 	return all[InferenceEndpoint](ctx, s.conn, &listInferenceEndpoints, nil)
 }
 
-// InferenceAPIKeysService manages the keys for the inference endpoints. A key
-// has no name, and is referred to by its ID.
+// InferenceAPIKeysService manages the keys for the inference endpoints. Keys
+// have no names.
 type InferenceAPIKeysService service
 
 // InferenceAPIKey is a key for the inference endpoints.
@@ -61,7 +61,6 @@ type InferenceAPIKey struct {
 func (k *InferenceAPIKey) lacks() string        { return missing("id", k.ID == "") }
 func (k *InferenceAPIKey) cursor(string) string { return k.ID }
 
-// Resource identifies the key.
 func (k *InferenceAPIKey) Resource() Resource { return Resource{Kind: KindInferenceAPIKey, ID: k.ID} }
 
 const inferenceAPIKeyRoute = projectRoute + "/inference-api-key/{inference_api_key_id}"
@@ -87,8 +86,8 @@ func (s *InferenceAPIKeysService) All(ctx context.Context, opts *ListOptions) it
 }
 
 // Watch yields the keys and then their changes; see [WatchOptions]. A key that
-// the token is no longer allowed to see is also yielded as deleted, since the
-// API's responses don't tell the two apart.
+// the token may no longer see is also yielded as deleted: the API's responses
+// are the same.
 func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions, known ...*InferenceAPIKey) iter.Seq2[Event[InferenceAPIKey], error] {
 	return inferenceAPIKeyFamily.watch(ctx, s.conn, opts, known)
 }

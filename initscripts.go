@@ -7,12 +7,11 @@ import (
 )
 
 // VMInitScriptsService manages the init scripts, for VMs, that are registered
-// in a project. A script is referred to by its ID (prefix 1n) or its name.
+// in a project. With the service, use [VMCreateRequest.InitScriptText].
 //
-// With the service, its methods return [ErrMaybeUnsupported]: use
-// [VMCreateRequest.InitScriptText]. A 404 of Get doesn't say whether the script
-// or the operation is missing, so [IsGone] returns false for it; Ensure,
-// [Client.CheckAccess] and [Lookup] also ask for the list, which tells.
+// A 404 of Get doesn't say whether the script or the operation is missing, so
+// [IsGone] returns false for it; Ensure, [Client.CheckAccess] and [Lookup] also
+// ask for the list, which tells.
 //
 // ‡ Only the contract has these.
 type VMInitScriptsService service
@@ -27,7 +26,6 @@ type VMInitScript struct {
 func (s *VMInitScript) lacks() string               { return missing("id", s.ID == "") }
 func (s *VMInitScript) cursor(column string) string { return idOrName(column, s.ID, s.Name) }
 
-// Resource identifies the script.
 func (s *VMInitScript) Resource() Resource {
 	return Resource{Kind: KindVMInitScript, ID: s.ID, Name: s.Name}
 }
@@ -41,7 +39,7 @@ type VMInitScriptCreateRequest struct {
 func (r VMInitScriptCreateRequest) newName() string { return r.Name }
 
 // VMInitScriptUpdateRequest is the body of [VMInitScriptsService.Update], which
-// keeps fields that aren't set, and returns an [*ArgumentError] if none is.
+// keeps fields that aren't set. At least one is required.
 type VMInitScriptUpdateRequest struct {
 	Name   string `json:"name,omitzero"`
 	Script string `json:"script,omitzero"`
@@ -74,8 +72,7 @@ func (s *VMInitScriptsService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
 
-// Watch yields the init scripts and then their changes; see [WatchOptions]. A
-// change of the text isn't an event.
+// Watch yields the init scripts and then their changes, except of the text.
 func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions, known ...*VMInitScript) iter.Seq2[Event[VMInitScript], error] {
 	return vmInitScriptFamily.watch(ctx, s.conn, opts, known)
 }
@@ -100,8 +97,8 @@ func (s *VMInitScriptsService) Update(ctx context.Context, script string, reques
 }
 
 // Ensure registers an init script unless one with the name exists. It compares
-// the script, and can update it. A [*DriftError] has the sizes in place of the
-// texts, which may contain secrets.
+// the script, and can update it. A [*DriftError] has only the sizes of the
+// texts.
 func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScriptCreateRequest, opts *EnsureOptions) (script *VMInitScript, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "VMInitScripts.Ensure", opts)
 }

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// KubernetesService manages Kubernetes clusters and their node pools. Both are
-// referred to by ID (prefixes kc and kn) or by name: up to 40 characters.
+// KubernetesService manages Kubernetes clusters and their node pools. Names
+// have up to 40 characters.
 //
 // Methods that add nodes return [ErrQuotaExceeded] if the project lacks vCPUs.
 // Methods that upgrade, add or resize return [ErrInvalidRequest] (422) during
@@ -37,7 +37,6 @@ type KubernetesCluster struct {
 func (k *KubernetesCluster) lacks() string               { return missing("id", k.ID == "") }
 func (k *KubernetesCluster) cursor(column string) string { return idOrName(column, k.ID, k.Name) }
 
-// Resource identifies the cluster.
 func (k *KubernetesCluster) Resource() Resource {
 	return Resource{Kind: KindKubernetesCluster, ID: k.ID, Location: k.Location, Name: k.Name}
 }
@@ -53,9 +52,7 @@ const (
 
 // KubernetesClusterCreateRequest is the body of [KubernetesService.Create].
 type KubernetesClusterCreateRequest struct {
-	// Version is one of the newest two, such as "v1.37" or "v1.36"; required.
-	Version string `json:"version"`
-
+	Version     string `json:"version"`               // one of the newest two, such as "v1.37" or "v1.36"; required
 	WorkerSize  string `json:"worker_size"`           // of the worker nodes, such as "standard-4"; required
 	CPNodes     int    `json:"cp_nodes,omitzero"`     // number of control plane nodes, 1 or 3; default 1
 	WorkerNodes int    `json:"worker_nodes,omitzero"` // default 1
@@ -111,8 +108,8 @@ func (s *KubernetesService) Create(ctx context.Context, location, name string, r
 // Ensure creates a cluster unless one with the name exists. It compares
 // version, cp_nodes, and the worker_size and worker_nodes of the node pool that
 // Create created: the only one, or the one called "<cluster>-np". A cluster
-// without that node pool differs. Ensure can update worker_nodes, once no other
-// change of the cluster is in progress; [KubernetesService.WaitNodePool] waits.
+// without it differs. Ensure can update worker_nodes;
+// [KubernetesService.WaitNodePool] waits.
 func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Kubernetes.Ensure", opts)
 }
@@ -150,17 +147,15 @@ func (s *KubernetesService) ensurer(location, name string, request *KubernetesCl
 	}
 }
 
-// Delete deletes a cluster and its nodes. It returns before the cluster is
-// gone; [KubernetesService.WaitDeleted] waits.
+// Delete deletes a cluster and its nodes.
 func (s *KubernetesService) Delete(ctx context.Context, location, cluster string) error {
 	return remove(ctx, s.conn, &opKubernetesDelete, location, cluster)
 }
 
 // Kubeconfig returns the file with which kubectl and other clients connect to a
-// cluster. The file is a secret: its token has all rights in the cluster. Call
-// Kubeconfig after [KubernetesService.WaitRunning]. While the cluster has no
-// control plane, it returns [ErrInvalidRequest] (422), or [ErrServer] with the
-// contract; it retries neither.
+// cluster. The file is a secret: its token has all rights in the cluster. Until
+// the cluster has a control plane, Kubeconfig returns [ErrInvalidRequest]
+// (422), or [ErrServer] with the contract, without retries.
 func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster string) (*File, error) {
 	return download(ctx, s.conn, &opKubernetesKubeconfig, kubeconfigFile, nil, location, cluster)
 }
@@ -174,7 +169,7 @@ func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newNa
 // The returned cluster has the new Version, and Get then reports "upgrading";
 // [KubernetesService.WaitRunning] waits. It returns [ErrInvalidRequest] if
 // there's no newer version, or a node pool is more than two minor versions
-// behind: [KubernetesService.UpgradeNodePool] upgrades it.
+// behind.
 //
 // † Only the service has this.
 func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
@@ -206,7 +201,6 @@ type KubernetesNodePool struct {
 
 func (p *KubernetesNodePool) lacks() string { return missing("id", p.ID == "") }
 
-// Resource identifies the node pool.
 func (p *KubernetesNodePool) Resource() Resource {
 	return Resource{Kind: KindKubernetesNodePool, ID: p.ID, Name: p.Name}
 }
@@ -263,8 +257,7 @@ func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluste
 // ResizeNodePool resizes a node pool to a number of nodes, at least 1. The
 // returned record has the new NodeCount but the old VMs;
 // [KubernetesService.WaitNodePool] waits. After a lost response, the retry may
-// fail because of the resize itself: its error then also matches
-// [ErrOutcomeUnknown], and [ConfirmChange] finds out.
+// fail because of the resize itself: [ConfirmChange] finds out.
 func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluster, nodePool string, nodeCount int) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesResizeNodePool, resizeRequest{nodeCount}, location, cluster, nodePool)
 }
@@ -289,9 +282,8 @@ func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, clust
 
 // RetireNode drains and removes a worker node, given by the name of its VM. The
 // returned node pool has a NodeCount that is lower by one, but still has the
-// VM; [KubernetesService.WaitNodeRetired] waits. It returns [ErrNotFound] if
-// node is an ID, and [ErrInvalidRequest] (422) for the last node of a node
-// pool.
+// VM; [KubernetesService.WaitNodeRetired] waits. It returns [ErrInvalidRequest]
+// (422) for the last node of a node pool.
 //
 // † Only the service has this.
 func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, node string) (*KubernetesNodePool, error) {
@@ -299,17 +291,16 @@ func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, n
 }
 
 // WaitNodePool waits until a node pool has the desired number of VMs, all
-// running, and returns it. It fails if the cluster doesn't have the node pool.
-// No record shows when the VMs have joined the cluster; until then, another
-// change returns [ErrInvalidRequest] (422).
+// running, and returns it. No record shows when the VMs have joined the
+// cluster; until then, another change returns [ErrInvalidRequest] (422).
 func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster, nodePool string, opts *WaitOptions) (*KubernetesNodePool, error) {
 	return s.waitNodePool(ctx, "Kubernetes.WaitNodePool", location, cluster, nodePool, (*KubernetesNodePool).settled, opts)
 }
 
-// WaitNodePoolUpgraded waits until the server has replaced all VMs of a node
-// pool and the new ones are running, and returns the node pool. upgraded has
-// the VMs to replace: it's the result of [KubernetesService.UpgradeNodePool],
-// or an earlier record. It fails like [KubernetesService.WaitNodePool].
+// WaitNodePoolUpgraded waits until the server has replaced all VMs that a node
+// pool had in the record upgraded, such as the result of
+// [KubernetesService.UpgradeNodePool], and the new ones are running. It returns
+// the node pool.
 func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, upgraded *KubernetesNodePool, opts *WaitOptions) (*KubernetesNodePool, error) {
 	const operation = "Kubernetes.WaitNodePoolUpgraded"
 	if upgraded == nil {
@@ -346,8 +337,7 @@ func (s *KubernetesService) waitNodePool(ctx context.Context, operation, locatio
 	return w.run(ctx, opts)
 }
 
-// WaitNodePoolDeleted waits until a node pool or its cluster is gone. It
-// returns an [*ArgumentError] for a mistyped ID.
+// WaitNodePoolDeleted waits until a node pool or its cluster is gone.
 func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, cluster, nodePool string, opts *WaitOptions) error {
 	if err := opKubernetesDeleteNodePool.checkArgs(s.conn.config.project, location, cluster, nodePool); err != nil {
 		return err

@@ -41,7 +41,6 @@ type LoadBalancer struct {
 func (l *LoadBalancer) lacks() string               { return missing("id", l.ID == "") }
 func (l *LoadBalancer) cursor(column string) string { return idOrName(column, l.ID, l.Name) }
 
-// Resource identifies the load balancer.
 func (l *LoadBalancer) Resource() Resource {
 	return Resource{Kind: KindLoadBalancer, ID: l.ID, Location: l.Location, Name: l.Name}
 }
@@ -68,24 +67,14 @@ const (
 
 // LoadBalancerCreateRequest is the body of [LoadBalancersService.Create].
 type LoadBalancerCreateRequest struct {
-	Algorithm string `json:"algorithm"` // required; one of the LoadBalancerAlgorithm constants
-	SrcPort   int    `json:"src_port"`  // required; where clients connect to, 1 to 65535
-	DstPort   int    `json:"dst_port"`  // required; where the VMs listen, 1 to 65535
-
-	// HealthCheckProtocol is one of the LoadBalancerHealthCheck constants,
-	// required. With "https", the server obtains a certificate for the hostname.
-	HealthCheckProtocol string `json:"health_check_protocol"`
-
-	// PrivateSubnetID is required. The load balancer gets the subnet's location,
-	// even if Create is called with another one.
-	PrivateSubnetID string `json:"private_subnet_id"`
-
+	Algorithm           string `json:"algorithm"`                      // required; one of the LoadBalancerAlgorithm constants
+	SrcPort             int    `json:"src_port"`                       // required; where clients connect to, 1 to 65535
+	DstPort             int    `json:"dst_port"`                       // required; where the VMs listen, 1 to 65535
+	HealthCheckProtocol string `json:"health_check_protocol"`          // required; one of the LoadBalancerHealthCheck constants
+	PrivateSubnetID     string `json:"private_subnet_id"`              // required; its location becomes the load balancer's
 	Stack               string `json:"stack"`                          // a LoadBalancerStack constant; default "dual"
 	HealthCheckEndpoint string `json:"health_check_endpoint,omitzero"` // a path; default "/up"
-
-	// CertEnabled says whether the hostname gets a certificate. By default, it
-	// does with "https". † Only the service has it.
-	CertEnabled *bool `json:"cert_enabled,omitzero"`
+	CertEnabled         *bool  `json:"cert_enabled,omitzero"`          // a certificate for the hostname; default for "https"; † only the service
 }
 
 func (r LoadBalancerCreateRequest) checkIDs() *ArgumentError {
@@ -202,8 +191,8 @@ func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer s
 
 // Create creates a load balancer without VMs. Traffic is balanced only seconds
 // later, or, with "https", once the server has obtained a certificate. It
-// returns [ErrInvalidRequest] if the subnet doesn't exist or is given by its
-// name. After [ErrOutcomeUnknown], look for the name in the location's list.
+// returns [ErrInvalidRequest] if there's no subnet with the ID. After
+// [ErrOutcomeUnknown], look for the name in the location's list.
 func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
 	body := orZero(request)
 	if body.Stack == "" {
@@ -220,8 +209,8 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 // Update replaces all settings of a load balancer, including its VMs. Copy
 // those that stay from Get, not from a list, whose items lack VMs. It returns
 // [ErrInvalidRequest] if a VM doesn't exist, is given twice, or belongs to
-// another load balancer. If CertEnabled is nil and the server requires it, as
-// the service does, Update sends the value that Get returns.
+// another load balancer. Without CertEnabled, Update sends two more requests if
+// the server requires it, as the service does.
 func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalancer string, request *LoadBalancerUpdateRequest) (*LoadBalancer, error) {
 	body := orZero(request)
 	updated, err := send[LoadBalancer](ctx, s.conn, &opLoadBalancersUpdate, body, location, loadBalancer)
@@ -244,11 +233,10 @@ func missesCertEnabled(err error) bool {
 }
 
 // Ensure creates a load balancer unless one with the name exists in the
-// request's private_subnet_id. It compares src_port, dst_port, algorithm, stack,
-// health_check_protocol, health_check_endpoint and cert_enabled, and can update
-// all of these but stack and health_check_protocol. An update can detach a VM that another program
-// attaches at that time. Records don't show a deletion in progress: call
-// [LoadBalancersService.WaitDeleted] first.
+// request's private_subnet_id. It compares all other fields, and can update
+// them, except for stack and health_check_protocol. An update can detach a VM
+// that another program attaches at that time. Records don't show a deletion in
+// progress: call [LoadBalancersService.WaitDeleted] first.
 func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (loadBalancer *LoadBalancer, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "LoadBalancers.Ensure", opts)
 }
@@ -329,16 +317,15 @@ func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resour
 	return nil, fmt.Errorf("cloudapi: load balancer %s in %v: %w", name, *subnet, ErrNotFound)
 }
 
-// Delete deletes a load balancer. It returns before the load balancer is gone,
-// which records don't show; [LoadBalancersService.WaitDeleted] waits.
+// Delete deletes a load balancer. Records don't show that it's being deleted.
 func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalancer string) error {
 	return remove(ctx, s.conn, &opLoadBalancersDelete, location, loadBalancer)
 }
 
 // AttachVM attaches a VM in the load balancer's location. It returns
-// [ErrInvalidRequest] if vmID is a name, if the VM has a load balancer, even
-// this one, or if it has no IPv4 address and the stack isn't "ipv6". After
-// [ErrOutcomeUnknown], Get shows the VMs.
+// [ErrInvalidRequest] if the VM has a load balancer, even this one, or if it
+// has no IPv4 address and the stack isn't "ipv6". After [ErrOutcomeUnknown],
+// Get shows the VMs.
 func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersAttachVM, vmRequest{vmID}, location, loadBalancer)
 }
@@ -356,8 +343,8 @@ func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalance
 }
 
 // ToggleSSLCertificate turns the certificate for a load balancer's hostname on
-// or off. It succeeds if the certificate is on or off already. The returned
-// record has the new CertEnabled; the certificate follows within minutes.
+// or off. The returned record has the new CertEnabled; the certificate follows
+// within minutes.
 //
 // † Only the service has this.
 func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, location, loadBalancer string, enabled bool) (*LoadBalancer, error) {
@@ -385,14 +372,12 @@ func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBa
 // UnlistedError says that the server can't show some resources in a list, which
 // has all others. It's the last element of the list. Only one kind of resource
 // leads to it: the load balancer of a Kubernetes cluster without a Service. The
-// server responds with 500 to its Get, and to every page that contains it, until
-// the cluster has a Service of type LoadBalancer.
+// server responds with 500 to its Get, and to every page that contains it.
 type UnlistedError struct {
 	Operation string     // the operation's name, such as "LoadBalancers.List"
 	Resources []Resource // without their IDs, which aren't known; at least one
 }
 
-// Error names the resources in one line.
 func (e *UnlistedError) Error() string {
 	names := make([]string, len(e.Resources))
 	for i, r := range e.Resources {

@@ -10,8 +10,7 @@ import (
 
 // MachineImagesService manages machine images: copies of the disk of a VM, from
 // which other VMs can be created. An image has versions, one of which is the
-// latest. [VMCreateRequest.BootImage] names an image and a version. An image is
-// referred to by its ID (prefix m1) or its name.
+// latest. [VMCreateRequest.BootImage] names an image and a version.
 //
 // † Only the service has these.
 type MachineImagesService service
@@ -29,7 +28,6 @@ type MachineImage struct {
 func (m *MachineImage) lacks() string               { return missing("id", m.ID == "") }
 func (m *MachineImage) cursor(column string) string { return idOrName(column, m.ID, m.Name) }
 
-// Resource identifies the image.
 func (m *MachineImage) Resource() Resource {
 	return Resource{Kind: KindMachineImage, ID: m.ID, Location: m.Location, Name: m.Name}
 }
@@ -42,8 +40,8 @@ const (
 
 // MachineImageCreateRequest is the body of [MachineImagesService.Create].
 type MachineImageCreateRequest struct {
-	// VM is the ID, not the name, of a stopped VM in the image's location with a
-	// single disk, which is encrypted and has at most 40 GiB. Required.
+	// VM is the ID of a stopped VM in the image's location with a single disk, which
+	// is encrypted and has at most 40 GiB. Required.
 	VM string `json:"vm"`
 
 	// Version names the first version: up to 64 letters, digits, dots, hyphens and
@@ -89,8 +87,7 @@ func (s *MachineImagesService) All(ctx context.Context, opts *ListOptions) iter.
 }
 
 // Watch yields the machine images and then their changes; see [WatchOptions].
-// It reports when another version becomes the latest, but no other change of a
-// version.
+// Of versions, it only shows which one is the latest.
 func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions, known ...*MachineImage) iter.Seq2[Event[MachineImage], error] {
 	return machineImageFamily.watch(ctx, s.conn, opts, known)
 }
@@ -102,16 +99,15 @@ func (s *MachineImagesService) Get(ctx context.Context, location, image string) 
 
 // Create creates a machine image; [MachineImagesService.WaitVersion] waits for
 // its first version, which becomes the latest. Until then, the VM can't be
-// started or deleted. Create returns [ErrInvalidRequest] if the VM isn't
-// stopped or can't be copied, and [ErrQuotaExceeded] for too many versions.
+// started or deleted. Create returns [ErrInvalidRequest] if the VM can't be
+// copied, and [ErrQuotaExceeded] for too many versions.
 func (s *MachineImagesService) Create(ctx context.Context, location, name string, request *MachineImageCreateRequest) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.conn, &opMachineImagesCreate, request, location, name)
 }
 
 // Ensure creates a machine image unless one with the name exists. It compares
 // version: the image has it, in any state. It can create the version;
-// [MachineImagesService.WaitVersion] waits. It doesn't compare vm and
-// destroy_source, which no record shows.
+// [MachineImagesService.WaitVersion] waits. It can't compare the other fields.
 func (s *MachineImagesService) Ensure(ctx context.Context, location, name string, request *MachineImageCreateRequest, opts *EnsureOptions) (image *MachineImage, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "MachineImages.Ensure", opts)
 }
@@ -154,8 +150,8 @@ func (s *MachineImagesService) Update(ctx context.Context, location, image strin
 	return send[MachineImage](ctx, s.conn, &opMachineImagesUpdate, request, location, image)
 }
 
-// Delete deletes a machine image without versions. It returns
-// [ErrInvalidRequest] if the image has versions, even if they're being deleted;
+// Delete deletes a machine image. It returns [ErrInvalidRequest] if the image
+// has versions, even if they're being deleted;
 // [MachineImagesService.DeleteVersion] deletes them.
 func (s *MachineImagesService) Delete(ctx context.Context, location, image string) error {
 	return remove(ctx, s.conn, &opMachineImagesDelete, location, image)
@@ -180,7 +176,6 @@ type MachineImageVersion struct {
 func (v *MachineImageVersion) lacks() string        { return missing("id", v.ID == "") }
 func (v *MachineImageVersion) cursor(string) string { return v.ID }
 
-// Resource identifies the version.
 func (v *MachineImageVersion) Resource() Resource {
 	return Resource{Kind: KindMachineImageVersion, ID: v.ID, Name: v.Version}
 }
@@ -228,23 +223,22 @@ func (s *MachineImagesService) AllVersions(ctx context.Context, location, image 
 // CreateVersion adds a version to a machine image, with a label as in
 // [MachineImageCreateRequest]; [MachineImagesService.WaitVersion] waits until
 // it's ready and the latest. It returns [ErrAlreadyExists] if the image has the
-// label, and otherwise fails like [MachineImagesService.Create]. After
-// [ErrOutcomeUnknown], AllVersions shows whether the image has the label.
+// label. After [ErrOutcomeUnknown], AllVersions shows whether it does.
 func (s *MachineImagesService) CreateVersion(ctx context.Context, location, image, version string, request *MachineImageVersionCreateRequest) (*MachineImageVersion, error) {
 	return send[MachineImageVersion](ctx, s.conn, &opMachineImagesCreateVersion, request, location, image, version)
 }
 
 // DeleteVersion deletes a version; [MachineImagesService.WaitVersionDeleted]
 // waits until it's gone. The server keeps it while VMs use it. If it's the
-// latest, the newest of the other ready versions becomes the latest. Unlike
-// most deletions, it returns [ErrNotFound] if the version doesn't exist. If
-// Error.Attempts is more than 1, an earlier attempt may have deleted it.
+// latest, the newest other version becomes the latest. Unlike most deletions,
+// it returns [ErrNotFound] if the version doesn't exist: if Error.Attempts is
+// more than 1, an earlier attempt may have deleted it.
 func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, image, version string) error {
 	return remove(ctx, s.conn, &opMachineImagesDeleteVersion, location, image, version)
 }
 
 // WaitVersion waits until a version is ready, and returns it. That takes up to
-// 4 minutes for each 10 GiB. It also fails if the version has failed.
+// 4 minutes for each 10 GiB.
 func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image, version string, opts *WaitOptions) (*MachineImageVersion, error) {
 	w := waiter[MachineImageVersion]{
 		operation: "MachineImages.WaitVersion",
@@ -274,8 +268,7 @@ func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image,
 	return w.run(ctx, opts)
 }
 
-// WaitVersionDeleted waits until a version or its image is gone. It returns an
-// [*ArgumentError] for a label that DeleteVersion refuses, such as an ID.
+// WaitVersionDeleted waits until a version or its image is gone.
 func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location, image, version string, opts *WaitOptions) error {
 	if err := opMachineImagesDeleteVersion.checkArgs(s.conn.config.project, location, image, version); err != nil {
 		return err

@@ -44,7 +44,6 @@ type Sample struct {
 	Value float64   // may be NaN, or infinite
 }
 
-// UnmarshalJSON reads an array of pairs; null is left alone.
 func (s *Samples) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -56,13 +55,12 @@ func (s *Samples) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON writes an array of pairs.
 func (s Samples) MarshalJSON() ([]byte, error) { return samples.JSON(s), nil }
 
 // ResourceMetricsOptions select what Metrics returns.
 type ResourceMetricsOptions struct {
-	// Start and End limit the time, by default to the last half hour. The server
-	// returns [ErrInvalidRequest] for times more than 31 days ago.
+	// Start and End limit the time, by default to the last half hour. Times more
+	// than 31 days ago lead to [ErrInvalidRequest].
 	Start time.Time `url:"start,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 	End   time.Time `url:"end,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 	Key   string    `url:"key,omitempty"` // a PostgresMetric or KubernetesMetric constant; "" means all metrics
@@ -102,8 +100,8 @@ var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/m
 
 // Metrics returns the metrics of a database. The options may be nil. The server
 // chooses the interval between values, so that a series has at most about 480.
-// A metric that the server can't read has no series; if Key selects it, Metrics
-// returns [ErrServer]. It returns [ErrNotFound] if the server has no metrics.
+// A metric that the server can't read has no series, or, if Key selects it,
+// leads to [ErrServer]. It returns [ErrNotFound] if the server has no metrics.
 func (s *PostgresService) Metrics(ctx context.Context, location, postgres string, opts *ResourceMetricsOptions) (*ResourceMetrics, error) {
 	return metrics(ctx, s.conn, &opPostgresMetrics, opts, location, postgres)
 }

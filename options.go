@@ -176,12 +176,10 @@ func WithProject(id string) Option {
 }
 
 // WithTransport changes the SDK's transport, such as its certificates, proxy or
-// dialer, before the first request. The defaults are:
-//
-//   - HTTP/1.1; t.Protocols.SetHTTP2(true) adds HTTP/2;
-//   - up to 64 connections, after which further calls wait;
-//   - no proxy and no DNS for loopback names;
-//   - at most 1 MiB of response headers.
+// dialer, before the first request. By default, it speaks HTTP/1.1
+// (t.Protocols.SetHTTP2(true) adds HTTP/2), opens up to 64 connections, uses no
+// proxy and no DNS for loopback names, and reads at most 1 MiB of response
+// headers.
 //
 // In [Client.With], it adds to the client's changes, and the copy has its own
 // connections. Without it, the client uses [http.DefaultTransport] if the
@@ -224,8 +222,7 @@ func WithHTTPClient(client *http.Client) Option {
 // [OperationFromContext] returns its operation. The first one is the outermost;
 // those that [Client.With] adds are inside the existing ones. Each function is
 // called once, and all copies of the client share its result. A middleware must
-// not send a request more than once; NewClient refuses one of go-retryablehttp.
-// Idempotency-Key headers are sent in lower case.
+// not send a request more than once.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
 		for _, wrap := range middleware {
@@ -342,7 +339,7 @@ type RetryPolicy struct {
 	// Budget limits the retries of all calls of a client while none succeeds;
 	// default 100. A retry takes 1 from it, and returns it if it succeeds; a call
 	// that succeeds without a retry returns 0.2. An error that isn't retried, such
-	// as the API's own 404, counts as success. When the budget is used up, errors
+	// as a 404 of the API, counts as success. When the budget is used up, errors
 	// also match ErrRetryBudget. Copies of a client for the same host share it.
 	Budget int
 }

@@ -22,25 +22,18 @@ import (
 // firewall rules of a database aren't paginated: their only page has all items,
 // and StartAfter and OrderColumn must be empty.
 type ListOptions struct {
-	Location string `url:"-"` // must be empty for families without locations
-
-	// StartAfter is the cursor: the list begins after the item with this ID or,
-	// with OrderColumn "name", after this name. The item need not exist.
-	StartAfter string `url:"start_after,omitempty"`
+	Location   string `url:"-"`                     // must be empty for families without locations
+	StartAfter string `url:"start_after,omitempty"` // the ID, or name, after which the list begins; need not exist
 
 	// PageSize is the number of items in a page, up to 1000. The default is 1000 in
 	// All and the server's in List: 10 in the contract, 1000 on the real server.
 	PageSize int `url:"page_size,omitempty"`
 
-	// OrderColumn is "id", the default, or for some lists "name". Resources in
-	// several locations can have the same name, so All by name can miss some of
-	// them, and then yields [ErrPaginationStalled].
-	OrderColumn string `url:"order_column,omitempty"`
-
-	// Tags restrict a list of Postgres databases to those with all of the tags;
-	// where the server doesn't filter, the SDK does. Other families refuse
-	// them.
-	Tags []PostgresTag `url:"tags,omitempty,comma"`
+	// OrderColumn is "id", the default, or for some lists "name". All by name
+	// yields [ErrPaginationStalled] if it may have missed resources of one name in
+	// several locations.
+	OrderColumn string        `url:"order_column,omitempty"`
+	Tags        []PostgresTag `url:"tags,omitempty,comma"` // selects databases with all of these; only for databases
 }
 
 // Page is one page of a list. Items have the short form of their record.
@@ -48,9 +41,9 @@ type Page[T any] struct {
 	Items []*T
 	Count *int // the size of the list; nil for SSH keys, init scripts and inference keys
 
-	// Next is the cursor of the next page: the last item's ID or name,
-	// or "" if the page is empty or the list isn't paginated. In the audit log and
-	// the logs of a database, it's the PaginationKey of the next page, or "".
+	// Next is the StartAfter of the next page: the last item's ID or name, or "" if
+	// the page is empty or the list isn't paginated. In the audit log and the logs
+	// of a database, it's the PaginationKey of the next page, or "".
 	Next string
 }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/attachment"
 )
 
-// PostgresService manages Postgres databases. A database is referred to by its
-// ID (prefix pg) or its name. Create, CreateReadReplica and Restore return
-// [ErrAlreadyExists] even while the database with the name is being deleted.
-// They and Update return [ErrQuotaExceeded] if the project lacks vCPUs.
+// PostgresService manages Postgres databases. Create, CreateReadReplica and
+// Restore return [ErrAlreadyExists] even while the database with the name is
+// being deleted. They and Update return [ErrQuotaExceeded] if the project lacks
+// vCPUs.
 type PostgresService service
 
 // Postgres is a Postgres database. Times that the server doesn't send in RFC
@@ -40,10 +40,6 @@ type Postgres struct {
 	FallbackActive    bool      `json:"fallback_active,omitzero"`     // whether the primary has another instance type than requested
 	CreatedAt         time.Time `json:"created_at,omitzero"`
 
-	// CACertificates are the root certificates in PEM format, or "" until they
-	// exist. A database with a publicly signed certificate never has any.
-	CACertificates string `json:"ca_certificates"`
-
 	// MaintenanceWindowStartAt is the hour in UTC, 0 to 23, at which the two-hour
 	// maintenance window begins. The server interrupts the database only then; nil
 	// means at any time. MaintenanceWindowDays are "mon" to "sun", or every day if
@@ -51,12 +47,10 @@ type Postgres struct {
 	MaintenanceWindowStartAt *int     `json:"maintenance_window_start_at"`
 	MaintenanceWindowDays    []string `json:"maintenance_window_days,omitzero"`
 
-	ReadReplica bool `json:"read_replica"` // whether it follows another database
-
-	// Parent is the database that CreateReadReplica or Restore copied, as a path,
-	// "/location/<location>/postgres/<name>", or "" without one.
-	Parent string        `json:"parent"`
-	Tags   []PostgresTag `json:"tags"`
+	CACertificates string        `json:"ca_certificates"` // PEM; "" until they exist, or with a publicly signed certificate
+	ReadReplica    bool          `json:"read_replica"`    // whether it follows another database
+	Parent         string        `json:"parent"`          // the copied database, "/location/<location>/postgres/<name>", or ""
+	Tags           []PostgresTag `json:"tags"`
 
 	// ConnectionString is a URL with the superuser's name and password. Renaming
 	// the database changes its host. Lists, ReadReplicas, Rename, Promote and
@@ -76,10 +70,9 @@ type Postgres struct {
 	LogDestinations    []PostgresLogDestination    `json:"log_destinations,omitzero"` // † only the service
 	ReadReplicas       []Postgres                  `json:"read_replicas"`             // in the short form
 
-	// Restore accepts times from EarliestRestoreTime to LatestRestoreTime.
-	// EarliestRestoreTime is 5 minutes after the oldest backup, so there is no
-	// such time for the first 5 minutes. Both are zero before the first backup,
-	// for replicas and restored databases, and if the server doesn't know them.
+	// Restore accepts times from EarliestRestoreTime, 5 minutes after the oldest
+	// backup, to LatestRestoreTime. Both are zero before the first backup, for
+	// replicas and restored databases, and if the server doesn't know them.
 	EarliestRestoreTime time.Time `json:"earliest_restore_time,omitzero"`
 	LatestRestoreTime   time.Time `json:"latest_restore_time,omitzero"`
 }
@@ -87,7 +80,6 @@ type Postgres struct {
 func (p *Postgres) lacks() string               { return missing("id", p.ID == "") }
 func (p *Postgres) cursor(column string) string { return idOrName(column, p.ID, p.Name) }
 
-// Resource identifies the database.
 func (p *Postgres) Resource() Resource {
 	return Resource{Kind: KindPostgres, ID: p.ID, Location: p.Location, Name: p.Name}
 }
@@ -143,15 +135,12 @@ type PostgresCreateRequest struct {
 	RestrictByDefault *bool         `json:"restrict_by_default,omitzero"` // no firewall rules, so no connections; by default, all are allowed
 	Tags              []PostgresTag `json:"tags,omitzero"`
 
-	// PrivateSubnetName is the name of the subnet that the server creates. The
-	// default is the database's ID followed by "-subnet"; a subnet with another
-	// name stays after the database is deleted. † Only the service has this
-	// field and the next two.
-	PrivateSubnetName string `json:"private_subnet_name,omitzero"`
-
-	// The initial configuration; see [PostgresConfig].
-	PGConfig        map[string]string `json:"pg_config,omitzero"`
-	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
+	// † Only the service has these. PrivateSubnetName is the name of the subnet that
+	// the server creates. The default is the database's ID followed by "-subnet"; a
+	// subnet with another name stays after the database is deleted.
+	PrivateSubnetName string            `json:"private_subnet_name,omitzero"`
+	PGConfig          map[string]string `json:"pg_config,omitzero"` // as in PostgresConfig
+	PgBouncerConfig   map[string]string `json:"pgbouncer_config,omitzero"`
 }
 
 // PostgresUpdateRequest is the body of [PostgresService.Update]. Fields that
@@ -267,10 +256,9 @@ func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*
 	return fetch[Postgres](ctx, s.conn, &opPostgresGet, location, postgres)
 }
 
-// Create creates a database. It returns while the database is "creating", with
-// the fields known by then; [PostgresService.WaitRunning] waits for the others,
-// which takes minutes. It returns [ErrBillingRequired] if the project has no
-// billing information.
+// Create creates a database. It returns while the database is "creating";
+// [PostgresService.WaitRunning] waits, which takes minutes. It returns
+// [ErrBillingRequired] if the project has no billing information.
 func (s *PostgresService) Create(ctx context.Context, location, name string, request *PostgresCreateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreate, request, location, name)
 }
@@ -285,7 +273,6 @@ func (s *PostgresService) Update(ctx context.Context, location, postgres string,
 }
 
 // Delete deletes a database, but not its read replicas, which remain replicas.
-// It returns before the database is gone; [PostgresService.WaitDeleted] waits.
 func (s *PostgresService) Delete(ctx context.Context, location, postgres string) error {
 	return remove(ctx, s.conn, &opPostgresDelete, location, postgres)
 }
@@ -304,8 +291,7 @@ func (s *PostgresService) Rename(ctx context.Context, location, postgres, newNam
 
 // ResetSuperuserPassword sets the superuser's password: at least 12 characters,
 // with a lower-case letter, an upper-case letter and a digit. The database
-// accepts it seconds later. It returns [ErrInvalidRequest] if the server
-// refuses the password, or the database is a read replica.
+// accepts it seconds later. It returns [ErrInvalidRequest] for a read replica.
 func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, postgres string, password Secret) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresResetSuperuserPassword, passwordRequest{password}, location, postgres)
 }
@@ -362,14 +348,12 @@ func (s *PostgresService) WaitDeleted(ctx context.Context, location, postgres st
 // Ensure creates a database unless one with the name exists. It compares
 // flavor, ha_type, tags in any order, the settings in pg_config and
 // pgbouncer_config, and the targets of size, storage_size and version. A read
-// replica always differs. If restrict_by_default is true, it differs while a
-// firewall rule allows all IPv4 or all IPv6 addresses; other rules aren't
-// compared. Ensure doesn't compare private_subnet_name, which no record shows.
+// replica always differs. If restrict_by_default is true, a database differs
+// while a firewall rule allows all IPv4 or all IPv6 addresses.
 //
 // It can update size, storage_size, ha_type, tags and settings, and deletes the
-// rules that restrict_by_default excludes, which ends the access they give.
-// [PostgresService.WaitResized] waits for the new size, and
-// [PostgresService.WaitServers] for the new ha_type.
+// rules that restrict_by_default excludes. [PostgresService.WaitResized] waits
+// for the new size, and [PostgresService.WaitServers] for the new ha_type.
 func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "Postgres.Ensure", opts)
 }

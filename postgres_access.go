@@ -16,25 +16,20 @@ import (
 
 // ConnectionOptions are changes to a connection. Zero fields change nothing.
 type ConnectionOptions struct {
-	// User is another role of the database. ConnectionURL then leaves out the
-	// superuser's password: set Password if the role has one.
-	User     string
-	Password Secret
-
-	Database        string // another database on the server
+	User            string // another role of the database, without the superuser's password
+	Password        Secret // of that role
 	WithoutPassword bool   // leaves the password out, for programs that get it from PGPASSWORD, for example
+	Database        string // another database on the server
 
 	// SSLMode is how far the client verifies the server: "disable", "allow",
 	// "prefer", "require", "verify-ca" or "verify-full". The server's URLs have
 	// "require", which encrypts but verifies nothing. "verify-ca" and "verify-full"
-	// need SSLRootCert, the path of a file with the result of
-	// [PostgresService.CACertificates].
+	// need SSLRootCert, the path of the file of [PostgresService.CACertificates].
 	SSLMode     string
 	SSLRootCert string
 
 	// Parameters are others, such as "application_name" or "connect_timeout",
-	// without escaping. They replace parameters of the URL. User, password,
-	// server, database, sslmode and sslrootcert can't be among them.
+	// without escaping. They replace parameters of the URL.
 	Parameters map[string]string
 }
 
@@ -49,13 +44,10 @@ var (
 
 // ConnectionURL returns [Postgres.ConnectionString] of a record from Get,
 // changed as the options say. It escapes names, passwords and values, and sorts
-// the parameters.
-//
-// It returns an [*ArgumentError] if the connection is empty, as in records from
-// lists and in replicas that are being created, or isn't a URL. It also returns
-// one for an invalid mode or name of a parameter, for a password with
-// WithoutPassword, for a value in the masked form of a Secret, "[redacted]"
-// (pass the result of [Secret.Reveal]), and for a value with a NUL.
+// the parameters. It returns an [*ArgumentError] if the connection is empty, as
+// in records from lists and in replicas that are being created, and for a value
+// in the masked form of a Secret, "[redacted]": pass the result of
+// [Secret.Reveal].
 func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 	invalid := func(name, value, reason string) (Secret, error) {
 		return Secret{}, argumentError("ConnectionURL", name, value, reason)
@@ -200,9 +192,9 @@ var (
 // up to 366 days in whole seconds, and then its private key. A user's name is 1
 // to 64 letters, digits, hyphens and underscores, but not "postgres" or
 // "ubi_replication". To log in, the user must exist and be added with
-// [PostgresService.AddCertificateUser]. After [ErrOutcomeUnknown], it's safe to
-// call again. CreateClientKeyPair returns [ErrServer] until the database has
-// certificates, and [ErrInvalidResponse] for an incomplete file.
+// [PostgresService.AddCertificateUser]. CreateClientKeyPair returns [ErrServer]
+// until the database has certificates. After [ErrOutcomeUnknown], it's safe to
+// call again.
 //
 // † Only the service has this.
 func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, postgres, user string, valid time.Duration) (*File, error) {
@@ -236,7 +228,6 @@ type PostgresMetricDestination struct {
 	AuthMethods []string `json:"auth_methods,omitzero"` // "basic_auth", "authorization" or "headers"
 }
 
-// Resource identifies the destination.
 func (d *PostgresMetricDestination) Resource() Resource {
 	return Resource{Kind: KindPostgresMetricDestination, ID: d.ID}
 }
@@ -281,7 +272,6 @@ type PostgresLogDestination struct {
 
 func (d *PostgresLogDestination) lacks() string { return missing("id", d.ID == "") }
 
-// Resource identifies the destination.
 func (d *PostgresLogDestination) Resource() Resource {
 	return Resource{Kind: KindPostgresLogDestination, ID: d.ID, Name: d.Name}
 }
@@ -295,12 +285,10 @@ const (
 // PostgresLogDestinationCreateRequest is the body of
 // [PostgresService.CreateLogDestination].
 type PostgresLogDestinationCreateRequest struct {
-	Name string `json:"name"` // any text, need not be unique; required
-	Type string `json:"type"` // one of the PostgresLogDestination constants; required
-	URL  string `json:"url"`  // https://… for "otlp", tcp://host:port for "syslog"; required
-
-	// Options may be nil. No operation returns them.
-	Options *PostgresLogDestinationOptions `json:"options,omitzero"`
+	Name    string                         `json:"name"`             // any text, need not be unique; required
+	Type    string                         `json:"type"`             // one of the PostgresLogDestination constants; required
+	URL     string                         `json:"url"`              // https://… for "otlp", tcp://host:port for "syslog"; required
+	Options *PostgresLogDestinationOptions `json:"options,omitzero"` // no operation returns them
 }
 
 // PostgresLogDestinationOptions are headers or data to send with the logs.
@@ -361,7 +349,6 @@ type PostgresFirewallRule struct {
 func (r *PostgresFirewallRule) lacks() string        { return missing("id", r.ID == "") }
 func (r *PostgresFirewallRule) cursor(string) string { return r.ID }
 
-// Resource identifies the rule.
 func (r *PostgresFirewallRule) Resource() Resource {
 	return Resource{Kind: KindPostgresFirewallRule, ID: r.ID}
 }
@@ -404,8 +391,7 @@ func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgr
 
 // CreateFirewallRule adds a rule, which takes effect seconds later. It returns
 // [ErrAlreadyExists] if the range already has a rule. After
-// [ErrOutcomeUnknown], AllFirewallRules shows whether the database has the
-// rule.
+// [ErrOutcomeUnknown], AllFirewallRules shows whether it has.
 //
 // The service creates two rules, for the ports of the database and the
 // connection pooler, and returns the first; update and delete each separately.

@@ -13,9 +13,9 @@ import (
 // database's version. It's also the body of [PostgresService.ReplaceConfig],
 // without the last two fields.
 //
-// The service also has a setting "shared_memory_percent" in PGConfig: which
-// part of the memory is shared, 25 (the default) to 75 percent; with up to 16 GB
-// of memory, at most 50 takes effect. A change needs a restart.
+// The service also has "shared_memory_percent" in PGConfig, the part of the
+// memory that is shared: 25 (the default) to 75 percent; with up to 16 GB of
+// memory, at most 50 takes effect. A change needs a restart.
 type PostgresConfig struct {
 	PGConfig        map[string]PostgresSetting `json:"pg_config"`        // of the server, such as "work_mem": Setting("32MB")
 	PgBouncerConfig map[string]PostgresSetting `json:"pgbouncer_config"` // of the pooler, such as "pool_mode": Setting("transaction")
@@ -27,9 +27,9 @@ type PostgresConfig struct {
 	Message         string            `json:"message,omitzero"`
 }
 
-// PostgresSetting is the value of a setting: a text or, † only with the service,
-// a number. The service keeps what it's sent: replacing the number 200 by the
-// text "200", which isn't equal (==), is a change, and may need a restart.
+// PostgresSetting is the value of a setting: a text or, † only with the
+// service, a number. Replacing the number 200 by the text "200", which isn't
+// equal (==), is a change, and may need a restart.
 type PostgresSetting struct {
 	text     string
 	isNumber bool // or another word that isn't a JSON string
@@ -44,7 +44,6 @@ func Setting[T string | int | float64](value T) PostgresSetting {
 // String returns the text, or the number as it's sent.
 func (s PostgresSetting) String() string { return s.text }
 
-// MarshalJSON writes a JSON string or number.
 func (s PostgresSetting) MarshalJSON() ([]byte, error) {
 	if s.isNumber {
 		return []byte(s.text), nil
@@ -52,7 +51,6 @@ func (s PostgresSetting) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s.text)
 }
 
-// UnmarshalJSON reads a JSON string or number.
 func (s *PostgresSetting) UnmarshalJSON(data []byte) error {
 	*s = PostgresSetting{}
 	switch firstByte(data) {
@@ -101,10 +99,10 @@ func (s *PostgresService) GetConfig(ctx context.Context, location, postgres stri
 }
 
 // ReplaceConfig replaces the configuration of a database, and returns it.
-// Settings that config lacks are reset to their defaults; a nil config is
-// invalid. Settings take effect after the response, some after a Restart, as
-// [PostgresConfig.Message] says. It returns [ErrInvalidRequest] for an invalid
-// name or value; [Error.FieldErrors] has names such as "pg_config.work_mem".
+// Settings that config lacks are reset to their defaults. Settings take effect
+// after the response, some after a Restart, as [PostgresConfig.Message] says.
+// It returns [ErrInvalidRequest] for an invalid name or value;
+// [Error.FieldErrors] has names such as "pg_config.work_mem".
 func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres string, config *PostgresConfig) (*PostgresConfig, error) {
 	if config == nil {
 		return nil, &ArgumentError{Operation: opPostgresReplaceConfig.Name, Name: "config", Reason: "must not be nil"}

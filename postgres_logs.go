@@ -27,9 +27,7 @@ type PostgresLogEntry struct {
 	ServerUBID    string    `json:"server_ubid"` // the ID of the server, prefix pv
 	ServerRole    string    `json:"server_role"` // one of the PostgresServerRole constants
 
-	// Context has details of a connection if the line is about one: any of "user",
-	// "dbname", "pid" and "remote_host_port".
-	Context map[string]string `json:"context"`
+	Context map[string]string `json:"context"` // of a connection: any of "user", "dbname", "pid" and "remote_host_port"
 }
 
 func (e *PostgresLogEntry) lacks() string {
@@ -77,8 +75,8 @@ type PostgresLogsOptions struct {
 	QueryPattern  string `url:"query_pattern,omitempty"`  // a literal part of the message, up to 200 characters
 	PageSize      int    `url:"max_log_lines,omitempty"`  // up to 500; default 50 in Logs and 500 in AllLogs
 
-	// PaginationKey is [Page.Next] of the previous page. The other
-	// options must be those of that page: set Start and End, whose defaults move.
+	// PaginationKey is [Page.Next] of the previous page. The other options must be
+	// those of that page: set Start and End, whose defaults move.
 	PaginationKey string `url:"pagination_key,omitempty"`
 }
 
@@ -98,10 +96,10 @@ func (o *PostgresLogsOptions) inUTC() PostgresLogsOptions {
 var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", idempotent | serviceOnly}
 
 // Logs returns one page of the logs of a database: the newest lines of the time
-// in the options, in the order in which the server received them. Timestamps
-// may be out of order. [Page.Next] is the PaginationKey of the next
-// page, which has older lines. Logs returns [ErrInvalidRequest] if the server
-// keeps no logs, and [ErrServer] if it can't reach them.
+// in the options, in the order in which the server received them; timestamps
+// may be out of order. [Page.Next] is the PaginationKey of the next page, which
+// has older lines. Logs returns [ErrInvalidRequest] if the server keeps no
+// logs, and [ErrServer] if it can't reach them.
 //
 // † Only the service has this.
 func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
@@ -109,9 +107,8 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresLogs, o, o.PageSize, location, postgres)
 }
 
-// AllLogs iterates over the logs of a database, the newest page first. The
-// default End is the time at which it begins, by this machine's clock. It
-// yields [ErrPaginationStalled] if a page has the key of an earlier page.
+// AllLogs iterates over the logs of a database, the newest line first. The
+// default End is the time at which it begins, by this machine's clock.
 //
 // † Only the service has this.
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
@@ -140,7 +137,7 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 // PostgresLogMarker is a position in the logs of a database, from which
 // [PostgresService.FollowLogs] continues with the same filters. Its text and
 // JSON can be stored. They have 11 characters for each line of the last minute
-// or so, and for each line of up to a day while FollowLogs catches up.
+// or so, and while FollowLogs catches up, for each line of up to a day.
 type PostgresLogMarker struct {
 	from    time.Time
 	yielded map[uint64]int // how many lines with a hash were yielded, of those since from at least; shared, so not to be changed
@@ -163,7 +160,6 @@ func (m PostgresLogMarker) String() string {
 	return m.from.Format(time.RFC3339Nano) + "," + base64.RawURLEncoding.EncodeToString(hashes)
 }
 
-// MarshalText returns the text of the marker.
 func (m PostgresLogMarker) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
 // UnmarshalText reads the text of a marker. It returns an [*ArgumentError] for
@@ -186,8 +182,8 @@ func (m *PostgresLogMarker) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// PostgresFollowLogsOptions are the settings of [PostgresService.FollowLogs]. A
-// nil *PostgresFollowLogsOptions means the defaults.
+// PostgresFollowLogsOptions are the settings of [PostgresService.FollowLogs].
+// Nil means the defaults.
 type PostgresFollowLogsOptions struct {
 	Marker PostgresLogMarker // the position to continue from
 	Start  time.Time         // the time to begin at if there is no Marker
@@ -203,12 +199,11 @@ type PostgresFollowLogsOptions struct {
 	Overlap               time.Duration // how late a line may appear in the logs; default 1 minute, maximum 12 hours
 	Interval, MaxInterval time.Duration // the pauses, as in WatchOptions
 
-	// Progress, if not nil, is called on the goroutine of the loop when the program
-	// has processed the lines of a poll. Done is the number of lines so far, Polls
-	// the number of polls, and Err the error of the poll. Record is a
-	// PostgresLogMarker, the position after the last complete poll. If the server
-	// no longer keeps the lines after the Marker or Start, Err is
-	// [ErrLogsExpired], and the oldest lines that remain follow.
+	// Progress is called on the goroutine of the loop when the program has processed
+	// the lines of a poll. Done is the number of lines, Polls the number of polls,
+	// and Err the error of the poll. Record is a PostgresLogMarker, the position
+	// after the last complete poll. Err is [ErrLogsExpired] if the server no longer
+	// keeps the lines after the Marker or Start; the oldest lines that remain follow.
 	Progress func(Progress)
 
 	maxHeld int // bytes of the lines of one range
@@ -229,22 +224,19 @@ const (
 // first the lines since the marker or time in the options, and then new ones,
 // until the context ends. It yields each line once, in the server's order. A
 // program that stores the markers that Progress gets, and passes the last one
-// to its next FollowLogs, gets each line at least once: after a crash, the lines
-// since that marker come again.
+// to its next FollowLogs, gets each line at least once: after a crash, the
+// lines since that marker come again.
 //
 // FollowLogs continues after transient failures ([IsTransient]), which it
 // reports to Progress, and after [ErrPaginationStalled], [ErrLogsExpired] or a
-// gateway's 404, but not the third time in a row. Any other error is the last element.
+// gateway's 404, but not the third time in a row. Any other error is the last
+// element.
 //
 // Lines have no ID: FollowLogs asks for overlapping ranges of time, and
 // recognizes lines by their contents. It can miss a line that appears later
-// than Overlap, and repeats a line that disappears from the logs and comes
-// back. It expects that either this machine's clock or the Date of the server's
-// responses is right, and that neither is a day late.
-//
-// It holds the lines of a range in memory, up to about 64 MiB and a page. A
-// range that has more is divided. FollowLogs yields [ErrPaginationStalled] if
-// even two times Overlap have more.
+// than Overlap. It expects that either this machine's clock or the Date of the
+// server's responses is right. It holds up to about 64 MiB of lines in memory,
+// and yields ErrPaginationStalled if a time of two Overlaps has more.
 //
 // † Only the service has this.
 func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, opts *PostgresFollowLogsOptions) iter.Seq2[*PostgresLogEntry, error] {

@@ -26,7 +26,6 @@ type PostgresServer struct {
 func (s *PostgresServer) lacks() string        { return missing("id", s.ID == "") }
 func (s *PostgresServer) cursor(string) string { return s.ID }
 
-// Resource identifies the server.
 func (s *PostgresServer) Resource() Resource { return Resource{Kind: KindPostgresServer, ID: s.ID} }
 
 func (s *PostgresServer) stateText() string { return s.State }
@@ -100,9 +99,9 @@ func (s *PostgresService) WaitServers(ctx context.Context, location, postgres st
 	return s.waitServers(ctx, "Postgres.WaitServers", location, postgres, "", opts)
 }
 
-// WaitRecycled waits until the server with the given ID is gone, and then like
-// [PostgresService.WaitServers]. Pass the ID of the primary before
-// [PostgresService.Recycle].
+// WaitRecycled waits until the server with the given ID, the primary before
+// [PostgresService.Recycle], is gone, and then like
+// [PostgresService.WaitServers].
 //
 // † Only the service has this.
 func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, serverID string, opts *WaitOptions) (*Postgres, error) {
@@ -190,8 +189,8 @@ func (s *PostgresService) AllBackups(ctx context.Context, location, postgres str
 
 // CreateBackupCredentials returns new read-only credentials for the backups of
 // a database. After [ErrOutcomeUnknown], it's safe to call again. It returns
-// [ErrInvalidRequest] for read replicas, for databases on GCP or, unless the
-// project has the feature, outside AWS, and until the store is ready.
+// [ErrInvalidRequest] if the backups aren't on AWS (unless the project has the
+// feature), for read replicas, and until the store is ready.
 //
 // † Only the service has this.
 func (s *PostgresService) CreateBackupCredentials(ctx context.Context, location, postgres string) (*PostgresBackupCredentials, error) {
@@ -236,8 +235,7 @@ var (
 	opPostgresRestore            = Operation{"Postgres.Restore", "POST", postgresRoute + "/restore", once}
 )
 
-// Promote promotes a read replica like [PostgresService.PromoteReadReplica],
-// but the returned record may still be a replica.
+// Promote promotes a read replica; the returned record may still be a replica.
 //
 // Deprecated: Use [PostgresService.PromoteReadReplica], which only the service
 // has; the contract has only Promote.
@@ -330,10 +328,9 @@ var (
 // in the maintenance window if it has one; [PostgresService.WaitUpgraded]
 // waits. After [ErrOutcomeUnknown], see [PostgresService.UpgradeStatus].
 //
-// It returns [ErrInvalidRequest] while another change or upgrade is in
-// progress, and for a read replica, a flavor other than "standard", or the
-// latest version. [Error.FieldErrors] has the reason under "needs_convergence",
-// "read_replica", "flavor" or "version".
+// It returns [ErrInvalidRequest] during another change or upgrade, and for a
+// read replica, a flavor other than "standard", or the latest version.
+// [Error.FieldErrors] has the reason.
 //
 // † Only the service has this.
 func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {

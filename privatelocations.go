@@ -10,8 +10,7 @@ import (
 // Methods take the name that you gave it, [PrivateLocation.UIName], not its ID.
 type PrivateLocationsService service
 
-// PrivateLocation is a region of another provider. UIName is what methods take,
-// and the location of the resources in it.
+// PrivateLocation is a region of another provider.
 type PrivateLocation struct {
 	ID       string `json:"id"`       // prefix 10; no operation takes it
 	Name     string `json:"name"`     // the provider's, one of the ProviderLocation constants; need not be unique
@@ -23,7 +22,6 @@ type PrivateLocation struct {
 func (l *PrivateLocation) lacks() string               { return missing("id", l.ID == "") }
 func (l *PrivateLocation) cursor(column string) string { return idOrName(column, l.ID, l.Name) }
 
-// Resource identifies the location.
 func (l *PrivateLocation) Resource() Resource {
 	return Resource{Kind: KindPrivateLocation, ID: l.ID, Name: l.UIName}
 }
@@ -41,10 +39,7 @@ const (
 // All fields are required. The server doesn't check the credentials for the
 // provider until it needs them.
 type PrivateLocationCreateRequest struct {
-	// Name is the UIName. Don't use the name of a public location: the server
-	// accepts it, but then can't tell the two apart.
-	Name string `json:"name"`
-
+	Name                 string `json:"name"`                   // the UIName; not the name of a public location, which the server accepts
 	ProviderLocationName string `json:"provider_location_name"` // the region, one of the ProviderLocation constants
 	AccessKey            Secret `json:"access_key"`
 	SecretKey            Secret `json:"secret_key"`
@@ -102,8 +97,7 @@ func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName stri
 }
 
 // Ensure creates a private location unless one with the name exists. It
-// compares provider_location_name. It doesn't compare access_key and
-// secret_key, which no record shows.
+// compares provider_location_name, but can't compare the credentials.
 func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, outcome EnsureOutcome, err error) {
 	return s.ensurer(request).ensure(ctx, "PrivateLocations.Ensure", opts)
 }
@@ -126,19 +120,17 @@ func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest)
 	}
 }
 
-// Delete deletes a private location, which can take a while;
-// [PrivateLocationsService.WaitDeleted] waits. It returns [ErrConflict] if the
-// private location has databases. If it has other resources, or backups, which
-// the server keeps for at least 10 days, the server deletes it once they're
-// gone; a server of the contract refuses, and Delete returns [ErrServer]. Don't
-// reuse the name until Delete has returned: a retry could delete the new
-// location.
+// Delete deletes a private location. It returns [ErrConflict] if the private
+// location has databases. If it has other resources, or backups, which the
+// server keeps for at least 10 days, the server deletes it once they're gone;
+// with the contract, Delete returns [ErrServer]. Don't reuse the name until
+// Delete has returned: a retry could delete the new location.
 func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error {
 	return remove(ctx, s.conn, &opPrivateLocationsDelete, name)
 }
 
-// WaitDeleted waits until a private location is gone and its name is free. If
-// the private location has backups, that takes days.
+// WaitDeleted waits until a private location is gone and its name is free. That
+// takes days if the private location has backups.
 func (s *PrivateLocationsService) WaitDeleted(ctx context.Context, name string, opts *WaitOptions) error {
 	return privateLocationFamily.waitDeleted(ctx, s.conn, "", name, opts)
 }

@@ -6,9 +6,8 @@ import (
 )
 
 // ProjectsService manages projects, which contain all other resources. Its
-// methods take the ID of a project; the client need not be bound to one.
-//
-// With the service, a token belongs to one project; see [WithProject].
+// methods take the ID of a project. With the service, a token belongs to one
+// project; see [WithProject].
 type ProjectsService service
 
 // Project is a container of resources, with its own billing and permissions.
@@ -24,7 +23,6 @@ type Project struct {
 func (p *Project) lacks() string        { return missing("id", p.ID == "") }
 func (p *Project) cursor(string) string { return p.ID }
 
-// Resource identifies the project.
 func (p *Project) Resource() Resource { return Resource{Kind: KindProject, ID: p.ID, Name: p.Name} }
 
 // ProjectCreateRequest is the body of [ProjectsService.Create].
@@ -72,8 +70,7 @@ var (
 )
 
 // List returns one page of the account's projects, ordered by ID only,
-// including those in which the token has no rights. With the service, it returns
-// [ErrMaybeUnsupported].
+// including those in which the token has no rights.
 //
 // ‡ Only the contract has this.
 func (s *ProjectsService) List(ctx context.Context, opts *ListOptions) (*Page[Project], error) {
@@ -94,11 +91,10 @@ func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known .
 	return projectFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Create creates a project, even if another one has the name. An account can
-// have 10 projects; for another, Create returns [ErrInvalidRequest]. The token
-// gets no rights in the new project: calls with it return [ErrForbidden] until
-// an administrator grants them. With the service, Create returns
-// [ErrMaybeUnsupported]: create projects in the console.
+// Create creates a project, even if another one has the name. It returns
+// [ErrQuotaExceeded] if the account has 10 projects. The token gets no rights
+// in the new project: calls with it return [ErrForbidden] until an
+// administrator grants them. With the service, create projects in the console.
 //
 // ‡ Only the contract has this.
 func (s *ProjectsService) Create(ctx context.Context, request *ProjectCreateRequest) (*Project, error) {
@@ -118,9 +114,9 @@ func (s *ProjectsService) Delete(ctx context.Context, projectID string) error {
 }
 
 // ObjectInfo returns the type, location and name of a firewall, Kubernetes
-// cluster, load balancer, database, subnet or VM, or, with the service, a
-// machine image. It returns [ErrNotFound] if the object doesn't exist, is in
-// another project, or isn't visible to the token.
+// cluster, load balancer, database, subnet, VM or, with the service, machine
+// image. It returns [ErrNotFound] if the object doesn't exist, is in another
+// project, or isn't visible to the token.
 func (s *ProjectsService) ObjectInfo(ctx context.Context, projectID, objectID string) (*ObjectInfo, error) {
 	return fetch[ObjectInfo](ctx, s.conn, &opProjectsObjectInfo, projectID, objectID)
 }

@@ -15,8 +15,8 @@ import (
 // use its service.
 
 // Resources iterates over the resources of the client's project, one kind after
-// the other: the given kinds, or everything that a project's lists show, but
-// not what is inside others, such as rules and node pools.
+// the other: the given kinds, or everything that a project's lists show.
+// Resources inside others, such as rules and node pools, aren't among them.
 //
 //	for resource, err := range client.Resources(ctx, nil) {
 //		if err != nil {
@@ -26,9 +26,9 @@ import (
 //	}
 //
 // The options apply to the list of each kind; a Location leaves out the kinds
-// without locations. Resources skips the lists that the server doesn't have, and
-// yields [ErrNotFound] if it has none of them. It yields an [*ArgumentError] for
-// a kind that no list of a project contains. An [*UnlistedError] comes last.
+// without locations. Resources skips the lists that the server doesn't have,
+// and yields [ErrNotFound] if it has none of them. An [*UnlistedError] comes
+// last.
 func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind) iter.Seq2[Resource, error] {
 	return func(yield func(Resource, error) bool) {
 		lists, err := resourceLists(opts, kinds)
@@ -92,8 +92,7 @@ func resourceLists(opts *ListOptions, kinds []Kind) ([]anyFamily, error) {
 
 // Delete deletes a resource of any kind, by ID, or by name for a private
 // location. It may return before the resource is gone; [Client.WaitDeleted]
-// waits. It returns an [*ArgumentError] for a resource inside another, such as
-// a rule.
+// waits. Resources inside others, such as rules, are invalid.
 func (c *Client) Delete(ctx context.Context, resource Resource) error {
 	f, err := ownFamily("Delete", resource)
 	if err != nil {
@@ -112,7 +111,7 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitO
 	return f.waitGone(ctx, &c.conn, resource.Location, addressOf(f, resource), opts)
 }
 
-// CheckAccess returns those of the given resources that exist, and an error if
+// CheckAccess returns those of the known resources that exist, and an error if
 // the token can't see one of them or, if none is given, the client's project.
 // Lists leave out what the token can't see, and can be stale: call CheckAccess
 // before you treat what isn't in a list as deleted, or a project as empty.
@@ -125,14 +124,11 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitO
 //	isGone := len(existing) == 0
 //
 // If a resource isn't in its Location, CheckAccess returns it with its actual
-// one. It returns [ErrForbidden] if the token is refused a resource twice, a
-// second apart, [ErrNotFound] if the project is gone or the token's account has
-// left it, and an [*ArgumentError] for a resource inside another, such as a
-// rule. It returns [ErrLocationNotFound] if the Location doesn't exist and no
-// other has the resource.
-//
-// An inference API key that the token may not see looks like one that doesn't
-// exist, and lists of kinds that it may not see look empty.
+// one, or [ErrLocationNotFound] if neither that location nor the resource
+// exists. It returns [ErrForbidden] if the token is refused a resource twice, a
+// second apart, and [ErrNotFound] if the project is gone or the token's account
+// has left it. An inference API key that the token may not see looks like one
+// that doesn't exist.
 func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing []Resource, err error) {
 	const operation = "CheckAccess"
 	if ctx == nil {
@@ -195,21 +191,21 @@ func ownFamily(operation string, resource Resource) (anyFamily, error) {
 //     balancer, Postgres database or Kubernetes cluster;
 //   - the name of an SSH public key, init script or private location.
 //
-// It must be of one of the kinds, if any are given; the ID of another kind
-// leads to an [*ArgumentError]. Resolve returns [ErrAmbiguous] if several
-// resources have the name, and [ErrInvalidRequest] for a name such as "Web_1".
+// It must be of one of the kinds, if any are given. Resolve returns
+// [ErrAmbiguous] if several resources have the name, and [ErrInvalidRequest]
+// for a name such as "Web_1".
 //
-// Most IDs take one request. For a private location, or for a rule, a NIC and
-// the like, Resolve searches lists, or even gets resources one by one. A name
-// takes one request for each possible kind, and two for load balancers.
+// Most IDs take one request. For a private location, or a resource inside
+// another, Resolve searches lists. A name takes one request for each possible
+// kind, and two for load balancers.
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	resource, _, err := c.find(ctx, "Resolve", reference, kinds)
 	return resource, err
 }
 
 // Fetch returns the full record of a resource: a *[VM] for [KindVM], and so on.
-// Programs that know the kind use [Lookup]. A resource inside another, such as
-// a rule, must have its Parent.
+// A resource inside another, such as a rule, must have its Parent. If you know
+// the kind, use [Lookup].
 func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	f, child := familyOf(resource.Kind)
 	switch {
@@ -250,10 +246,9 @@ func Lookup[T any, P interface {
 	return record.(*T), nil
 }
 
-// DeleteExisting deletes the resource of a reference, as in [Client.Resolve],
-// by its ID, and returns it. It returns [ErrNotFound] if there is none, and an
-// [*ArgumentError] for a resource inside another, such as a firewall rule. It
-// may return before the resource is gone; [Client.WaitDeleted] waits.
+// DeleteExisting resolves a reference like [Client.Resolve], deletes the
+// resource by its ID like [Client.Delete], and returns it. It returns
+// [ErrNotFound] if there is none.
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	ref, _ := ParseReference(reference) // find returns the error
 	if _, child := familyOf(ID(ref.ID).Kind()); child != nil {

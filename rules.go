@@ -32,10 +32,9 @@ func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Delet
 // rules allow, and returns before the changes take effect. An empty slice
 // deletes all rules; a nil one is invalid.
 //
-// Rules are compared by protocol, CIDR and port range, in any spelling that
-// [ParseCIDR] and [ParsePortRange] accept. SetRules sends one request for each
-// change. If one fails, the error says how many changes are done; another call
-// does the rest. It also fails if another program changes the rules.
+// Rules are compared by protocol, CIDR and port range, in any spelling.
+// SetRules sends a request for each change. If one fails, or another program
+// changes the rules, it returns an error, and another call does the rest.
 func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[FirewallRule], error) {
 	set := ruleSet[FirewallRule, FirewallRuleCreateRequest]{
 		operation: "Firewalls.SetRules",
@@ -76,10 +75,9 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 // SetFirewallRules replaces the firewall rules of a database, as
 // [FirewallsService.SetRules] does for a firewall. Rules are compared by CIDR.
 //
-// With the service, a range has two rules, for the ports 5432 and 6432.
-// SetFirewallRules creates, keeps or deletes both. If only one of them exists,
-// it's deleted before both are created, which may interrupt the traffic that
-// the rule allows.
+// With the service, a range has two rules, for the ports 5432 and 6432. If only
+// one of them exists, it's deleted before both are created, which may interrupt
+// the traffic that the rule allows.
 func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[PostgresFirewallRule], error) {
 	set := ruleSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
 		operation: "Postgres.SetFirewallRules",

@@ -10,8 +10,8 @@ import (
 )
 
 // Secret is a string that shows "[redacted]" when it's printed, logged, or
-// encoded as text or JSON, even deep inside other values. [Secret.Reveal]
-// returns its content, and [Secret.Equal] compares it. The zero value is empty.
+// encoded as text or JSON, even deep inside other values. Requests send its
+// content, and [Secret.Reveal] returns it. The zero value is empty.
 type Secret struct {
 	// value is a pointer because fmt prints unexported fields of structs without
 	// calling their methods: it then prints only an address. It's nil for the
@@ -62,7 +62,6 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// Format prints the masked form for every verb.
 func (s Secret) Format(f fmt.State, verb rune) {
 	if verb == 'v' && f.Flag('#') {
 		fmt.Fprintf(f, "cloudapi.Secret(%q)", s.String())
@@ -71,10 +70,8 @@ func (s Secret) Format(f fmt.State, verb rune) {
 	fmt.Fprint(f, s.String())
 }
 
-// LogValue returns the masked form.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText returns the masked form; requests contain the content.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText sets the content to the text.

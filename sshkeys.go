@@ -7,8 +7,7 @@ import (
 )
 
 // SSHPublicKeysService manages the SSH public keys that are registered in a
-// project. A VM can be created with the name of one. A key is referred to by
-// its ID (prefix sk) or its name.
+// project. A VM can be created with the name of one.
 type SSHPublicKeysService service
 
 // SSHPublicKey is a registered SSH public key.
@@ -21,7 +20,6 @@ type SSHPublicKey struct {
 func (k *SSHPublicKey) lacks() string               { return missing("id", k.ID == "") }
 func (k *SSHPublicKey) cursor(column string) string { return idOrName(column, k.ID, k.Name) }
 
-// Resource identifies the key.
 func (k *SSHPublicKey) Resource() Resource {
 	return Resource{Kind: KindSSHPublicKey, ID: k.ID, Name: k.Name}
 }
@@ -33,7 +31,7 @@ type SSHPublicKeyCreateRequest struct {
 }
 
 // SSHPublicKeyUpdateRequest is the body of [SSHPublicKeysService.Update], which
-// keeps fields that aren't set, and returns an [*ArgumentError] if none is.
+// keeps fields that aren't set. At least one is required.
 type SSHPublicKeyUpdateRequest struct {
 	Name      string `json:"name,omitzero"`
 	PublicKey string `json:"public_key,omitzero"`
@@ -68,8 +66,7 @@ func (s *SSHPublicKeysService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[SSHPublicKey](ctx, s.conn, &listSSHPublicKeys, opts)
 }
 
-// Watch yields the keys and then their changes. It doesn't report changes of
-// PublicKey, which lists don't have.
+// Watch yields the keys and then their changes, except changes of PublicKey.
 func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions, known ...*SSHPublicKey) iter.Seq2[Event[SSHPublicKey], error] {
 	return sshPublicKeyFamily.watch(ctx, s.conn, opts, known)
 }
@@ -85,8 +82,8 @@ func (s *SSHPublicKeysService) Get(ctx context.Context, key string) (*SSHPublicK
 }
 
 // Update changes the name of an SSH public key, the key itself, or both. VMs
-// created with the old key keep it. It returns [ErrAlreadyExists] if the name
-// is taken. A change of the name is idempotent only if key is an ID.
+// created with the old key keep it. A change of the name is idempotent only if
+// key is an ID.
 func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *SSHPublicKeyUpdateRequest) (*SSHPublicKey, error) {
 	if request == nil || *request == (SSHPublicKeyUpdateRequest{}) {
 		return nil, &ArgumentError{Operation: opSSHPublicKeysUpdate.Name, Name: "request", Reason: "must set the name or the public key"}
@@ -121,8 +118,7 @@ func (s *SSHPublicKeysService) ensurer(request *SSHPublicKeyCreateRequest) ensur
 	}
 }
 
-// Delete deletes an SSH public key. VMs that were created with the key still
-// accept it.
+// Delete deletes an SSH public key. VMs created with it still accept it.
 func (s *SSHPublicKeysService) Delete(ctx context.Context, key string) error {
 	return remove(ctx, s.conn, &opSSHPublicKeysDelete, key)
 }

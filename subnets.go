@@ -25,7 +25,6 @@ type PrivateSubnet struct {
 func (s *PrivateSubnet) lacks() string               { return missing("id", s.ID == "") }
 func (s *PrivateSubnet) cursor(column string) string { return idOrName(column, s.ID, s.Name) }
 
-// Resource identifies the subnet.
 func (s *PrivateSubnet) Resource() Resource {
 	return Resource{Kind: KindPrivateSubnet, ID: s.ID, Location: s.Location, Name: s.Name}
 }
@@ -48,14 +47,12 @@ type NIC struct {
 	VMName      string `json:"vm_name"` // the name of its VM; "" if it has none
 }
 
-// Resource identifies the NIC.
 func (n *NIC) Resource() Resource { return Resource{Kind: KindNIC, ID: n.ID, Name: n.Name} }
 
 // PrivateSubnetCreateRequest is the body of [PrivateSubnetsService.Create].
 type PrivateSubnetCreateRequest struct {
 	// FirewallID is the ID of a firewall in the same location. By default, the
-	// server creates one whose name begins with the subnet's name, and which
-	// allows all incoming traffic.
+	// server creates one, such as "<subnet>-default", that allows all traffic.
 	FirewallID string `json:"firewall_id,omitzero"`
 }
 
@@ -116,9 +113,7 @@ func (s *PrivateSubnetsService) Create(ctx context.Context, location, name strin
 
 // Ensure creates a private subnet unless one with the name exists. It compares
 // firewall_id: the subnet has that firewall and no other. To update it, Ensure
-// attaches the firewall, and then detaches all others; it returns an
-// [*ArgumentError] if the location has no such firewall, which a dry run doesn't
-// check. With the contract, a
+// attaches the firewall, and then detaches all others. With the contract, a
 // record doesn't show that a subnet is being deleted: call
 // [PrivateSubnetsService.WaitDeleted] first.
 func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, outcome EnsureOutcome, err error) {
@@ -209,26 +204,22 @@ func wantsSubnet(ctx context.Context, c *conn, d *drift, wanted, location, found
 }
 
 // Delete deletes a private subnet and the load balancers in it, but not the
-// firewall that the server created with it. It returns before the subnet is
-// gone, which the contract's records don't show;
-// [PrivateSubnetsService.WaitDeleted] waits. It returns [ErrConflict] if the
+// firewall that the server created with it. It returns [ErrConflict] if the
 // subnet has VMs that aren't being deleted.
 func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet string) error {
 	return remove(ctx, s.conn, &opPrivateSubnetsDelete, location, subnet)
 }
 
 // Connect connects a private subnet with another one. It returns before the two
-// can reach each other. It returns [ErrAlreadyExists] if they're connected, in
-// either direction. It returns [ErrInvalidRequest] if otherSubnetID is a name
-// or the subnet itself, or, with the service, if the locations differ. No
-// record shows connections: after [ErrOutcomeUnknown], call Connect again, and
-// treat ErrAlreadyExists as success.
+// can reach each other. It returns [ErrAlreadyExists] if they're connected, and
+// [ErrInvalidRequest] if the two are the same or, with the service, in
+// different locations. No record shows connections: after [ErrOutcomeUnknown],
+// call Connect again, and treat ErrAlreadyExists as success.
 func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
 	return send[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsConnect, connectRequest{otherSubnetID}, location, subnet)
 }
 
-// Disconnect disconnects two private subnets, if they are connected. With the
-// service, it returns [ErrInvalidRequest] if their locations differ.
+// Disconnect disconnects two private subnets, if they're connected.
 func (s *PrivateSubnetsService) Disconnect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
 	return fetch[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsDisconnect, location, subnet, otherSubnetID)
 }

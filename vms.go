@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// VMsService manages virtual machines. A VM is referred to by its ID (prefix
-// vm) or its name. After [ErrOutcomeUnknown], Restart, Start or Stop may have
-// taken effect, and a retry could repeat that.
+// VMsService manages virtual machines. After [ErrOutcomeUnknown], Restart,
+// Start or Stop may have taken effect, and a retry could repeat that.
 type VMsService service
 
 // VM is a virtual machine.
@@ -42,7 +41,6 @@ type VM struct {
 func (v *VM) lacks() string               { return missing("id", v.ID == "") }
 func (v *VM) cursor(column string) string { return idOrName(column, v.ID, v.Name) }
 
-// Resource identifies the VM.
 func (v *VM) Resource() Resource {
 	return Resource{Kind: KindVM, ID: v.ID, Location: v.Location, Name: v.Name}
 }
@@ -67,13 +65,12 @@ const (
 // VMSerialLog is the text on a VM's serial console, as the service last fetched
 // it from the VM's host, or a fetch without a text.
 type VMSerialLog struct {
-	Status string `json:"status"` // one of the VMSerialLogStatus constants
+	Status    string    `json:"status"`    // one of the VMSerialLogStatus constants
+	Timestamp time.Time `json:"timestamp"` // when the fetch ended, or began if it hasn't
 
 	// Output is the last 64 KiB of the text, with escape codes of terminals. Bytes
 	// that aren't UTF-8 are replaced. It's "" unless the fetch has succeeded.
 	Output string `json:"output"`
-
-	Timestamp time.Time `json:"timestamp"` // when the fetch ended, or began if it hasn't
 }
 
 func (l *VMSerialLog) lacks() string     { return missing("status", l.Status == "") }
@@ -86,17 +83,16 @@ const (
 	VMSerialLogStatusFailed    = "failed" // the host didn't respond to three attempts, 15 seconds apart
 )
 
-// VMSerialLogOptions are the options of [VMsService.SerialLog].
+// VMSerialLogOptions are the options of [VMsService.SerialLog]. Refresh starts a
+// fetch unless the last one is in progress, or ended less than 60 seconds ago.
 type VMSerialLogOptions struct {
-	// Refresh starts a fetch unless the last one is in progress, or ended less
-	// than 60 seconds ago. Until the new fetch ends, there's no text.
 	Refresh bool `url:"refresh,omitempty"`
 }
 
 // VMCreateRequest is the body of [VMsService.Create].
 type VMCreateRequest struct {
-	// PublicKey is required: the name of a registered SSH public key, or lines in
-	// the format of an authorized_keys file. Only their format is checked.
+	// PublicKey is the name of a registered SSH public key, or lines in the format
+	// of an authorized_keys file. Required.
 	PublicKey string `json:"public_key"`
 
 	// BootImage is the operating system, such as "ubuntu-noble", "ubuntu-jammy",
@@ -119,16 +115,11 @@ type VMCreateRequest struct {
 	UnixUser  string `json:"unix_user,omitzero"`  // default "ubi"; up to 32 lower-case letters, digits, "-" and "_"
 	GPU       string `json:"gpu,omitzero"`        // a count and a type, such as "1:20b5"
 
-	// InitScript is the name or ID of a registered init script, and InitScriptArgs
-	// are its arguments, split as in a shell. ‡ Only the contract has these: the
-	// service refuses them, and needs InitScriptText.
-	InitScript     string `json:"init_script,omitzero"`
-	InitScriptArgs string `json:"init_script_args,omitzero"`
+	InitScript     string `json:"init_script,omitzero"`      // the name or ID of a registered one; ‡ only the contract
+	InitScriptArgs string `json:"init_script_args,omitzero"` // for InitScript, split as in a shell; ‡ only the contract
 
-	// InitScriptText is a script of up to 2000 characters, in place of InitScript. A
-	// text that could be the name of one, such as a single word, is refused.
-	// † Only the service has it: a server with the contract's init scripts takes
-	// the text for the name of a registered script.
+	// InitScriptText is a script of up to 2000 characters. A text that could be a
+	// name, such as a single word, is invalid. † Only the service has it.
 	InitScriptText string `json:"-"`
 }
 
@@ -220,9 +211,9 @@ func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) 
 	return fetch[VM](ctx, s.conn, &opVMsGet, location, vm)
 }
 
-// Create creates a VM. It returns while the VM is "creating", with the fields
-// known by then; [VMsService.WaitRunning] waits. It returns [ErrAlreadyExists]
-// even while the VM with the name is being deleted, and [ErrQuotaExceeded] or
+// Create creates a VM. It returns while the VM is "creating";
+// [VMsService.WaitRunning] waits. It returns [ErrAlreadyExists] even while the
+// VM with the name is being deleted, and [ErrQuotaExceeded] or
 // [ErrBillingRequired] if the project lacks vCPUs or billing information.
 func (s *VMsService) Create(ctx context.Context, location, name string, request *VMCreateRequest) (*VM, error) {
 	return send[VM](ctx, s.conn, &opVMsCreate, request.body(), location, name)
@@ -230,9 +221,8 @@ func (s *VMsService) Create(ctx context.Context, location, name string, request 
 
 // Ensure creates a VM unless one with the name exists. It compares size,
 // unix_user, enable_ip4, private_subnet_id, boot_image if the server sends it,
-// and storage_size once the VM is on a host. It doesn't compare gpu, which a
-// record describes in other words, or public_key, init_script and
-// init_script_args, which no record shows. It can't update any.
+// and storage_size once the VM is on a host. It can't compare the other fields,
+// and can't update any.
 func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, outcome EnsureOutcome, err error) {
 	return s.ensurer(location, name, request).ensure(ctx, "VMs.Ensure", opts)
 }
@@ -271,9 +261,8 @@ func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) en
 	}
 }
 
-// Delete deletes a VM, but not its subnet. It returns before the VM is gone;
-// [VMsService.WaitDeleted] waits. It returns [ErrInvalidRequest] while the
-// server creates a machine image from the VM.
+// Delete deletes a VM, but not its subnet. It returns [ErrInvalidRequest] while
+// the server creates a machine image from the VM.
 func (s *VMsService) Delete(ctx context.Context, location, vm string) error {
 	return remove(ctx, s.conn, &opVMsDelete, location, vm)
 }
@@ -286,7 +275,7 @@ func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (
 // Restart restarts a running VM, and returns [ErrInvalidRequest] in other
 // states. The returned VM still has its previous state, and Get then reports
 // "restarting"; [VMsService.WaitRunning] waits. With the contract, Restart
-// accepts any state, and the returned VM is "restarting".
+// accepts any state.
 func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsRestart, location, vm)
 }
@@ -319,10 +308,10 @@ func (s *VMsService) SetMaintenanceWindow(ctx context.Context, location, vm stri
 }
 
 // SerialLog returns the text of a VM's serial console that the service last
-// fetched. If there is none, or it's an hour old, or the options, which may be
-// nil, ask for another, SerialLog starts a fetch and returns before its end;
-// [VMsService.WaitSerialLog] waits. A failed fetch isn't an error, but the
-// Status. SerialLog returns [ErrInvalidRequest] until the VM has a host.
+// fetched. If there is none, or it's an hour old, or the options ask for
+// another, SerialLog starts a fetch, and [VMsService.WaitSerialLog] waits for
+// its end. A failed fetch isn't an error, but the Status. SerialLog returns
+// [ErrInvalidRequest] until the VM has a host. The options may be nil.
 //
 // † Only the service has this.
 func (s *VMsService) SerialLog(ctx context.Context, location, vm string, opts *VMSerialLogOptions) (*VMSerialLog, error) {
@@ -337,10 +326,9 @@ func (s *VMsService) SerialLog(ctx context.Context, location, vm string, opts *V
 }
 
 // WaitSerialLog waits until a VM's serial log is fetched, and returns it with
-// its Output. It starts a fetch if there's no log, or only one that is an hour
-// old; for a newer one, call [VMsService.SerialLog] with Refresh first. It fails
-// with [ErrWaitFailed] if the fetch has failed, which takes half a minute, and
-// with [ErrInvalidRequest] if the VM has no host.
+// its Output. It starts a fetch like SerialLog; for a log that isn't an hour
+// old, call [VMsService.SerialLog] with Refresh first. It fails with
+// [ErrWaitFailed] if the fetch has failed, which takes half a minute.
 //
 // † Only the service has this.
 func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opts *WaitOptions) (*VMSerialLog, error) {
@@ -360,14 +348,13 @@ func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opt
 }
 
 // WaitStopped waits until a VM is stopped, and returns it. It also waits while
-// the provider has stopped the VM: such a VM can't be started or copied.
+// the provider has stopped the VM, which can't be started or copied then.
 func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts *WaitOptions) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitStopped", location, vm, reaches[*VM](VMStateStopped), opts)
 }
 
-// WaitRunning waits until a VM is running, and returns it with its addresses. It
-// keeps waiting while the VM is stopped, and while no host has capacity; see
-// [WaitOptions].
+// WaitRunning waits until a VM is running, and returns it with its addresses.
+// It keeps waiting while the VM is stopped, and while no host has capacity.
 func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts *WaitOptions) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitRunning", location, vm, reaches[*VM](VMStateRunning), opts)
 }

@@ -78,7 +78,6 @@ type WaitError struct {
 	Err       error         // why the wait ended
 }
 
-// Error describes the end of the wait in one line.
 func (e *WaitError) Error() string {
 	state := ""
 	if e.State != "" {
@@ -104,7 +103,6 @@ func (e *WaitError) named() string {
 	return mask.OneLine(e.Resource)
 }
 
-// Unwrap returns why the wait ended.
 func (e *WaitError) Unwrap() error { return e.Err }
 
 // stateful is a record with a state.
@@ -113,8 +111,8 @@ type stateful interface{ stateText() string }
 // stateDeleting is the one state that all families with states share.
 const stateDeleting = "deleting"
 
-// Wait polls with fetch until done reports true, and returns that record. The
-// Wait methods use it; call it for your own conditions:
+// Wait polls with fetch until done reports true, and returns that record. It's
+// for conditions that no Wait method has:
 //
 //	vm, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.VM, error) {
 //		return client.VMs.Get(ctx, location, id)
@@ -122,10 +120,9 @@ const stateDeleting = "deleting"
 //		return vm.IP4 != "", nil
 //	}, nil)
 //
-// The first poll is immediate. Transient errors of fetch are tolerated, as many
-// in a row as the options allow. After any other error of fetch, or any error of
-// done, Wait returns a [*WaitError] with the last record. Only the context limits
-// its time.
+// The first poll is immediate. Wait tolerates transient errors of fetch as its
+// options say. After any other error of fetch, or any error of done, it returns
+// a [*WaitError] with the last record. Only the context limits its time.
 func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), done func(*T) (bool, error), opts *WaitOptions) (*T, error) {
 	switch {
 	case fetch == nil:
@@ -308,9 +305,9 @@ func reaches[P stateful](want string) func(P) (bool, error) {
 type WaitAllOptions struct {
 	Concurrency int // the number of parallel waits; 0 means all
 
-	// FailFast lets the first wait that fails cancel the others, with its error as
-	// the cause. WaitAll returns when all have ended, with the records of those
-	// that succeeded and only this error.
+	// FailFast lets the first wait that fails cancel the others. WaitAll returns
+	// when all have ended, with the records of those that succeeded and only this
+	// error.
 	FailFast bool
 }
 
@@ -323,11 +320,10 @@ type WaitAllOptions struct {
 //		return client.VMs.WaitRunning(ctx, location, name, nil)
 //	}, nil)
 //
-// Waits of one client share lists where that saves requests: waits for deletions,
-// or for states that lists show, of resources of one family and location. The
-// records in [Progress] can then have the short form. A list may be stale, so
-// after 16 of them a wait gets its resource. Waits must use the context that
-// WaitAll passes: set a deadline on WaitAll's own.
+// Waits of one client for resources of one family and location share lists
+// where that saves requests. The records in [Progress] can then have the short
+// form. Waits must use the context that WaitAll passes: set a deadline on
+// WaitAll's own.
 func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts *WaitAllOptions) ([]*T, error) {
 	const operation = "WaitAll"
 	o := orZero(opts)

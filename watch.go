@@ -34,43 +34,37 @@ type Event[T any] struct {
 // WatchOptions are the settings of the Watch methods. Nil means the defaults.
 //
 // A watch polls the list. The first poll yields every record, in its short
-// form, as [EventAdded]; each later poll yields the changes since then,
-// deletions last. A watch doesn't see records that come and go between two
-// polls, or changes of fields that lists don't show or of an array's order.
+// form, as [EventAdded], or the changes since an earlier watch whose records
+// the program passes as known. Each later poll yields the changes since the
+// poll before, deletions last. A watch doesn't see records that come and go
+// between two polls, or changes of fields that lists don't show or of an
+// array's order.
 //
-// If the program passes records of an earlier watch as known, the first poll
-// yields the changes since then. A known record that isn't in the short form,
-// or was stored without its secrets, is yielded as modified; one of another
-// project, which records don't name, as deleted. One that is nil, lacks its ID
-// or location, or isn't in Location leads to an [*ArgumentError].
+// A known record must have its ID and location, and be in Location. It's
+// yielded as modified if it isn't in the short form or was stored without its
+// secrets, and as deleted if it's of another project, which records don't name.
 //
 // Lists leave out what the token may not see. So before a watch yields a
-// deletion, it gets the record by ID, unless that was being deleted; if the
-// record's location no longer exists, it looks for the ID in the others. The
-// watch ends with [ErrForbidden] if the token may not see the record in three
-// polls in a row. A poll stops yielding deletions after ten such records. It
-// can't report what lists never had; see [Client.CheckAccess].
+// deletion, it gets the record by ID, unless that was being deleted. The watch
+// ends with [ErrForbidden] if the token may not see the record in three polls
+// in a row. See also [Client.CheckAccess].
 //
 // A watch continues after a transient failure ([IsTransient]), but yields no
 // deletions in that poll. It also continues after an [*UnlistedError], and
-// after [ErrPaginationStalled] or a gateway's 404, unless it gets three without
-// a complete poll in between. Any other error is the last element.
-//
-// A watch holds one copy of the records, and about 60 bytes for each. Every
-// range over the sequence is a separate watch.
+// after [ErrPaginationStalled] or a gateway's 404, but not after three of these
+// without a complete poll in between. Any other error is the last element.
 type WatchOptions struct {
 	Location string // must be empty for families without locations
 	PageSize int    // the number of items in a page; default and maximum 1000
 
 	// Interval is the pause after the first poll, and after each poll with a
-	// change; default 5 s. Other pauses grow by half, up to MaxInterval; default 30
-	// s. Each is randomized by up to 20%. A longer pause in Retry-After applies, up
-	// to RetryPolicy.MaxRetryAfter. 0 or less means the default.
+	// change; default 5 s. Other pauses grow by half, up to MaxInterval; default
+	// 30 s. Each is randomized by up to 20%. A longer Retry-After applies.
 	Interval, MaxInterval time.Duration
 
-	// Progress, if not nil, is called after each poll, on the goroutine of the
-	// loop. Polls is the number of polls, Done the number of records, and Err the
-	// error of the poll. Without it, a watch that always fails seems idle.
+	// Progress is called after each poll, on the goroutine of the loop. Polls is
+	// the number of polls, Done the number of records, and Err the error of the
+	// poll. Without it, a watch that always fails seems idle.
 	Progress func(Progress)
 }
 
