@@ -1,18 +1,22 @@
 package watch_test
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/diff"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestWatchComparesEverything changes every field of every watched record, one
-// at a time, which must cause an event.
+// at a time, which must cause an event. A record that was stored as JSON is
+// unchanged, unless it has secrets.
 func TestWatchComparesEverything(t *testing.T) {
 	t.Parallel()
 	digest := diff.NewDigester().Sum
@@ -28,9 +32,15 @@ func TestWatchComparesEverything(t *testing.T) {
 			t.Fatalf("%s yields %v", service.Name, event)
 		}
 		record := event.Field(1).Type.Elem()
-		same := digest(sdktest.Fill(record, "x"))
+		filled := sdktest.Fill(record, "x")
+		same := digest(filled)
 		if digest(sdktest.Fill(record, "x")) != same || digest(reflect.New(record).Elem()) == same {
 			t.Errorf("two records of %s differ, or a record is as good as none", service.Name)
+		}
+		stored, again := stub.Must(json.Marshal(filled.Interface()))(t), reflect.New(record)
+		stub.Must(0, json.Unmarshal(stored, again.Interface()))(t)
+		if masked := strings.Contains(string(stored), "[redacted]"); (digest(again.Elem()) != same) != masked {
+			t.Errorf("%s: stored with masked secrets: %v; it differs: %v: %s", service.Name, masked, !masked, stored)
 		}
 		for _, change := range changes(record) {
 			v := sdktest.Fill(record, "x")

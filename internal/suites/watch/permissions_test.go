@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"path"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,90 +16,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
-
-// TestWatchWithHiddenResources: what is missing in a list is deleted only
-// if it doesn't exist any more.
-func TestWatchWithHiddenResources(t *testing.T) {
-	t.Parallel()
-	const location = "eu-central-h1"
-	forbidden := cloudapitest.Reply(403, nil, stub.Envelope(403))
-	type world struct {
-		srv    *cloudapitest.Server
-		client *cloudapi.Client
-	}
-	permit := func(w world, permissions ...string) {
-		w.srv.SetPermissions(w.client.Project(), w.srv.Token(), permissions...)
-	}
-	remove := func(t *testing.T, w world) { stub.Must(0, w.client.Firewalls.Delete(t.Context(), location, "a"))(t) }
-	for _, tt := range []struct {
-		name    string
-		between []func(*testing.T, world) // after each round
-		want    []string                  // after the first round
-		gets    int
-		end     error
-		rounds  int
-	}{
-		{"the permission is lost", []func(*testing.T, world){func(_ *testing.T, w world) { permit(w) }},
-			nil, 7, cloudapi.ErrForbidden, 4},
-		{"the permission is lost for a moment", []func(*testing.T, world){func(_ *testing.T, w world) { permit(w) }, nil, func(_ *testing.T, w world) { permit(w, "*") }},
-			nil, 6, context.Canceled, 10},
-		{"one is deleted", []func(*testing.T, world){remove}, []string{"deleted a"}, 1, context.Canceled, 10},
-		{"one is deleted, and forbidden for a moment", []func(*testing.T, world){func(t *testing.T, w world) {
-			remove(t, w)
-			w.srv.Fail(cloudapitest.Match{Operation: "Firewalls.Get"}, forbidden, forbidden)
-		}}, []string{"deleted a"}, 3, context.Canceled, 10},
-		{"one is deleted while the server fails", []func(*testing.T, world){func(t *testing.T, w world) {
-			remove(t, w)
-			w.srv.Fail(cloudapitest.Match{Operation: "Firewalls.Get"}, slices.Repeat([]cloudapitest.Fault{cloudapitest.Reply(503, nil, "")}, 4)...)
-		}}, []string{"deleted a"}, 5, context.Canceled, 10},
-		{"a list leaves one out", []func(*testing.T, world){func(_ *testing.T, w world) {
-			w.srv.Fail(cloudapitest.Match{Operation: "Firewalls.List"}, cloudapitest.Reply(200, nil, `{"items":[],"count":0}`))
-		}}, nil, 3, context.Canceled, 10},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				srv := cloudapitest.New(t)
-				w := world{srv, srv.Client()}
-				for _, name := range []string{"a", "b", "c"} {
-					stub.Must(w.client.Firewalls.Create(t.Context(), location, name, nil))(t)
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				var events []string
-				var end error
-				rounds := 0
-				for e, err := range w.client.Firewalls.Watch(ctx, &cloudapi.WatchOptions{Progress: func(p cloudapi.Progress) {
-					if rounds = p.Polls; rounds == 10 {
-						cancel()
-					} else if rounds <= len(tt.between) && tt.between[rounds-1] != nil {
-						tt.between[rounds-1](t, w)
-					}
-				}}) {
-					if end = err; err != nil {
-						break
-					}
-					if e.Type != cloudapi.EventAdded {
-						events = append(events, string(e.Type)+" "+e.Record.Name)
-					}
-					e.Record.Location = "changed by the program"
-				}
-				gets := 0
-				for _, r := range srv.Requests() {
-					if r.Name == "Firewalls.Get" {
-						gets++
-					}
-				}
-				if !slices.Equal(events, tt.want) || gets != tt.gets || rounds != tt.rounds {
-					t.Errorf("%d rounds and %d gets, want %d and %d; the events are %q, want %q", rounds, gets, tt.rounds, tt.gets, events, tt.want)
-				}
-				if !errors.Is(end, tt.end) || tt.end == cloudapi.ErrForbidden && !strings.Contains(end.Error(), "is no longer in the list, and may exist: Firewalls.Get: GET ") {
-					t.Errorf("it ends with %v, want %v", end, tt.end)
-				}
-			})
-		})
-	}
-}
 
 // TestWatchOfManyHiddenResources: a token that has lost a permission costs few
 // requests, however many records it may no longer see. What is gone is yielded

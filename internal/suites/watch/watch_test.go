@@ -304,28 +304,34 @@ func TestWatchProgress(t *testing.T) {
 	})
 }
 
+// TestWatchCanBeRangedAgain: each range is a watch of its own, with the options
+// and the known records as they were passed.
 func TestWatchCanBeRangedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		network := stub.Recorder{Answer: stub.Always(200, listOf("a", "b"))}
+		network := stub.Recorder{Answer: stub.Always(200, `{"items":[{"id":"vm000000000000000000000000","name":"a","location":"here"},{"id":"vm1","name":"b"}],"count":2}`)}
 		opts := &cloudapi.WatchOptions{PageSize: 10}
-		seq := sdktest.Recorded(t, &network).VMs.Watch(t.Context(), opts)
+		known := []*cloudapi.VM{{ID: "vm000000000000000000000000", Name: "old", Location: "here"}}
+		seq := sdktest.Recorded(t, &network).VMs.Watch(t.Context(), opts, known...)
 		if n := len(network.Take()); n != 0 {
 			t.Errorf("%d requests were sent before the first range", n)
 		}
-		*opts = cloudapi.WatchOptions{Location: "elsewhere", PageSize: 1}
+		*opts, known[0] = cloudapi.WatchOptions{Location: "elsewhere", PageSize: 1}, nil
 		for range 2 {
 			next, stop := iter.Pull2(seq) // a range within the range
+			var got []string
 			for e := range seq {
 				other, _, _ := next()
 				if text(e) != text(other) || e.Record == other.Record {
 					t.Errorf("got %v and %v", text(e), text(other))
 				}
-				if e.Record.Name == "b" {
+				if got = append(got, text(e)); len(got) == 2 {
 					break
 				}
 			}
-			stop()
+			if stop(); !slices.Equal(got, []string{"modified a from old", "added b"}) {
+				t.Errorf("got %q", got)
+			}
 		}
 		for _, s := range network.Take() {
 			if s.Target != "/project/"+stub.Project+"/vm?page_size=10" {
