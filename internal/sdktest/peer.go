@@ -94,23 +94,13 @@ func LosesReply(p *Peer, conn net.Conn) { p.Read(conn) }
 // ResetsAtOnce closes the connection before it reads anything.
 func ResetsAtOnce(*Peer, net.Conn) {}
 
-// CutsReply closes the connection in the middle of the body.
-func CutsReply(p *Peer, conn net.Conn) {
-	p.Read(conn)
-	fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(stub.VM), stub.VM[:20])
-}
-
-// CutsRefusal closes the connection in the middle of the reason.
-func CutsRefusal(p *Peer, conn net.Conn) {
-	p.Read(conn)
-	reason := stub.Envelope(404)
-	fmt.Fprintf(conn, "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(reason), reason[:5])
-}
-
-// CutsJSON ends the body early, but with valid framing.
-func CutsJSON(p *Peer, conn net.Conn) {
-	p.Read(conn)
-	fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n%s", stub.VM[:20])
+// Cuts returns a handler that reads the request, and closes the connection after
+// so many bytes of the response's body.
+func Cuts(status int, body string, bytes int) Handler {
+	return func(p *Peer, conn net.Conn) {
+		p.Read(conn)
+		fmt.Fprintf(conn, "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body[:bytes])
+	}
 }
 
 // Hangs reads the request and never responds.

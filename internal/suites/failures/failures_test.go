@@ -85,9 +85,9 @@ func failures() []failure {
 	all := []failure{
 		{"lost response", soon, true, sdktest.LosesReply, nil, nil},
 		{"reset before the request is read", soon, true, sdktest.ResetsAtOnce, nil, nil},
-		{"truncated response", soon, true, sdktest.CutsReply, nil, nil},
-		{"truncated JSON", soon, true, sdktest.CutsJSON, nil, nil},
-		{"truncated 404", soon, true, sdktest.CutsRefusal, nil, nil},
+		{"truncated response", soon, true, sdktest.Cuts(200, stub.VM, 20), nil, nil},
+		{"truncated JSON", soon, true, sdktest.Answers(200, "", stub.VM[:20]), nil, nil},
+		{"truncated 404", soon, true, sdktest.Cuts(404, stub.Envelope(404), 5), nil, nil},
 		{"401 truncated behind its envelope", final, false, cutsBehindEnvelope, nil, nil},
 		{"no response in time", soon, true, sdktest.Hangs, nil, nil},
 		{"no connection", soon, false, nil, unreachable, nil},
