@@ -5,27 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
-
-func TestSamplesAsJSON(t *testing.T) {
-	t.Parallel()
-	const text = `[[1759512000,"0.42"],[1759512000.5,"1000000"],[0.000000001,"NaN"],[-0.5,"+Inf"],[-2,"-Inf"],[-1.25,"3"]]`
-	var samples Samples
-	if err := json.Unmarshal([]byte(text), &samples); err != nil {
-		t.Fatal(err)
-	}
-	if got := string(stub.JSON(samples)); got != text {
-		t.Errorf("written as %s, want %s", got, text)
-	}
-	if got := string(stub.JSON(ResourceMetricSeries{})); got != `{"labels":null,"values":[]}` {
-		t.Errorf("no samples are written as %s", got)
-	}
-	if err := json.Unmarshal([]byte(`null`), &samples); err != nil || len(samples) != 6 {
-		t.Errorf("null made of them %v, %v", samples, err)
-	}
-}
 
 // The memory for a long response is that of its samples.
 func TestSamplesMemory(t *testing.T) {

@@ -1,4 +1,4 @@
-package cloudapi
+package cloudapi_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -14,16 +15,16 @@ func TestOpt(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name         string
-		opt          Opt[string]
+		opt          cloudapi.Opt[string]
 		value        string
 		ok, null, no bool // has a value, is null, is absent
 		json         string
 		field        string // in an object
 	}{
-		{"absent", Opt[string]{}, "", false, false, true, "null", `{}`},
-		{"null", Null[string](), "", false, true, false, "null", `{"v":null}`},
-		{"value", Value("x"), "x", true, false, false, `"x"`, `{"v":"x"}`},
-		{"zero value", Value(""), "", true, false, false, `""`, `{"v":""}`},
+		{"absent", cloudapi.Opt[string]{}, "", false, false, true, "null", `{}`},
+		{"null", cloudapi.Null[string](), "", false, true, false, "null", `{"v":null}`},
+		{"value", cloudapi.Value("x"), "x", true, false, false, `"x"`, `{"v":"x"}`},
+		{"zero value", cloudapi.Value(""), "", true, false, false, `""`, `{"v":""}`},
 	} {
 		value, ok := tt.opt.Get()
 		if value != tt.value || ok != tt.ok || tt.opt.IsNull() != tt.null || tt.opt.IsZero() != tt.no {
@@ -33,12 +34,12 @@ func TestOpt(t *testing.T) {
 			t.Errorf("%s in JSON is %s", tt.name, got)
 		}
 		type object struct {
-			V Opt[string] `json:"v,omitzero"`
+			V cloudapi.Opt[string] `json:"v,omitzero"`
 		}
 		if got := string(stub.JSON(object{tt.opt})); got != tt.field {
 			t.Errorf("%s in an object is %s, want %s", tt.name, got, tt.field)
 		}
-		decoded := object{Value("before")}
+		decoded := object{cloudapi.Value("before")}
 		if tt.no {
 			decoded = object{}
 		}
@@ -50,7 +51,7 @@ func TestOpt(t *testing.T) {
 
 func TestOptOfOtherTypes(t *testing.T) {
 	t.Parallel()
-	var o Opt[map[string]int]
+	var o cloudapi.Opt[map[string]int]
 	if err := json.Unmarshal([]byte(`{"a":1}`), &o); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func TestOptOfOtherTypes(t *testing.T) {
 	if m, ok := o.Get(); !ok || m["a"] != 1 {
 		t.Errorf("a failure changed it to %v, %v", m, ok)
 	}
-	if _, err := json.Marshal(Value(make(chan int))); err == nil {
+	if _, err := json.Marshal(cloudapi.Value(make(chan int))); err == nil {
 		t.Error("a channel was encoded")
 	}
 }
@@ -75,19 +76,19 @@ func TestOptPrints(t *testing.T) {
 		value  any
 		want   string
 	}{
-		{"%v %s %d %+v", Opt[string]{}, "<absent> <absent> <absent> <absent>"},
-		{"%v %s %d %+v", Null[int](), "<null> <null> <null> <null>"},
-		{"%v|%s|%q|%5s", Value("a b"), `a b|a b|"a b"|  a b`},
-		{"%v|%05d|%x", Value(42), "42|00042|2a"},
-		{"%v", Value(""), ""},
-		{"%d", Value("x"), "%!d(string=x)"},
-		{"%#v", Opt[string]{}, "cloudapi.Opt[string]{}"},
-		{"%#v", Null[map[string]int](), "cloudapi.Null[map[string]int]()"},
-		{"%#v", Value("x"), `cloudapi.Value("x")`},
-		{"%v %+v %s %q %d %#v", Value(NewSecret("hush-hush")),
+		{"%v %s %d %+v", cloudapi.Opt[string]{}, "<absent> <absent> <absent> <absent>"},
+		{"%v %s %d %+v", cloudapi.Null[int](), "<null> <null> <null> <null>"},
+		{"%v|%s|%q|%5s", cloudapi.Value("a b"), `a b|a b|"a b"|  a b`},
+		{"%v|%05d|%x", cloudapi.Value(42), "42|00042|2a"},
+		{"%v", cloudapi.Value(""), ""},
+		{"%d", cloudapi.Value("x"), "%!d(string=x)"},
+		{"%#v", cloudapi.Opt[string]{}, "cloudapi.Opt[string]{}"},
+		{"%#v", cloudapi.Null[map[string]int](), "cloudapi.Null[map[string]int]()"},
+		{"%#v", cloudapi.Value("x"), `cloudapi.Value("x")`},
+		{"%v %+v %s %q %d %#v", cloudapi.Value(cloudapi.NewSecret("hush-hush")),
 			`[redacted] [redacted] [redacted] [redacted] [redacted] cloudapi.Value(cloudapi.Secret("[redacted]"))`},
-		{"%+v", PostgresFirewallRuleUpdateRequest{CIDR: Value("10.0.0.0/8")}, "{CIDR:10.0.0.0/8 Description:<absent>}"},
-		{"%v", &PostgresConfigUpdateRequest{PGConfig: map[string]Opt[string]{"work_mem": Null[string](), "x.y": Value("1")}},
+		{"%+v", cloudapi.PostgresFirewallRuleUpdateRequest{CIDR: cloudapi.Value("10.0.0.0/8")}, "{CIDR:10.0.0.0/8 Description:<absent>}"},
+		{"%v", &cloudapi.PostgresConfigUpdateRequest{PGConfig: map[string]cloudapi.Opt[string]{"work_mem": cloudapi.Null[string](), "x.y": cloudapi.Value("1")}},
 			"&{map[work_mem:<null> x.y:1] map[]}"},
 	} {
 		values := make([]any, strings.Count(tt.format, "%"))
@@ -98,7 +99,7 @@ func TestOptPrints(t *testing.T) {
 			t.Errorf("%s prints %s, want %s", tt.format, got, tt.want)
 		}
 	}
-	if got := Value(1.5).String() + Null[bool]().String() + (Opt[int]{}).String(); got != "1.5<null><absent>" {
+	if got := cloudapi.Value(1.5).String() + cloudapi.Null[bool]().String() + (cloudapi.Opt[int]{}).String(); got != "1.5<null><absent>" {
 		t.Errorf("the texts are %s", got)
 	}
 }

@@ -1,4 +1,4 @@
-package cloudapi
+package cloudapi_test
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,14 +19,16 @@ import (
 
 	"github.com/hashicorp/go-retryablehttp"
 
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // sendOne returns the request that a client with the options sends.
-func sendOne(t *testing.T, opts ...Option) stub.Request {
+func sendOne(t *testing.T, opts ...cloudapi.Option) stub.Request {
 	t.Helper()
 	var network stub.Recorder
-	_, err := recorded(t, &network, opts...).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+	_, err := sdktest.Recorded(t, &network, opts...).VMs.Get(t.Context(), "eu-central-h1", "web-1")
 	sent := network.Take()
 	if len(sent) != 1 {
 		t.Fatalf("%d requests were sent: %v", len(sent), err)
@@ -38,7 +40,7 @@ func TestUserAgent(t *testing.T) {
 	t.Parallel()
 	form := regexp.MustCompile(`^cloudapi/\d+\.\d+\.\d+ \(go[^;()]+; [a-z0-9]+/[a-z0-9]+\)(.*)$`)
 	for _, application := range []string{"", "backup-job/1.4", "a/1 (b; c)"} {
-		got := sendOne(t, WithUserAgent(application)).Header.Get("User-Agent")
+		got := sendOne(t, cloudapi.WithUserAgent(application)).Header.Get("User-Agent")
 		parts := form.FindStringSubmatch(got)
 		if parts == nil || strings.TrimPrefix(parts[1], " ") != application {
 			t.Errorf("with the application %q it is %q", application, got)
@@ -48,20 +50,20 @@ func TestUserAgent(t *testing.T) {
 
 func TestWithHeader(t *testing.T) {
 	t.Parallel()
-	source := WithTokenSource(func(context.Context) (string, error) {
+	source := cloudapi.WithTokenSource(func(context.Context) (string, error) {
 		t.Error("the token source was asked for nothing")
 		return "", nil
 	})
 	for _, tt := range []struct {
 		name   string
-		opts   []Option
+		opts   []cloudapi.Option
 		header string
 		want   []string
 	}{
-		{"added", []Option{WithHeader("x-tenant", "acme")}, "X-Tenant", []string{"acme"}},
-		{"the later one holds", []Option{WithHeader("X-Tenant", "a"), WithHeader("x-tenant", "b")}, "X-Tenant", []string{"b"}},
-		{"in place of the token", []Option{WithHeader("authorization", "Basic dXNlcg==")}, "Authorization", []string{"Basic dXNlcg=="}},
-		{"in place of the token source", []Option{source, WithHeader("Authorization", "Basic dXNlcg==")}, "Authorization", []string{"Basic dXNlcg=="}},
+		{"added", []cloudapi.Option{cloudapi.WithHeader("x-tenant", "acme")}, "X-Tenant", []string{"acme"}},
+		{"the later one holds", []cloudapi.Option{cloudapi.WithHeader("X-Tenant", "a"), cloudapi.WithHeader("x-tenant", "b")}, "X-Tenant", []string{"b"}},
+		{"in place of the token", []cloudapi.Option{cloudapi.WithHeader("authorization", "Basic dXNlcg==")}, "Authorization", []string{"Basic dXNlcg=="}},
+		{"in place of the token source", []cloudapi.Option{source, cloudapi.WithHeader("Authorization", "Basic dXNlcg==")}, "Authorization", []string{"Basic dXNlcg=="}},
 	} {
 		if got := sendOne(t, tt.opts...).Header[tt.header]; !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %s is %q, want %q", tt.name, tt.header, got, tt.want)
@@ -78,7 +80,7 @@ func TestBaseURL(t *testing.T) {
 		{"http://[::1]:9393/api", "http://[::1]:9393/api", "[::1]:9393", "/api"},
 	} {
 		var network stub.Recorder
-		client := recorded(t, &network, WithBaseURL(tt.address))
+		client := sdktest.Recorded(t, &network, cloudapi.WithBaseURL(tt.address))
 		if got := client.BaseURL(); got != tt.baseURL {
 			t.Errorf("BaseURL of %s is %s", tt.address, got)
 		}
@@ -93,35 +95,35 @@ func TestBaseURL(t *testing.T) {
 
 func TestPlainHTTP(t *testing.T) {
 	t.Parallel()
-	token, header := WithToken(stub.Token), WithHeader("X-Key", stub.Token)
-	source := WithTokenSource(func(context.Context) (string, error) { return stub.Token, nil })
+	token, header := cloudapi.WithToken(stub.Token), cloudapi.WithHeader("X-Key", stub.Token)
+	source := cloudapi.WithTokenSource(func(context.Context) (string, error) { return stub.Token, nil })
 	for _, tt := range []struct {
 		address string
-		opts    []Option
+		opts    []cloudapi.Option
 		ok      bool
 	}{
-		{"http://api.example.com", []Option{token}, false},
-		{"http://api.example.com", []Option{source}, false},
-		{"http://api.example.com", []Option{header}, false},
-		{"http://localhost.example.com", []Option{token}, false},
-		{"http://127.0.0.1.example.com", []Option{token}, false},
-		{"http://10.0.0.1", []Option{token}, false},
+		{"http://api.example.com", []cloudapi.Option{token}, false},
+		{"http://api.example.com", []cloudapi.Option{source}, false},
+		{"http://api.example.com", []cloudapi.Option{header}, false},
+		{"http://localhost.example.com", []cloudapi.Option{token}, false},
+		{"http://127.0.0.1.example.com", []cloudapi.Option{token}, false},
+		{"http://10.0.0.1", []cloudapi.Option{token}, false},
 		{"http://api.example.com", nil, true},
-		{"http://api.example.com", []Option{token, WithInsecureHTTP()}, true},
-		{"http://localhost:8080", []Option{token}, true},
-		{"http://LOCALHOST:8080", []Option{token}, true},
-		{"http://api.localhost", []Option{token}, true},
-		{"http://127.8.9.10:80", []Option{token}, true},
-		{"http://[::1]:80", []Option{token}, true},
-		{"https://api.example.com", []Option{token}, true},
+		{"http://api.example.com", []cloudapi.Option{token, cloudapi.WithInsecureHTTP()}, true},
+		{"http://localhost:8080", []cloudapi.Option{token}, true},
+		{"http://LOCALHOST:8080", []cloudapi.Option{token}, true},
+		{"http://api.localhost", []cloudapi.Option{token}, true},
+		{"http://127.8.9.10:80", []cloudapi.Option{token}, true},
+		{"http://[::1]:80", []cloudapi.Option{token}, true},
+		{"https://api.example.com", []cloudapi.Option{token}, true},
 	} {
-		_, err := NewClient(append([]Option{WithBaseURL(tt.address)}, tt.opts...)...)
-		if (err == nil) != tt.ok || err != nil && !errors.Is(err, ErrInvalidArgument) {
+		_, err := cloudapi.NewClient(append([]cloudapi.Option{cloudapi.WithBaseURL(tt.address)}, tt.opts...)...)
+		if (err == nil) != tt.ok || err != nil && !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("%s with %d options: %v", tt.address, len(tt.opts), err)
 		}
 	}
-	client := stub.Must(NewClient(WithBaseURL("http://api.example.com")))(t)
-	if _, err := client.With(token); !errors.Is(err, ErrInvalidArgument) {
+	client := stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL("http://api.example.com")))(t)
+	if _, err := client.With(token); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("With adds a token to plain http: %v", err)
 	}
 }
@@ -130,71 +132,55 @@ func TestInvalidOptions(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string // of the option in the error
-		option Option
+		option cloudapi.Option
 		reason string
 	}{
-		{"base URL", WithBaseURL(""), "has no scheme: it must begin with https"},
-		{"base URL", WithBaseURL("api.example.com"), `"api.example.com" has no scheme: it must begin with https`},
-		{"base URL", WithBaseURL("127.0.0.1:8080"), `"127.0.0.1:8080" has no scheme: it must begin with https:// or http://`},
-		{"base URL", WithBaseURL("localhost:8080/api"), `"localhost:8080/api" has no scheme`},
-		{"base URL", WithBaseURL("user:" + stub.Token + "@example.com"), "base URL has no scheme"},
-		{"base URL", WithBaseURL("ftp://api.example.com"), `"ftp://api.example.com" must begin`},
-		{"base URL", WithBaseURL("https://"), "has no host"},
-		{"base URL", WithBaseURL("https://:443"), "has no host"},
-		{"base URL", WithBaseURL("https:/" + stub.Token + "@example.com"), "has no host"},
-		{"base URL", WithBaseURL("https://user:" + stub.Token + "@example.com"), "must not have user information"},
-		{"base URL", WithBaseURL("https://user:" + stub.Token + "@exa mple.com"), "cannot be parsed"},
-		{"base URL", WithBaseURL("https://example.com:port"), "cannot be parsed"},
-		{"base URL", WithBaseURL("https://example.com/?token=" + stub.Token), "must not have a query"},
-		{"base URL", WithBaseURL("https://example.com?"), "must not have a query"},
-		{"base URL", WithBaseURL("https://example.com/#" + stub.Token), "must not have a query or a fragment"},
-		{"base URL", WithBaseURL("https://example.com/a//b"), "has a path whose segment must not be empty"},
-		{"base URL", WithBaseURL("https://example.com/a/../b"), "has a path whose segment must not be a relative path"},
-		{"base URL", WithBaseURL("https://example.com/a%2Fb"), "has a path whose segment may only contain"},
-		{"base URL", WithBaseURL("https://example.com/x:" + stub.Token + "@y"), "has a path whose segment may only contain"},
-		{"base URL", WithBaseURL(stub.Token), "must begin with https"},
-		{"token", WithToken(""), "must not be empty"},
-		{"token", WithToken(stub.Token + "\n"), "position 64 of 64"},
-		{"token", WithToken("Bearer " + stub.Token), "position 7 of 70"},
-		{"token", WithToken(stub.Token + "é"), "outside ASCII"},
-		{"token source", WithTokenSource(nil), "must not be nil"},
-		{"project", WithProject(""), "must be an ID: pj and 24 characters"},
-		{"project", WithProject("my-project"), `"my-project" must be an ID: pj and 24 characters`},
-		{"project", WithProject(stub.VMID), "must be an ID: pj and 24 characters"},
-		{"project", WithProject(stub.Token), "must be an ID: pj and 24 characters"},
-		{"HTTP client", WithHTTPClient(nil), "must not be nil"},
-		{"HTTP client", WithHTTPClient(retryablehttp.NewClient().StandardClient()), "use the HTTPClient of its Client, and WithRetry"},
-		{"transport", WithTransport(nil), "must not be nil"},
-		{"middleware", WithMiddleware(nil), "must not be nil"},
-		{"middleware", WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }), "must not return nil"},
-		{"middleware", WithMiddleware(func(http.RoundTripper) http.RoundTripper { return &retryablehttp.RoundTripper{} }), "would repeat creates"},
-		{"observer", WithObserver(nil), "must not be nil"},
-		{"header", WithHeader("", stub.Token), "is not a header name"},
-		{"header", WithHeader("X Key", stub.Token), "is not a header name"},
-		{"header", WithHeader("X-Key:", stub.Token), "is not a header name"},
-		{"header", WithHeader("X-Kéy", stub.Token), "is not a header name"},
-		{"header", WithHeader(stub.Token+" ", "x"), "is not a header name"},
-		{"header", WithHeader("X-Key", stub.Token+"\r\nX: y"), "control character"},
-		{"header", WithHeader("X-Key", stub.Token+"\x7f"), "control character"},
-		{"header", WithHeader("user-agent", stub.Token), "is set by the SDK"},
-		{"header", WithHeader("content-type", stub.Token), "is set by the SDK"},
-		{"header", WithHeader("Host", stub.Token), "is set by the SDK"},
-		{"header", WithHeader("idempotency-key", stub.Token), "retry a create"},
-		{"header", WithHeader("X-Idempotency-Key", stub.Token), "retry a create"},
-		{"user agent", WithUserAgent("a\nb"), "printable ASCII"},
-		{"user agent", WithUserAgent("é" + stub.Token), "printable ASCII"},
-		{"timeout", WithTimeout(-1), "must not be negative"},
-		{"retry policy", WithRetry(RetryPolicy{MaxAttempts: -1}), "must not have negative values"},
-		{"retry policy", WithRetry(RetryPolicy{MinDelay: -1}), "must not have negative values"},
-		{"retry policy", WithRetry(RetryPolicy{MaxDelay: -1}), "must not have negative values"},
-		{"retry policy", WithRetry(RetryPolicy{MaxRetryAfter: -1}), "must not have negative values"},
-		{"response limit", WithResponseLimit(0), "must be positive"},
-		{"prefetch", WithPrefetch(-1), "must be 0 to 100"},
-		{"prefetch", WithPrefetch(101), "must be 0 to 100"},
+		{"base URL", cloudapi.WithBaseURL(""), "has no scheme: it must begin with https"},
+		{"base URL", cloudapi.WithBaseURL("api.example.com"), `"api.example.com" has no scheme: it must begin with https`},
+		{"base URL", cloudapi.WithBaseURL("user:" + stub.Token + "@example.com"), "base URL has no scheme"},
+		{"base URL", cloudapi.WithBaseURL("ftp://api.example.com"), `"ftp://api.example.com" must begin`},
+		{"base URL", cloudapi.WithBaseURL("https://"), "has no host"},
+		{"base URL", cloudapi.WithBaseURL("https:/" + stub.Token + "@example.com"), "has no host"},
+		{"base URL", cloudapi.WithBaseURL("https://user:" + stub.Token + "@example.com"), "must not have user information"},
+		{"base URL", cloudapi.WithBaseURL("https://user:" + stub.Token + "@exa mple.com"), "cannot be parsed"},
+		{"base URL", cloudapi.WithBaseURL("https://example.com/?token=" + stub.Token), "must not have a query"},
+		{"base URL", cloudapi.WithBaseURL("https://example.com/#" + stub.Token), "must not have a query or a fragment"},
+		{"base URL", cloudapi.WithBaseURL("https://example.com/a/../b"), "has a path whose segment must not be a relative path"},
+		{"base URL", cloudapi.WithBaseURL("https://example.com/x:" + stub.Token + "@y"), "has a path whose segment may only contain"},
+		{"base URL", cloudapi.WithBaseURL(stub.Token), "must begin with https"},
+		{"token", cloudapi.WithToken(""), "must not be empty"},
+		{"token", cloudapi.WithToken(stub.Token + "\n"), "position 64 of 64"},
+		{"token", cloudapi.WithToken("Bearer " + stub.Token), "position 7 of 70"},
+		{"token", cloudapi.WithToken(stub.Token + "é"), "outside ASCII"},
+		{"token source", cloudapi.WithTokenSource(nil), "must not be nil"},
+		{"project", cloudapi.WithProject(""), "must be an ID: pj and 24 characters"},
+		{"project", cloudapi.WithProject("my-project"), `"my-project" must be an ID: pj and 24 characters`},
+		{"project", cloudapi.WithProject(stub.Token), "must be an ID: pj and 24 characters"},
+		{"HTTP client", cloudapi.WithHTTPClient(nil), "must not be nil"},
+		{"HTTP client", cloudapi.WithHTTPClient(retryablehttp.NewClient().StandardClient()), "use the HTTPClient of its Client, and WithRetry"},
+		{"transport", cloudapi.WithTransport(nil), "must not be nil"},
+		{"middleware", cloudapi.WithMiddleware(nil), "must not be nil"},
+		{"middleware", cloudapi.WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }), "must not return nil"},
+		{"middleware", cloudapi.WithMiddleware(func(http.RoundTripper) http.RoundTripper { return &retryablehttp.RoundTripper{} }), "would repeat creates"},
+		{"observer", cloudapi.WithObserver(nil), "must not be nil"},
+		{"header", cloudapi.WithHeader("", stub.Token), "is not a header name"},
+		{"header", cloudapi.WithHeader(stub.Token+" ", "x"), "is not a header name"},
+		{"header", cloudapi.WithHeader("X-Key", stub.Token+"\r\nX: y"), "control character"},
+		{"header", cloudapi.WithHeader("user-agent", stub.Token), "is set by the SDK"},
+		{"header", cloudapi.WithHeader("idempotency-key", stub.Token), "retry a create"},
+		{"user agent", cloudapi.WithUserAgent("é" + stub.Token), "printable ASCII"},
+		{"timeout", cloudapi.WithTimeout(-1), "must not be negative"},
+		{"retry policy", cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: -1}), "must not have negative values"},
+		{"retry policy", cloudapi.WithRetry(cloudapi.RetryPolicy{MinDelay: -1}), "must not have negative values"},
+		{"retry policy", cloudapi.WithRetry(cloudapi.RetryPolicy{MaxDelay: -1}), "must not have negative values"},
+		{"retry policy", cloudapi.WithRetry(cloudapi.RetryPolicy{MaxRetryAfter: -1}), "must not have negative values"},
+		{"response limit", cloudapi.WithResponseLimit(0), "must be positive"},
+		{"prefetch", cloudapi.WithPrefetch(-1), "must be 0 to 100"},
+		{"prefetch", cloudapi.WithPrefetch(101), "must be 0 to 100"},
 	} {
-		client, err := NewClient(WithBaseURL("https://api.example.com"), tt.option)
-		argErr, ok := errors.AsType[*ArgumentError](err)
-		if client != nil || !ok || !errors.Is(err, ErrInvalidArgument) || argErr.Name != tt.name || argErr.Operation != "" {
+		client, err := cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com"), tt.option)
+		argErr, ok := errors.AsType[*cloudapi.ArgumentError](err)
+		if client != nil || !ok || !errors.Is(err, cloudapi.ErrInvalidArgument) || argErr.Name != tt.name || argErr.Operation != "" {
 			t.Errorf("%s, %s: NewClient = %v, %#v", tt.name, tt.reason, client, err)
 			continue
 		}
@@ -206,34 +192,20 @@ func TestInvalidOptions(t *testing.T) {
 			t.Errorf("%s, %s: the error shows the token: %#v", tt.name, tt.reason, argErr)
 		}
 	}
-	if c, err := NewClient(WithToken(stub.Token)); err != nil || c.BaseURL() != "https://api.ubicloud.com" {
+	if c, err := cloudapi.NewClient(cloudapi.WithToken(stub.Token)); err != nil || c.BaseURL() != "https://api.ubicloud.com" {
 		t.Errorf("without a base URL: %v, %v", c, err)
 	}
-	if _, err := NewClient(nil, WithBaseURL("https://api.example.com"), WithLogger(nil), WithLimiter(nil), nil); err != nil {
+	if _, err := cloudapi.NewClient(nil, cloudapi.WithBaseURL("https://api.example.com"), cloudapi.WithLogger(nil), cloudapi.WithLimiter(nil), nil); err != nil {
 		t.Errorf("with nil for nothing: %v", err)
-	}
-}
-
-func TestTokenInThePlaceOfTheProjectIsNotShown(t *testing.T) {
-	t.Parallel()
-	var network stub.Recorder
-	_, err := recorded(t, &network).InProject(stub.Token).VMs.List(t.Context(), nil)
-	if !errors.Is(err, ErrInvalidArgument) || strings.Contains(fmt.Sprintf("%#v", err), stub.Token[8:]) {
-		t.Errorf("the error is %#v", err)
 	}
 }
 
 func TestFromEnv(t *testing.T) {
 	var network stub.Recorder
-	transport := WithHTTPClient(&http.Client{Transport: &network})
-	t.Setenv(EnvBaseURL, "https://env.example.com/api")
-	t.Setenv(EnvToken, stub.Token)
-	t.Setenv(EnvProject, stub.Project)
-
-	client, err := NewClient(FromEnv(), transport)
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Setenv(cloudapi.EnvBaseURL, "https://env.example.com/api")
+	t.Setenv(cloudapi.EnvToken, stub.Token)
+	t.Setenv(cloudapi.EnvProject, stub.Project)
+	client := stub.Must(cloudapi.NewClient(cloudapi.FromEnv(), cloudapi.WithHTTPClient(&http.Client{Transport: &network})))(t)
 	_, _ = client.VMs.List(t.Context(), nil)
 	sent := network.Take()
 	if len(sent) != 1 || sent[0].Host != "env.example.com" || sent[0].Target != "/api/project/"+stub.Project+"/vm" ||
@@ -241,46 +213,37 @@ func TestFromEnv(t *testing.T) {
 		t.Errorf("sent %+v", sent)
 	}
 
-	client, err = NewClient(FromEnv(), WithProject("pj00000000021g000000000001"))
-	if err != nil || client.Project() != "pj00000000021g000000000001" {
-		t.Errorf("an option behind FromEnv does not hold: %v, %v", client, err)
-	}
-
-	t.Setenv(EnvProject, "")
-	if client, err = NewClient(WithProject(stub.Project), FromEnv()); err != nil || client.Project() != stub.Project {
-		t.Errorf("an empty variable changes something: %v, %v", client, err)
-	}
-	os.Unsetenv(EnvProject)
-	if client, err = NewClient(FromEnv()); err != nil || client.Project() != "" {
-		t.Errorf("without the variable the project is %v, %v", client, err)
-	}
-
-	t.Setenv(EnvBaseURL, "http://cloudapi.internal:8080")
-	if _, err = NewClient(FromEnv()); err == nil || !strings.HasSuffix(err.Error(), "use https, or WithInsecureHTTP or CLOUDAPI_INSECURE_HTTP=true if the network is trusted") {
-		t.Errorf("plain http is refused with %v", err)
-	}
-	t.Setenv(EnvInsecureHTTP, "true")
-	if client, err = NewClient(FromEnv()); err != nil || client.BaseURL() != "http://cloudapi.internal:8080" {
-		t.Errorf("plain http that the environment allows: %v, %v", client, err)
-	}
-	if _, err = NewClient(WithBaseURL("http://cloudapi.internal:8080"), WithToken(stub.Token)); err == nil {
-		t.Error("the environment allows plain http to a client that does not read it")
-	}
-	for _, value := range []string{"false", "1", "yes", "TRUE", " true"} {
-		t.Setenv(EnvInsecureHTTP, value)
-		want := "cloudapi: CLOUDAPI_INSECURE_HTTP "
-		if value == "false" {
-			want = "cloudapi: base URL "
+	const other = "pj00000000021g000000000001"
+	for _, tt := range []struct {
+		name, variable, value string
+		opts                  []cloudapi.Option
+		baseURL, project      string
+		err                   string
+	}{
+		{"an option after FromEnv holds", "", "", []cloudapi.Option{cloudapi.FromEnv(), cloudapi.WithProject(other)}, "https://env.example.com/api", other, ""},
+		{"an empty variable changes nothing", cloudapi.EnvProject, "", []cloudapi.Option{cloudapi.WithProject(other), cloudapi.FromEnv()}, "https://env.example.com/api", other, ""},
+		{"without a project", cloudapi.EnvProject, "", []cloudapi.Option{cloudapi.FromEnv()}, "https://env.example.com/api", "", ""},
+		{"plain http", cloudapi.EnvBaseURL, "http://cloudapi.internal:8080", []cloudapi.Option{cloudapi.FromEnv()}, "", "",
+			"use https, or WithInsecureHTTP or CLOUDAPI_INSECURE_HTTP=true if the network is trusted"},
+		{"allowed plain http", cloudapi.EnvInsecureHTTP, "true", []cloudapi.Option{cloudapi.FromEnv()}, "http://cloudapi.internal:8080", "", ""},
+		{"which a client without FromEnv doesn't read", "", "", []cloudapi.Option{cloudapi.WithBaseURL("http://cloudapi.internal:8080"), cloudapi.WithToken(stub.Token)}, "", "", "cloudapi: base URL "},
+		{"forbidden plain http", cloudapi.EnvInsecureHTTP, "false", []cloudapi.Option{cloudapi.FromEnv()}, "", "", "cloudapi: base URL "},
+		{"1 for true", cloudapi.EnvInsecureHTTP, "1", []cloudapi.Option{cloudapi.FromEnv()}, "", "", "cloudapi: CLOUDAPI_INSECURE_HTTP "},
+		{"TRUE for true", cloudapi.EnvInsecureHTTP, "TRUE", []cloudapi.Option{cloudapi.FromEnv()}, "", "", "cloudapi: CLOUDAPI_INSECURE_HTTP "},
+		{"true behind a blank", cloudapi.EnvInsecureHTTP, " true", []cloudapi.Option{cloudapi.FromEnv()}, "", "", "cloudapi: CLOUDAPI_INSECURE_HTTP "},
+		{"not set", cloudapi.EnvInsecureHTTP, "", []cloudapi.Option{cloudapi.FromEnv()}, "", "", "cloudapi: base URL "},
+		{"a bad token", cloudapi.EnvToken, stub.Token + "\n", []cloudapi.Option{cloudapi.FromEnv()}, "", "", "cloudapi: CLOUDAPI_TOKEN has a character"},
+	} {
+		if tt.variable != "" { // which stays set in the rows that follow
+			t.Setenv(tt.variable, tt.value)
 		}
-		if _, err = NewClient(FromEnv()); !errors.Is(err, ErrInvalidArgument) || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%q is reported as %v", value, err)
+		client, err := cloudapi.NewClient(tt.opts...)
+		switch {
+		case tt.err != "" && (!errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.Contains(err.Error(), tt.err)):
+			t.Errorf("%s: %v", tt.name, err)
+		case tt.err == "" && (err != nil || client.BaseURL() != tt.baseURL || client.Project() != tt.project):
+			t.Errorf("%s: %v, %v", tt.name, client, err)
 		}
-	}
-	t.Setenv(EnvInsecureHTTP, "")
-
-	t.Setenv(EnvToken, stub.Token+"\n")
-	if _, err = NewClient(FromEnv()); !errors.Is(err, ErrInvalidArgument) || !strings.HasPrefix(err.Error(), "cloudapi: CLOUDAPI_TOKEN has a character") {
-		t.Errorf("a bad token is reported as %v", err)
 	}
 }
 
@@ -292,7 +255,7 @@ func TestHTTPClientIsNotChanged(t *testing.T) {
 		return nil
 	}}
 	before := fmt.Sprintf("%+v", hc)
-	client := recorded(t, &network, WithTimeout(time.Hour), WithHTTPClient(hc))
+	client := sdktest.Recorded(t, &network, cloudapi.WithTimeout(time.Hour), cloudapi.WithHTTPClient(hc))
 	network.Answer = func(req *http.Request) (*http.Response, error) {
 		if deadline, ok := req.Context().Deadline(); !ok || time.Until(deadline) > 7*time.Second {
 			t.Errorf("the attempt may last until %v", deadline)
@@ -322,22 +285,22 @@ func TestWithTransport(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 
-	stranger := stub.Must(NewClient(WithBaseURL(server.URL), WithToken(stub.Token), WithProject(stub.Project)))(t)
+	stranger := stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL(server.URL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project)))(t)
 	defer stranger.CloseIdleConnections()
-	client := stub.Must(stranger.With(WithTransport(func(t *http.Transport) { t.TLSClientConfig = &tls.Config{RootCAs: roots} })))(t)
+	client := stub.Must(stranger.With(cloudapi.WithTransport(func(t *http.Transport) { t.TLSClientConfig = &tls.Config{RootCAs: roots} })))(t)
 	defer client.CloseIdleConnections()
 	var changed *http.Transport
-	proxied := stub.Must(client.With(WithTransport(func(t *http.Transport) { t.Proxy, changed = nil, t })))(t)
+	proxied := stub.Must(client.With(cloudapi.WithTransport(func(t *http.Transport) { t.Proxy, changed = nil, t })))(t)
 	defer proxied.CloseIdleConnections()
 	if changed.TLSClientConfig == nil || changed.MaxConnsPerHost == 0 || changed.MaxResponseHeaderBytes == 0 {
 		t.Errorf("the second change gets %+v", changed)
 	}
-	http2, err := client.With(WithTransport(func(t *http.Transport) { t.Protocols.SetHTTP2(true) }))
+	http2, err := client.With(cloudapi.WithTransport(func(t *http.Transport) { t.Protocols.SetHTTP2(true) }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer http2.CloseIdleConnections()
-	for c, protocol := range map[*Client]string{client: "HTTP/1.1", proxied: "HTTP/1.1", http2: "HTTP/2.0"} {
+	for c, protocol := range map[*cloudapi.Client]string{client: "HTTP/1.1", proxied: "HTTP/1.1", http2: "HTTP/2.0"} {
 		if _, err := c.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
 			t.Errorf("with the certificate: %v", err)
 		} else if got := <-protocols; got != protocol {
@@ -355,40 +318,20 @@ func TestWithTransport(t *testing.T) {
 func TestTransportOfTheLastOption(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
-	changes := 0
-	change := WithTransport(func(*http.Transport) { changes++ })
-	client, err := NewClient(WithBaseURL("https://api.example.com"), WithProject(stub.Project), change, WithHTTPClient(&http.Client{Transport: &network}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _ = client.VMs.List(t.Context(), nil)
+	changes, closed := 0, errors.New("closed")
+	change := cloudapi.WithTransport(func(t *http.Transport) {
+		changes++
+		t.DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, closed }
+	})
+	client := stub.Must(cloudapi.NewClient(cloudapi.WithProject(stub.Project), change, cloudapi.WithHTTPClient(&http.Client{Transport: &network}),
+		cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})))(t)
+	_, err := client.VMs.List(t.Context(), nil)
 	if n := len(network.Take()); n != 1 || changes != 0 {
-		t.Errorf("WithHTTPClient at last: %d requests, %d changes", n, changes)
+		t.Errorf("WithHTTPClient at last: %d requests, %d changes, %v", n, changes, err)
 	}
-	if client, err = client.With(change, change); err != nil {
-		t.Fatal(err)
-	}
-	if client.config.httpClient != nil || changes != 2 {
-		t.Errorf("WithTransport at last: %v after %d changes", client.config.httpClient, changes)
-	}
-}
-
-// TestWithLeavesTheOriginal: no setting of a client changes when a copy of it
-// gets others.
-func TestWithLeavesTheOriginal(t *testing.T) {
-	t.Parallel()
-	var first, second stub.Recorder
-	client := recorded(t, &first, WithHeader("X-A", "1"))
-	before := fmt.Sprintf("%+v", client.config)
-	if _, err := client.With(
-		WithBaseURL("https://other.example.com"), WithToken("other"), WithProject("pj00000000021g000000000001"),
-		WithHTTPClient(&http.Client{Transport: &second, Timeout: time.Hour}), WithHeader("X-A", "2"), WithHeader("X-B", "3"),
-		WithUserAgent("job/1"), WithPrefetch(3), WithResponseLimit(1), WithInsecureHTTP(),
-	); err != nil {
-		t.Fatal(err)
-	}
-	if after := fmt.Sprintf("%+v", client.config); after != before {
-		t.Errorf("the configuration was\n%s and is\n%s", before, after)
+	_, err = stub.Must(client.With(change, change))(t).VMs.List(t.Context(), nil)
+	if n := len(network.Take()); n != 0 || changes != 2 || !errors.Is(err, closed) {
+		t.Errorf("WithTransport at last: %d requests, %d changes, %v", n, changes, err)
 	}
 }
 
@@ -397,24 +340,24 @@ func TestWithLeavesTheOriginal(t *testing.T) {
 func TestFromEnvNamesWhatIsMissing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		set  map[string]string
-		opts []Option
+		opts []cloudapi.Option
 		want string // the end of the error
 	}{
 		"nothing set": {nil, nil, "not set in the environment: CLOUDAPI_TOKEN, CLOUDAPI_PROJECT"},
-		"no project":  {map[string]string{EnvBaseURL: "https://api.example.com", EnvToken: stub.Token}, nil, "not set in the environment: CLOUDAPI_PROJECT"},
-		"no token or project": {map[string]string{EnvBaseURL: "https://api.example.com"}, nil,
+		"no project":  {map[string]string{cloudapi.EnvBaseURL: "https://api.example.com", cloudapi.EnvToken: stub.Token}, nil, "not set in the environment: CLOUDAPI_PROJECT"},
+		"no token or project": {map[string]string{cloudapi.EnvBaseURL: "https://api.example.com"}, nil,
 			"not set in the environment: CLOUDAPI_TOKEN, CLOUDAPI_PROJECT"},
-		"the token from elsewhere": {map[string]string{EnvBaseURL: "https://api.example.com"}, []Option{WithToken(stub.Token)},
+		"the token from elsewhere": {map[string]string{cloudapi.EnvBaseURL: "https://api.example.com"}, []cloudapi.Option{cloudapi.WithToken(stub.Token)},
 			"not set in the environment: CLOUDAPI_PROJECT"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, variable := range []string{EnvBaseURL, EnvToken, EnvProject} {
+			for _, variable := range []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject} {
 				t.Setenv(variable, tt.set[variable])
 			}
-			client, err := NewClient(append([]Option{FromEnv()}, tt.opts...)...)
+			client, err := cloudapi.NewClient(append([]cloudapi.Option{cloudapi.FromEnv()}, tt.opts...)...)
 			if err == nil {
 				_, err = client.VMs.List(t.Context(), nil)
-				if !errors.Is(err, ErrNoProject) {
+				if !errors.Is(err, cloudapi.ErrNoProject) {
 					t.Errorf("the error is %v, want ErrNoProject", err)
 				}
 			}
@@ -423,11 +366,11 @@ func TestFromEnvNamesWhatIsMissing(t *testing.T) {
 			}
 		})
 	}
-	client, err := NewClient()
+	client, err := cloudapi.NewClient()
 	if err == nil {
 		_, err = client.VMs.List(t.Context(), nil)
 	}
-	if !errors.Is(err, ErrNoProject) || strings.Contains(err.Error(), "not set") {
+	if !errors.Is(err, cloudapi.ErrNoProject) || strings.Contains(err.Error(), "not set") {
 		t.Errorf("without FromEnv the error is %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package cloudapi
+package cloudapi_test
 
 import (
 	"encoding/json"
@@ -6,24 +6,25 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestSecret(t *testing.T) {
 	t.Parallel()
 	const password = "hunter2"
-	s, empty := NewSecret(password), NewSecret("")
-	if s.Reveal() != password || empty.Reveal() != "" || (Secret{}).Reveal() != "" {
+	s, empty := cloudapi.NewSecret(password), cloudapi.NewSecret("")
+	if s.Reveal() != password || empty.Reveal() != "" || (cloudapi.Secret{}).Reveal() != "" {
 		t.Errorf("Reveal = %q, %q", s.Reveal(), empty.Reveal())
 	}
-	if s.IsZero() || !empty.IsZero() || !(Secret{}).IsZero() {
+	if s.IsZero() || !empty.IsZero() || !(cloudapi.Secret{}).IsZero() {
 		t.Error("IsZero is wrong")
 	}
-	if !s.Equal(NewSecret(password)) || s.Equal(empty) || !empty.Equal(Secret{}) {
+	if !s.Equal(cloudapi.NewSecret(password)) || s.Equal(empty) || !empty.Equal(cloudapi.Secret{}) {
 		t.Error("Equal is wrong")
 	}
 	type holder struct {
-		S Secret `json:"s,omitzero"`
+		S cloudapi.Secret `json:"s,omitzero"`
 	}
 	for _, tt := range []struct{ format, secret, empty string }{
 		{"%v", "[redacted]", ""},
@@ -45,14 +46,14 @@ func TestSecretIsRead(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{`{"s":"a\u00e9\n"}`: "aé\n", `{"s":""}`: "", `{"s":null}`: "", `{}`: ""} {
 		var v struct {
-			S Secret `json:"s"`
+			S cloudapi.Secret `json:"s"`
 		}
 		if err := json.Unmarshal([]byte(text), &v); err != nil || v.S.Reveal() != want || v.S.IsZero() != (want == "") {
 			t.Errorf("%s is %q, %v", text, v.S.Reveal(), err)
 		}
 	}
 	const password = "hunter2"
-	var s Secret
+	var s cloudapi.Secret
 	if err := json.Unmarshal([]byte("12345678"), &s); err == nil || strings.Contains(err.Error(), "12345678") || !s.IsZero() {
 		t.Errorf("a number is %q, %v", s.Reveal(), err)
 	}

@@ -1,4 +1,4 @@
-package cloudapi
+package lists_test
 
 import (
 	"errors"
@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -78,7 +80,7 @@ func (l *keyedList) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // walkKeyed walks both lists and returns the numbers of the entries, which must
 // be equal.
-func walkKeyed(t *testing.T, list keyedList, opts ...Option) (numbers []int, err error) {
+func walkKeyed(t *testing.T, list keyedList, opts ...cloudapi.Option) (numbers []int, err error) {
 	t.Helper()
 	number := func(text string) {
 		n, err := strconv.Atoi(text)
@@ -90,8 +92,8 @@ func walkKeyed(t *testing.T, list keyedList, opts ...Option) (numbers []int, err
 	synctest.Test(t, func(t *testing.T) {
 		logs, audits := list, list
 		if !list.audit {
-			for entry, e := range mockClient(t, &logs, opts...).Postgres.AllLogs(t.Context(), "eu-central-h1", "orders-db",
-				&PostgresLogsOptions{SeverityLevel: "ERROR"}) {
+			for entry, e := range sdktest.Client(t, &logs, opts...).Postgres.AllLogs(t.Context(), "eu-central-h1", "orders-db",
+				&cloudapi.PostgresLogsOptions{SeverityLevel: "ERROR"}) {
 				if err = e; err == nil {
 					number(entry.Message)
 				}
@@ -99,12 +101,12 @@ func walkKeyed(t *testing.T, list keyedList, opts ...Option) (numbers []int, err
 		}
 		fromLogs, logsErr := numbers, err
 		numbers, err = nil, nil
-		for entry, e := range mockClient(t, &audits, opts...).AuditLog.All(t.Context(), &AuditLogOptions{Action: "vm"}) {
+		for entry, e := range sdktest.Client(t, &audits, opts...).AuditLog.All(t.Context(), &cloudapi.AuditLogOptions{Action: "vm"}) {
 			if err = e; err == nil {
 				number(entry.Action)
 			}
 		}
-		if !list.audit && !slices.Equal(fromLogs, numbers) || !list.audit && errors.Is(logsErr, ErrPaginationStalled) != errors.Is(err, ErrPaginationStalled) {
+		if !list.audit && !slices.Equal(fromLogs, numbers) || !list.audit && errors.Is(logsErr, cloudapi.ErrPaginationStalled) != errors.Is(err, cloudapi.ErrPaginationStalled) {
 			t.Errorf("the logs are %v, %v; the audit log is %v, %v", fromLogs, logsErr, numbers, err)
 		}
 		for _, query := range logs.queries {
@@ -149,7 +151,7 @@ func TestKeyedLists(t *testing.T) {
 		for _, ahead := range []int{0, 3} {
 			t.Run(fmt.Sprintf("%s, %d ahead", name, ahead), func(t *testing.T) {
 				t.Parallel()
-				numbers, err := walkKeyed(t, list, WithPrefetch(ahead))
+				numbers, err := walkKeyed(t, list, cloudapi.WithPrefetch(ahead))
 				if err != nil || !slices.Equal(numbers, newest(list.entries, list.entries)) {
 					t.Errorf("%d entries: %v, %v", list.entries, numbers, err)
 				}
@@ -175,7 +177,7 @@ func TestKeyedListsThatRestart(t *testing.T) {
 	} {
 		list.entries, list.size, list.ignores, list.audit = 25, 10, true, name != "the same page"
 		numbers, err := walkKeyed(t, list)
-		if !errors.Is(err, ErrPaginationStalled) || !slices.Equal(numbers, newest(25, 10)) {
+		if !errors.Is(err, cloudapi.ErrPaginationStalled) || !slices.Equal(numbers, newest(25, 10)) {
 			t.Errorf("%s: the list is %v, %v", name, numbers, err)
 		}
 	}
@@ -183,7 +185,7 @@ func TestKeyedListsThatRestart(t *testing.T) {
 
 // walkLines walks a log whose lines are JSON, the last received first, and come
 // in pages of the given size.
-func walkLines(t *testing.T, lines []string, size int) []*PostgresLogEntry {
+func walkLines(t *testing.T, lines []string, size int) []*cloudapi.PostgresLogEntry {
 	t.Helper()
 	network := stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		begin, _ := strconv.Atoi(req.URL.Query().Get("pagination_key"))
@@ -196,7 +198,7 @@ func walkLines(t *testing.T, lines []string, size int) []*PostgresLogEntry {
 		}
 		return stub.Respond(200, `{"logs":[`+strings.Join(page, ",")+`]`+more+`}`), nil
 	})
-	entries, err := Collect(mockClient(t, network).Postgres.AllLogs(t.Context(), "eu-central-h1", "orders-db", nil))
+	entries, err := cloudapi.Collect(sdktest.Client(t, network).Postgres.AllLogs(t.Context(), "eu-central-h1", "orders-db", nil))
 	if err != nil {
 		t.Errorf("pages of %d lines: %v", size, err)
 	}
@@ -249,9 +251,9 @@ func TestKeyedListsTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		list := keyedList{entries: 2, size: 1}
-		all := mockClient(t, &list).Postgres.AllLogs(t.Context(), "eu-central-h1", "orders-db", nil)
+		all := sdktest.Client(t, &list).Postgres.AllLogs(t.Context(), "eu-central-h1", "orders-db", nil)
 		for range 2 {
-			if entries, err := Collect(all); err != nil || len(entries) != 2 {
+			if entries, err := cloudapi.Collect(all); err != nil || len(entries) != 2 {
 				t.Errorf("%d entries, %v", len(entries), err)
 			}
 			stub.Elapse(time.Hour)
@@ -271,11 +273,11 @@ func TestKeyedListsTwice(t *testing.T) {
 func TestInvalidKeyedPages(t *testing.T) {
 	t.Parallel()
 	for _, reply := range []string{`{}`, `{"items":null}`, `{"logs":null}`, `[]`, `{"items":[null]}`, `{"logs":[{}]}`, `{"items":[{"action":""}]}`, `x`} {
-		client := answering(t, 200, "application/json", reply)
-		if page, err := client.AuditLog.List(t.Context(), nil); page != nil || !errors.Is(err, ErrInvalidResponse) {
+		client := sdktest.Answering(t, 200, "application/json", reply)
+		if page, err := client.AuditLog.List(t.Context(), nil); page != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) {
 			t.Errorf("of %s List made %v, %v", reply, page, err)
 		}
-		if page, err := client.Postgres.Logs(t.Context(), "eu-central-h1", "orders-db", nil); page != nil || !errors.Is(err, ErrInvalidResponse) {
+		if page, err := client.Postgres.Logs(t.Context(), "eu-central-h1", "orders-db", nil); page != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) {
 			t.Errorf("of %s Logs made %v, %v", reply, page, err)
 		}
 	}
