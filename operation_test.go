@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestPlaceholders: what each placeholder of the contract's routes accepts.
@@ -63,51 +61,5 @@ func TestPlaceholders(t *testing.T) {
 				t.Errorf("%s with %s: %q, by ID %v, %v", tt.route, name, path, want.id != "", err)
 			}
 		}
-	}
-}
-
-// TestReferencesOfDeletions: a deletion, and a wait for one, refuse what no
-// resource can have; see TestReferenceRule.
-func TestReferencesOfDeletions(t *testing.T) {
-	t.Parallel()
-	location := newID(t, KindPrivateLocation)
-	for _, tt := range []struct {
-		op     *Operation
-		reason string
-	}{
-		{&opVMsDelete, "is the ID of another kind: private location"},
-		{&opPrivateLocationsDelete, "must be a name, not an ID"},
-		{&opMachineImagesDeleteVersion, "must be a name, not an ID"},
-		{&opVMsGet, ""},
-		{&opPrivateLocationsGet, ""},
-	} {
-		args := []string{stub.Project, "eu-central-h1", "golden"}[:strings.Count(tt.op.Route, "{")-1]
-		_, _, err := tt.op.path("", append(args, location))
-		if e, _ := errors.AsType[*ArgumentError](err); tt.reason == "" && err != nil || tt.reason != "" && (e == nil || e.Reason != tt.reason) {
-			t.Errorf("%s: %v", tt.op.Name, err)
-		}
-	}
-	err := new(PrivateLocationsService).WaitDeleted(t.Context(), location, nil)
-	if e, ok := errors.AsType[*ArgumentError](err); !ok || e.Operation != "PrivateLocations.WaitDeleted" || e.Reason != "must be a name, not an ID" {
-		t.Errorf("the wait: %v", err)
-	}
-}
-
-func TestBoundProject(t *testing.T) {
-	t.Parallel()
-	op := Operation{Name: "VMs.Get", Route: vmRoute}
-	path, want, err := op.path(stub.Project, []string{"l", "v"})
-	if path != "/project/"+stub.Project+"/location/l/vm/v" || want.id != "" || err != nil {
-		t.Errorf("path = %q, %v, %v", path, want.id != "", err)
-	}
-	if _, _, err = op.path("", []string{"l", "v"}); !errors.Is(err, ErrNoProject) {
-		t.Errorf("without a project: %v", err)
-	}
-	op = Operation{Name: "Projects.Get", Route: projectRoute}
-	if path, want, err = op.path(stub.Project, []string{"pj00000000021g000000000001"}); path != "/project/pj00000000021g000000000001" || want.id == "" || err != nil {
-		t.Errorf("a project of its own: %q, %v, %v", path, want.id != "", err)
-	}
-	if path, _, err = (&Operation{Route: "/project"}).path("", nil); path != "/project" || err != nil {
-		t.Errorf("without placeholders: %q, %v", path, err)
 	}
 }

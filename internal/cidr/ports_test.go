@@ -13,7 +13,7 @@ func TestParsePorts(t *testing.T) {
 			t.Errorf("%q: %d to %d, %v", s, first, last, ok)
 		}
 	}
-	for _, s := range []string{"a", "-1", "65536", "2..1", "1..", "..1", "1...2", "1-2", " 1", "1..2..3"} {
+	for _, s := range []string{"a", "-1", "65536", "2..1", "1..", "..1", "1...2", "1-2", " 1", "1..2..3", "+80", "8 0", "80..65536", "0..x", " "} {
 		if first, last, ok := ParsePorts(s); ok {
 			t.Errorf("%q: %d to %d", s, first, last)
 		}

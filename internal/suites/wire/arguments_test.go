@@ -75,6 +75,7 @@ func TestRefusedArguments(t *testing.T) {
 func TestUnusableResponses(t *testing.T) {
 	t.Parallel()
 	addUser, removeUser := do("Postgres.AddCertificateUser", location, "orders-db", "app"), do("Postgres.RemoveCertificateUser", location, "orders-db", "app")
+	pages := []string{`{}`, `{"items":null}`, `{"logs":null}`, `[]`, `{"items":[null]}`, `{"logs":[{}]}`, `{"items":[{"action":""}]}`, `x`} // not the end of a list
 	users := []string{`{"items":[null]}`, `{"items":["app",null]}`, `{"items":[""]}`, `{"items":null}`, `{}`}
 	const rule, other = `{"id":"frhgen1ff6864nrqg8etdv647m"}`, `{"id":"fr8sc97tx16t6n0ychazn0zkpq"}`
 	for _, tt := range []struct {
@@ -86,6 +87,8 @@ func TestUnusableResponses(t *testing.T) {
 			[]string{`[]`, "[" + rule + "]", "[" + rule + ",{}]", "[{}," + rule + "]", "[1,2]"}},
 		{do("Firewalls.GetRule", location, "edge", "frhgen1ff6864nrqg8etdv647m"), []string{"[" + rule + "," + other + "]"}},
 		{do("Postgres.CreateBackupCredentials", location, "orders-db"), []string{`{"bucket":"b"}`}},
+		{do("AuditLog.List"), pages},
+		{do("Postgres.Logs", location, "orders-db"), pages},
 		{addUser, users},
 		{removeUser, users},
 		{do("Postgres.GetConfig", location, "orders-db"), []string{`{"pg_config":{}}`, `{"pgbouncer_config":{}}`, `{"pg_config":null,"pgbouncer_config":{}}`,
