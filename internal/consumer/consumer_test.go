@@ -3,6 +3,7 @@ package consumer
 import (
 	"archive/zip"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -75,8 +76,8 @@ func TestNames(t *testing.T) {
 `,
 }
 
-// traced is the program with the nested module.
-var traced = map[string]string{"main.go": `package main
+// traced is a program with the nested module.
+const traced = `package main
 
 import (
 	"fmt"
@@ -88,7 +89,7 @@ import (
 func main() {
 	fmt.Println(cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com"), otelcloudapi.Instrument()))
 }
-`}
+`
 
 // build is for .ci/run: go get needs modules that no test needs, and the SDK is
 // compiled anew.
@@ -96,7 +97,8 @@ var build = flag.Bool("build", false, "get the SDK with go get; build, test and 
 
 // TestConsumer finds all packages of a program in the SDK as a proxy has it. The
 // program requires what the SDK requires, so that modules which go test has
-// downloaded for the SDK suffice. With -build the requirements come from go get.
+// downloaded for the SDK suffice. With -build the requirements come from go get,
+// and the program then gets the module for OpenTelemetry, too.
 func TestConsumer(t *testing.T) {
 	t.Parallel()
 	c := newConsumer(t)
@@ -123,23 +125,12 @@ func TestConsumer(t *testing.T) {
 	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "no project") {
 		t.Errorf("the program ended with %v and says %q", err, out)
 	}
-}
 
-// TestConsumerWithTraces does the same with the module for OpenTelemetry, whose
-// requirements the SDK's tests don't have.
-func TestConsumerWithTraces(t *testing.T) {
-	t.Parallel()
-	if !*build {
-		t.Skip("only with -build: it downloads OpenTelemetry")
-	}
-	c := newConsumer(t)
-	c.publish(t, module, root)
 	c.publish(t, module+"/otelcloudapi", filepath.Join(root, "otelcloudapi"))
-	c.write(t, traced)
-	c.run(t, "go", "mod", "init", "example.com/program")
-	c.run(t, "go", "get", module+"/otelcloudapi@"+version, module+"@"+version)
-	if out := c.run(t, "go", "run", "-mod=readonly", "."); !strings.Contains(out, "<nil>") {
-		t.Errorf("the program says %q", out)
+	c.run(t, "go", "get", module+"/otelcloudapi@"+version)
+	c.write(t, map[string]string{"traced/main.go": traced})
+	if out := c.run(t, "go", "run", "-mod=readonly", "./traced"); !strings.Contains(out, "<nil>") {
+		t.Errorf("the program with traces says %q", out)
 	}
 }
 
@@ -186,7 +177,8 @@ func (c *consumer) run(t *testing.T, name string, args ...string) (output string
 func (c *consumer) write(t *testing.T, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o666); err != nil {
+		file := filepath.Join(c.dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)); err != nil {
 			t.Fatal(err)
 		}
 	}
