@@ -101,7 +101,7 @@ func (f *Failure) mayHaveRun() bool {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return !f.isOwn() && !f.HasRetryAfter
 	case http.StatusNotImplemented:
-		return false
+		return f.Truncated
 	}
 	return f.Status < 300 || f.Status >= 500 || f.Truncated
 }

@@ -88,7 +88,8 @@ func failures() []failure {
 		{"truncated response", soon, true, sdktest.Cuts(200, stub.VM, 20), nil, nil},
 		{"truncated JSON", soon, true, sdktest.Answers(200, "", stub.VM[:20]), nil, nil},
 		{"truncated 404", soon, true, sdktest.Cuts(404, stub.Envelope(404), 5), nil, nil},
-		{"401 truncated behind its envelope", final, false, cutsBehindEnvelope, nil, nil},
+		{"truncated 501", soon, true, sdktest.Cuts(501, stub.Envelope(501), 5), nil, nil},
+		{"401 truncated behind its envelope", final, false, sdktest.Cuts(401, stub.Envelope(401)+" ", len(stub.Envelope(401))), nil, nil},
 		{"no response in time", soon, true, sdktest.Hangs, nil, nil},
 		{"no connection", soon, false, nil, unreachable, nil},
 		{"no connection, of another transport", soon, true, nil, fails(refused), nil},
@@ -146,14 +147,6 @@ func failures() []failure {
 		all = append(all, f)
 	}
 	return all
-}
-
-// cutsBehindEnvelope closes the connection when the API's refusal is complete,
-// and the announced body isn't.
-func cutsBehindEnvelope(p *sdktest.Peer, conn net.Conn) {
-	p.Read(conn)
-	reason := stub.Envelope(401)
-	fmt.Fprintf(conn, "HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(reason)+5, reason)
 }
 
 // planning is the key of contexts with which nothing fails.
@@ -268,7 +261,7 @@ func (f *failure) check(t *testing.T) {
 // or if a program has made it for a test.
 func (f *failure) checkErrors(t *testing.T, err error) {
 	errs := []error{err, fmt.Errorf("looking: %w", err), &cloudapi.WaitError{Err: err}, errors.Join(io.ErrNoProgress, err)}
-	if e, ok := errors.AsType[*cloudapi.Error](err); ok && f.name != "truncated 404" {
+	if e, ok := errors.AsType[*cloudapi.Error](err); ok && !strings.HasPrefix(f.name, "truncated") {
 		errs = append(errs, &cloudapi.Error{StatusCode: e.StatusCode, Type: e.Type})
 	}
 	if e, ok := errors.AsType[*cloudapi.TransportError](err); ok {
@@ -285,6 +278,16 @@ func (f *failure) checkErrors(t *testing.T, err error) {
 		if !errors.Is(end, err) || polls != f.wait || cloudapi.IsTransient(err) != f.transient || cloudapi.IsGone(err) != isGone ||
 			errors.Is(err, cloudapi.ErrNotFound) != (isGone || f.name == "404 of a location") {
 			t.Errorf("%T: %d polls, transient: %v, gone: %v: %v", err, polls, cloudapi.IsTransient(err), cloudapi.IsGone(err), err)
+		}
+	}
+}
+
+// TestOtherErrors: no other error is transient.
+func TestOtherErrors(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{nil, cloudapi.ErrNotFound, cloudapi.ErrServer, context.DeadlineExceeded, io.EOF, &cloudapi.ArgumentError{}, &cloudapi.Error{}} {
+		if cloudapi.IsTransient(err) {
+			t.Errorf("%T is transient: %v", err, err)
 		}
 	}
 }
