@@ -66,8 +66,7 @@
 // either a value or an error, never both.
 //
 // Fields have the names of the API's JSON. The zero value of an optional field
-// isn't sent: a field for which zero has a meaning is a pointer, such as
-// new(0), and a field for which null has a meaning is an [Opt].
+// isn't sent. A field for which zero has a meaning is a pointer, such as new(0).
 //
 // In every family,
 //

@@ -195,7 +195,7 @@ func ExampleSecret() {
 }
 
 // In a configuration null removes a setting, so values are optional.
-func ExampleOpt() {
+func ExamplePostgresConfigUpdateRequest() {
 	srv := newServer()
 	defer srv.Close()
 	client := srv.Client()
@@ -213,10 +213,7 @@ func ExampleOpt() {
 		return
 	}
 	config, err := client.Postgres.UpdateConfig(ctx, db.Location, db.ID, &cloudapi.PostgresConfigUpdateRequest{
-		PGConfig: map[string]cloudapi.Opt[string]{
-			"work_mem":        cloudapi.Value("64MB"),
-			"max_connections": cloudapi.Null[string](),
-		},
+		PGConfig: map[string]*string{"work_mem": new("64MB"), "max_connections": nil},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -468,13 +468,13 @@ func wantsSettings(d *drift, field string, wanted map[string]string, found map[s
 }
 
 // settings converts settings to the form of an update.
-func settings(values map[string]string) map[string]Opt[string] {
+func settings(values map[string]string) map[string]*string {
 	if len(values) == 0 {
 		return nil
 	}
-	update := make(map[string]Opt[string], len(values))
+	update := make(map[string]*string, len(values))
 	for name, value := range values {
-		update[name] = Value(value)
+		update[name] = &value
 	}
 	return update
 }

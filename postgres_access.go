@@ -362,10 +362,10 @@ type PostgresFirewallRuleCreateRequest struct {
 }
 
 // PostgresFirewallRuleUpdateRequest is the body of
-// [PostgresService.UpdateFirewallRule]. Absent or null changes nothing.
+// [PostgresService.UpdateFirewallRule], which keeps fields that aren't set.
 type PostgresFirewallRuleUpdateRequest struct {
-	CIDR        Opt[string] `json:"cidr,omitzero"`
-	Description Opt[string] `json:"description,omitzero"`
+	CIDR        string  `json:"cidr,omitzero"`
+	Description *string `json:"description,omitzero"` // new("") clears it
 }
 
 const postgresFirewallRuleRoute = postgresRoute + "/firewall-rule/{firewall_rule_id}"

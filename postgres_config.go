@@ -73,18 +73,12 @@ func (c *PostgresConfig) lacks() string {
 	return ""
 }
 
-// PostgresConfigUpdateRequest is the body of [PostgresService.UpdateConfig]. A
-// map is required. Value changes a setting, and Null resets it.
-//
-//	request := &cloudapi.PostgresConfigUpdateRequest{
-//		PGConfig: map[string]cloudapi.Opt[string]{
-//			"work_mem":        cloudapi.Value("64MB"),
-//			"max_connections": cloudapi.Null[string](),
-//		},
-//	}
+// PostgresConfigUpdateRequest is the body of [PostgresService.UpdateConfig], such
+// as {PGConfig: map[string]*string{"work_mem": new("64MB")}}. At least one map is
+// required. A nil value resets the setting to its default.
 type PostgresConfigUpdateRequest struct {
-	PGConfig        map[string]Opt[string] `json:"pg_config,omitzero"`
-	PgBouncerConfig map[string]Opt[string] `json:"pgbouncer_config,omitzero"`
+	PGConfig        map[string]*string `json:"pg_config,omitzero"`
+	PgBouncerConfig map[string]*string `json:"pgbouncer_config,omitzero"`
 }
 
 var (
@@ -119,16 +113,7 @@ func (s *PostgresService) UpdateConfig(ctx context.Context, location, postgres s
 	if request == nil || request.PGConfig == nil && request.PgBouncerConfig == nil {
 		return nil, &ArgumentError{Operation: opPostgresUpdateConfig.Name, Name: "request", Reason: "must set a map"}
 	}
-	body := PostgresConfigUpdateRequest{withoutAbsent(request.PGConfig), withoutAbsent(request.PgBouncerConfig)}
-	return send[PostgresConfig](ctx, s.conn, &opPostgresUpdateConfig, body, location, postgres)
-}
-
-// withoutAbsent returns a copy without absent values, which would be sent as
-// null and so reset a setting.
-func withoutAbsent(settings map[string]Opt[string]) map[string]Opt[string] {
-	settings = maps.Clone(settings)
-	maps.DeleteFunc(settings, func(_ string, value Opt[string]) bool { return value.IsZero() })
-	return settings
+	return send[PostgresConfig](ctx, s.conn, &opPostgresUpdateConfig, request, location, postgres)
 }
 
 // PostgresCapabilities describes the databases that a project can create.

@@ -16,8 +16,7 @@ func LosesText(v any, encoded []byte) bool {
 }
 
 // hasInvalidText reports whether a value contains a string that isn't UTF-8.
-// Like encoding/json it ignores the content of a json.Marshaler, but not the
-// content of an Opt.
+// Like encoding/json, it ignores the content of a json.Marshaler.
 func hasInvalidText(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String:
@@ -37,8 +36,7 @@ func hasInvalidText(v reflect.Value) bool {
 			}
 		}
 	case reflect.Struct:
-		_, optional := reflect.Zero(v.Type()).Interface().(interface{ IsNull() bool })
-		if v.Type().Implements(reflect.TypeFor[json.Marshaler]()) && !optional {
+		if v.Type().Implements(reflect.TypeFor[json.Marshaler]()) {
 			return false
 		}
 		for i := range v.NumField() {

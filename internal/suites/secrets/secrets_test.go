@@ -64,7 +64,6 @@ func secretHolders(t *testing.T) map[string]any {
 		Map        map[string]cloudapi.Secret
 		Any        any
 		array      [1]exported
-		Opt        cloudapi.Opt[cloudapi.Secret]
 	}
 	s := cloudapi.NewSecret(secretPassword)
 	var network stub.Recorder
@@ -83,7 +82,7 @@ func secretHolders(t *testing.T) map[string]any {
 		"map":            map[string]cloudapi.Secret{"k": s},
 		"map of structs": map[string]unexported{"k": {s}},
 		"array":          [2]cloudapi.Secret{s, s},
-		"deep":           deep{&exported{s}, &unexported{s}, []cloudapi.Secret{s}, map[string]cloudapi.Secret{"k": s}, &s, [1]exported{{s}}, cloudapi.Value(s)},
+		"deep":           deep{&exported{s}, &unexported{s}, []cloudapi.Secret{s}, map[string]cloudapi.Secret{"k": s}, &s, [1]exported{{s}}},
 		"error":          fmt.Errorf("password %v of %+v", s, exported{s}),
 		"request":        &cloudapi.PostgresMetricDestinationCreateRequest{Password: s},
 		"client":         client,

@@ -17,7 +17,7 @@ func postgresConfigCases() []wireCase {
 		none   = `{"pg_config":{},"pgbouncer_config":{}}`
 	)
 	type settings = map[string]cloudapi.PostgresSetting
-	type changes = map[string]cloudapi.Opt[string]
+	type changes = map[string]*string
 	replace := func(config cloudapi.PostgresConfig) sdktest.Call {
 		return do("Postgres.ReplaceConfig", location, "orders-db", &config)
 	}
@@ -39,11 +39,11 @@ func postgresConfigCases() []wireCase {
 			"POST " + config + ` {"pg_config":{},"pgbouncer_config":{"pool_mode":"session"}}`, reply},
 		{replace(cloudapi.PostgresConfig{}), "POST " + config + " " + none, none},
 		{update(cloudapi.PostgresConfigUpdateRequest{PGConfig: changes{
-			"work_mem": cloudapi.Value("64MB"), "max_connections": cloudapi.Null[string](), "search_path": cloudapi.Value(""), "shared_buffers": {},
+			"work_mem": new("64MB"), "max_connections": nil, "search_path": new(""),
 		}}), "PATCH " + config + ` {"pg_config":{"max_connections":null,"search_path":"","work_mem":"64MB"}}`, reply},
-		{update(cloudapi.PostgresConfigUpdateRequest{PgBouncerConfig: changes{"pool_mode": cloudapi.Null[string]()}}),
+		{update(cloudapi.PostgresConfigUpdateRequest{PgBouncerConfig: changes{"pool_mode": nil}}),
 			"PATCH " + config + ` {"pgbouncer_config":{"pool_mode":null}}`, reply},
-		{update(cloudapi.PostgresConfigUpdateRequest{PGConfig: changes{"work_mem": {}}, PgBouncerConfig: changes{}}), "PATCH " + config + " " + none, reply},
+		{update(cloudapi.PostgresConfigUpdateRequest{PGConfig: changes{}, PgBouncerConfig: changes{}}), "PATCH " + config + " " + none, reply},
 	}
 }
 

@@ -226,7 +226,6 @@ func (c *comparison) json(r *row, s *openapi3.Schema, record types.Type, list, f
 // nested compares the fields of a record or of a request's part, and of what is
 // in it.
 func (c *comparison) nested(role, subject string, s *openapi3.Schema, t types.Type) {
-	t, _ = opt(t)
 	t = deref(t)
 	var element types.Type
 	var described *openapi3.SchemaRef
@@ -280,14 +279,13 @@ func (c *comparison) property(role, subject string, p property, known map[string
 		return
 	}
 	_, pointer := v.typ.(*types.Pointer)
-	_, null := opt(v.typ)
 	switch {
 	case role == "record" || p.ReadOnly:
 	case p.required && v.optional:
 		c.addf("%s %s: required, but the SDK leaves it out if it is zero", role, subject)
 	case !p.required && !v.optional && !v.single:
 		c.addf("%s %s: optional, but the SDK always sends it", role, subject)
-	case p.Nullable && !null && (!pointer || v.optional):
+	case p.Nullable && (!pointer || v.optional):
 		c.addf("%s %s: may be null, which the SDK cannot send", role, subject)
 	}
 	if role == "record" && !pointer && (p.Nullable || !p.required) && (got == "integer" || got == "number") {

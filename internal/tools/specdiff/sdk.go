@@ -212,17 +212,8 @@ func deref(t types.Type) types.Type {
 	return types.Unalias(t)
 }
 
-// opt returns the type of the value of an Opt, and whether the type is one.
-func opt(t types.Type) (types.Type, bool) {
-	if named, ok := deref(t).(*types.Named); ok && named.Obj().Name() == "Opt" && named.TypeArgs().Len() == 1 {
-		return named.TypeArgs().At(0), true
-	}
-	return t, false
-}
-
 // kind returns the JSON type of a Go type, or "" if it can be any.
 func (s *sdk) kind(t types.Type) string {
-	t, _ = opt(t)
 	t = deref(t)
 	if named, ok := t.(*types.Named); ok {
 		switch name := types.TypeString(named, (*types.Package).Path); name {

@@ -97,7 +97,7 @@ func TestDifferences(t *testing.T) {
 		"type of an argument": {"properties: {name: {type: string}}", "properties: {name: {type: integer}}", []string{
 			"request Kites.Rename.name: integer, but the SDK has string",
 		}},
-		"no longer in a request": {"                wind: {type: string, nullable: true}\n", "", []string{
+		"no longer in a request": {"                wind: {type: string}\n", "", []string{
 			"request KiteCreateRequest.wind: only in the SDK",
 		}},
 		"field of a record": {"        name: {type: string}\n", "        name: {type: string}\n        wing: {type: string, nullable: true}\n", []string{

@@ -44,9 +44,9 @@ const (
 )
 
 type KiteCreateRequest struct {
-	Color  string      `json:"color"`
-	Height *int        `json:"height,omitzero"`
-	Wind   Opt[string] `json:"wind,omitzero"`
+	Color  string `json:"color"`
+	Height *int   `json:"height,omitzero"`
+	Wind   string `json:"wind,omitzero"`
 }
 
 type ListOptions struct {
@@ -60,7 +60,6 @@ type Error struct {
 }
 
 type (
-	Opt[T any]  struct{ value T }
 	Page[T any] struct{ Items []*T }
 	Secret      struct{ value string }
 	File        struct{ Content []byte }
