@@ -177,34 +177,38 @@ func TestObserverOfAPanic(t *testing.T) {
 	_, _ = sdktest.Recorded(t, &network, cloudapi.WithObserver(observer, observer)).VMs.List(t.Context(), nil)
 }
 
-// TestHeadersShareNothing: a middleware or a transport may change the header of
-// a request, which changes no other header, of this request or a later one.
+// TestHeadersShareNothing: a middleware may change the header of a request,
+// before or after it's sent, which changes no other header, of this request or a
+// later one.
 func TestHeadersShareNothing(t *testing.T) {
 	t.Parallel()
-	sent := func(change func(http.Header)) (header http.Header) {
-		t.Helper()
+	// sent returns the headers of two requests, of which the first is changed.
+	sent := func(before, after func(http.Header)) []stub.Request {
 		var network stub.Recorder
 		client := sdktest.Recorded(t, &network, cloudapi.WithHeader("X-A", "1"), cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 			return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-				change(req.Header)
+				before(req.Header)
+				defer after(req.Header)
+				before, after = func(http.Header) {}, func(http.Header) {}
 				return next.RoundTrip(req)
 			})
 		}))
 		for range 2 {
 			_, _ = client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
 		}
-		both := network.Take()
-		if len(both) != 2 || !reflect.DeepEqual(both[0].Header, both[1].Header) {
-			t.Errorf("sent %v", both)
-		}
-		return both[1].Header
+		return network.Take()
 	}
-	want := sent(func(http.Header) {})
+	nothing := func(http.Header) {}
+	want := sent(nothing, nothing)[0].Header
 	for name := range want {
-		wanted := want.Clone()
-		wanted[name] = []string{"changed", "added"}
-		if got := sent(func(h http.Header) { h[name][0] = "changed"; h.Add(name, "added") }); !reflect.DeepEqual(got, wanted) {
-			t.Errorf("with another %s, sent %v, want %v", name, got, wanted)
+		changed := want.Clone()
+		changed[name] = []string{"changed", "added"}
+		change := func(h http.Header) { h[name][0] = "changed"; h.Add(name, "added") } // for example to hide it in a log
+		if got := sent(change, nothing); !reflect.DeepEqual(got[0].Header, changed) || !reflect.DeepEqual(got[1].Header, want) {
+			t.Errorf("with another %s, sent %v", name, got)
+		}
+		if got := sent(nothing, change); !reflect.DeepEqual(got[0].Header, want) || !reflect.DeepEqual(got[1].Header, want) {
+			t.Errorf("with another %s afterwards, sent %v", name, got)
 		}
 	}
 }
