@@ -71,14 +71,8 @@ func newServer(t *testing.T) *cloudapitest.Server {
 	return server
 }
 
-func setProject(t *testing.T, server *cloudapitest.Server) {
-	t.Setenv(cloudapi.EnvBaseURL, server.Start())
-	t.Setenv(cloudapi.EnvToken, server.Token())
-	t.Setenv(cloudapi.EnvProject, server.ProjectID())
-}
-
 func TestHost(t *testing.T) {
-	setProject(t, newServer(t))
+	demo.Use(t, newServer(t))
 	for name, location := range map[string]string{"web.eu-central-h1": "eu-central-h1", "web.us-east-a2": "us-east-a2"} {
 		var stdout bytes.Buffer
 		if err := run(t.Context(), []string{"--host", name}, &stdout, io.Discard); err != nil {
@@ -105,7 +99,7 @@ func TestHost(t *testing.T) {
 // can't see the project, there's an error and no inventory.
 func TestEmpty(t *testing.T) {
 	server := cloudapitest.New(t)
-	setProject(t, server)
+	demo.Use(t, server)
 	var stdout bytes.Buffer
 	err := run(t.Context(), []string{"--list"}, &stdout, io.Discard)
 	var got any
@@ -139,7 +133,7 @@ func TestNothingMadeUp(t *testing.T) {
 }
 
 func TestDemoOfARealProject(t *testing.T) {
-	setProject(t, cloudapitest.New(t))
+	demo.Use(t, cloudapitest.New(t))
 	if err := run(t.Context(), []string{"--list", "--demo"}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "--demo with a project") {
 		t.Errorf("error %v", err)
 	}

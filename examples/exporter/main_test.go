@@ -47,9 +47,7 @@ func TestOnce(t *testing.T) {
 
 func TestOnceFailsIfSomethingIsMissing(t *testing.T) {
 	server, _ := newServer(t)
-	t.Setenv(cloudapi.EnvBaseURL, server.Start())
-	t.Setenv(cloudapi.EnvToken, server.Token())
-	t.Setenv(cloudapi.EnvProject, server.ProjectID())
+	demo.Use(t, server)
 	server.Fail(cloudapitest.Match{Operation: "VMs.List"}, cloudapitest.Reply(403, nil, "{}"))
 	var stdout bytes.Buffer
 	if err := run(t.Context(), []string{"--once"}, &stdout, io.Discard); !errors.Is(err, cloudapi.ErrForbidden) {
@@ -233,20 +231,11 @@ func TestNamesThatPrometheusRefuses(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--listen", "256.0.0.1:1"}, "--listen"},
-		{[]string{"--timeout", "0s"}, "use a duration"},
-		{[]string{"--max-age", "-1s"}, "--max-age"},
-		{[]string{"--listen", ""}, "is a variable not set?"},
-		{[]string{"more"}, `unexpected argument "more"`},
-		{[]string{"--once", "--listen", ":9790"}, "--listen has no effect with --once"},
-		{[]string{"--once", "--max-age", "1m"}, "--max-age has no effect with --once"},
-	} {
-		if err := run(t.Context(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%q: error %v, want %q", test.args, err, test.want)
-		}
-	}
+	demo.Refuses(t, run, "--listen", "--listen", "256.0.0.1:1")
+	demo.Refuses(t, run, "use a duration", "--timeout", "0s")
+	demo.Refuses(t, run, "--max-age", "--max-age", "-1s")
+	demo.Refuses(t, run, "is a variable not set?", "--listen", "")
+	demo.Refuses(t, run, `unexpected argument "more"`, "more")
+	demo.Refuses(t, run, "--listen has no effect with --once", "--once", "--listen", ":9790")
+	demo.Refuses(t, run, "--max-age has no effect with --once", "--once", "--max-age", "1m")
 }

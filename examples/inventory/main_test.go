@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -137,19 +136,10 @@ func TestSorts(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"-o", "xml"}, "table, wide, json or csv"},
-		{[]string{"--nonsense"}, "nonsense"},
-		{[]string{"more"}, `unexpected argument "more"`},
-		{[]string{"--html", t.TempDir()}, "directory"},
-	} {
-		if err := run(t.Context(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%q: error %v, want %q", test.args, err, test.want)
-		}
-	}
+	demo.Refuses(t, run, "table, wide, json or csv", "-o", "xml")
+	demo.Refuses(t, run, "nonsense", "--nonsense")
+	demo.Refuses(t, run, `unexpected argument "more"`, "more")
+	demo.Refuses(t, run, "directory", "--html", t.TempDir())
 }
 
 // TestRuleTexts: ports are sorted as numbers.

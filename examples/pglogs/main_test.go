@@ -161,56 +161,6 @@ func newClient(t *testing.T, transport http.RoundTripper) *cloudapi.Client {
 	return client
 }
 
-// TestFollowsTheClockOfTheService: the program prints each line whatever this
-// machine's clock says, and an interrupt ends it without an error.
-func TestFollowsTheClockOfTheService(t *testing.T) {
-	for _, ahead := range []time.Duration{5 * time.Minute, 0, -5 * time.Minute} {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, interrupt := context.WithCancel(t.Context())
-			defer interrupt()
-			var printed, want []string
-			server := roundTripper(func(req *http.Request) (*http.Response, error) {
-				now := time.Now().Add(-ahead).UTC()
-				body := database
-				if strings.HasSuffix(req.URL.Path, "/logs") {
-					want = append(want, now.Format(time.RFC3339))
-					var lines []string
-					for _, at := range want {
-						if at >= req.URL.Query().Get("start") && at <= req.URL.Query().Get("end") {
-							lines = append(lines, fmt.Sprintf(`{"timestamp":%q,"message":"x"}`, at))
-						}
-					}
-					body = `{"logs":[` + strings.Join(lines, ",") + `]}`
-				}
-				return respond(200, body, now), nil
-			})
-			client := newClient(t, server)
-			var stdout onLine = func(line string) {
-				at, _ := time.Parse(time.DateTime, line[:len(time.DateTime)])
-				if printed = append(printed, at.Format(time.RFC3339)); len(printed) == 60 {
-					interrupt()
-				}
-			}
-			time.AfterFunc(time.Hour, interrupt)
-			o := options{args: []string{"eu-central-h1/orders"}, since: 30 * time.Minute, every: 5 * time.Second, follow: true}
-			if err := o.run(ctx, client, stdout, io.Discard); err != nil {
-				t.Errorf("%v ahead: error %v", ahead, err)
-			}
-			if len(printed) != 60 || !slices.Equal(printed, want[:len(printed)]) {
-				t.Errorf("%v ahead: printed %d of %d lines", ahead, len(printed), len(want))
-			}
-		})
-	}
-}
-
-// onLine is a writer that calls a function.
-type onLine func(line string)
-
-func (f onLine) Write(p []byte) (int, error) {
-	f(string(p))
-	return len(p), nil
-}
-
 // TestContinues: with a state file each line is printed once, even if printing
 // a line or a whole run fails. A gap is reported.
 func TestContinues(t *testing.T) {

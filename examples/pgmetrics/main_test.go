@@ -93,24 +93,15 @@ func TestHumanize(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--start", "yesterday"}, "use a form such as"},
-		{[]string{"--start", "1h", "--end", "2h"}, "before --start"},
-		{[]string{"--start", "800h"}, "31 days"},
-		{[]string{"--width", "5"}, "--width"},
-		{[]string{"--metric", "cpu_usage,heat"}, `metric "heat"`},
-		{[]string{"--metric", "heat"}, "the metrics are cpu_usage, load_average, "},
-		{[]string{"--metric", "heat", "us-east-a2/staging"}, "pending_pods"},
-		{[]string{"--metric", "cpu_usage,,disk_io"}, "has an empty key"},
-		{[]string{"--metric", ","}, "has an empty key"},
-		{[]string{"--metric", ""}, "is a variable not set?"},
-		{[]string{"eu-central-h1/payments"}, "not found"},
-	} {
-		if err := run(t.Context(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%q: error %v, want %q", test.args, err, test.want)
-		}
-	}
+	demo.Refuses(t, run, "use a form such as", "--start", "yesterday")
+	demo.Refuses(t, run, "before --start", "--start", "1h", "--end", "2h")
+	demo.Refuses(t, run, "31 days", "--start", "800h")
+	demo.Refuses(t, run, "--width", "--width", "5")
+	demo.Refuses(t, run, `metric "heat"`, "--metric", "cpu_usage,heat")
+	demo.Refuses(t, run, "the metrics are cpu_usage, load_average, ", "--metric", "heat")
+	demo.Refuses(t, run, "pending_pods", "--metric", "heat", "us-east-a2/staging")
+	demo.Refuses(t, run, "has an empty key", "--metric", "cpu_usage,,disk_io")
+	demo.Refuses(t, run, "has an empty key", "--metric", ",")
+	demo.Refuses(t, run, "is a variable not set?", "--metric", "")
+	demo.Refuses(t, run, "not found", "eu-central-h1/payments")
 }

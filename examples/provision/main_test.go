@@ -292,42 +292,6 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// TestReportsAllDrift: several resources differ from the file, and the file
-// also has a new one.
-func TestReportsAllDrift(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		client := cloudapitest.New(t).Client()
-		env := stub.Must(load(""))(t)
-		stub.Must(provision(t, client, env, false))(t)
-		env.SSHKeys[0].PublicKey += "-changed"
-		env.Firewalls[0].Rules = env.Firewalls[0].Rules[2:]
-		env.VMs[0].Size = "standard-4"
-		env.VMs = append(env.VMs, env.VMs[1])
-		env.VMs[2].Name = "blog-3"
-
-		results, err := provision(t, client, env, false)
-		if want := "deploy differs; blog-web differs; blog was there; "; results != want { // and no VM behind that firewall
-			t.Errorf("did %s, want %s", results, want)
-		}
-		for _, want := range []string{"public_key is ", "has unwanted 443 from 0.0.0.0/0, 80 from 0.0.0.0/0:"} {
-			if !strings.Contains(fmt.Sprint(err), want) {
-				t.Errorf("no %q in %v", want, err)
-			}
-		}
-		results, err = provision(t, client, env, true)
-		if want := "deploy changed; blog-web changed; blog was there; blog-1 differs; blog-2 was there; blog-3 created; blog was there; "; results != want {
-			t.Errorf("with --update did %s, want %s", results, want)
-		}
-		if want := `size is "standard-2", wanted "standard-4" (which no update can change): change`; !strings.Contains(fmt.Sprint(err), want) {
-			t.Errorf("with --update no %q in %v", want, err)
-		}
-		if n := strings.Count(fmt.Sprint(err), "\n"); err == nil || n != 0 {
-			t.Errorf("with --update %d lines more than that of the VM: %v", n, err)
-		}
-	})
-}
-
 // TestAdvice: after a timeout or a transient failure the same command can be
 // run again; after a refusal, that doesn't help.
 func TestAdvice(t *testing.T) {
@@ -409,9 +373,7 @@ func TestLoadRefuses(t *testing.T) {
 // project that the environment names, where it would cost money.
 func TestSampleIsNotForRealProjects(t *testing.T) {
 	server := cloudapitest.New(t)
-	t.Setenv(cloudapi.EnvBaseURL, server.Start())
-	t.Setenv(cloudapi.EnvToken, server.Token())
-	t.Setenv(cloudapi.EnvProject, server.ProjectID())
+	demo.Use(t, server)
 	for _, args := range [][]string{nil, {"--plan"}, {"--update"}} {
 		if err := run(t.Context(), args, io.Discard, io.Discard); !errors.As(err, new(*demo.UsageError)) || !strings.Contains(err.Error(), "--file") {
 			t.Errorf("%q: error %v, want one that asks for --file", args, err)

@@ -35,13 +35,17 @@ func TestQuickstart(t *testing.T) {
 	})
 }
 
+func newEnvironment(server *cloudapitest.Server) *environment {
+	return &environment{client: server.Client(), location: "eu-central-h1", out: io.Discard, start: time.Now(), ids: map[string]string{}}
+}
+
 // TestTellsWhatIsLeft: the program lists what is left by name and ID.
 func TestTellsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := cloudapitest.New(t)
 		server.Fail(cloudapitest.Match{Operation: "VMs.Delete"}, cloudapitest.Reply(403, nil, "{}"))
-		env := &environment{client: server.Client(), location: "eu-central-h1", out: io.Discard, start: time.Now(), ids: map[string]string{}}
+		env := newEnvironment(server)
 		err := env.provision(t.Context())
 		vms, listErr := cloudapi.Collect(env.client.VMs.All(t.Context(), nil))
 		if listErr != nil || len(vms) != 1 {
@@ -74,8 +78,7 @@ func TestSparesAnotherWithTheName(t *testing.T) {
 			}
 			w.WriteHeader(403)
 		}))
-		env := &environment{client: client, location: "eu-central-h1", out: io.Discard, start: time.Now(), ids: map[string]string{}}
-		if err := env.provision(t.Context()); !errors.Is(err, cloudapi.ErrForbidden) {
+		if err := newEnvironment(server).provision(t.Context()); !errors.Is(err, cloudapi.ErrForbidden) {
 			t.Errorf("error %v, want only that of the list", err)
 		}
 		vms, err := cloudapi.Collect(client.VMs.All(t.Context(), nil))
@@ -116,8 +119,7 @@ func TestLeavesNothing(t *testing.T) {
 				ctx, interrupt := context.WithCancel(t.Context())
 				defer interrupt()
 				test.do(server, interrupt)
-				env := &environment{client: client, location: "eu-central-h1", out: io.Discard, start: time.Now(), ids: map[string]string{}}
-				if err := env.provision(ctx); !errors.Is(err, test.want) {
+				if err := newEnvironment(server).provision(ctx); !errors.Is(err, test.want) {
 					t.Errorf("error %v, want %v", err, test.want)
 				}
 				plan := stub.Must(teardown.NewPlan(t.Context(), client, nil))(t)

@@ -41,20 +41,6 @@ func TestDrill(t *testing.T) {
 	})
 }
 
-func TestForms(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var stdout bytes.Buffer
-		args := []string{"-o", "csv", "--columns", "result,check", "eu-central-h1/orders", "true"}
-		if err := run(t.Context(), args, &stdout, io.Discard); err != nil {
-			t.Fatal(err)
-		}
-		if want := "RESULT,CHECK\nok,state\n"; !strings.HasPrefix(stdout.String(), want) {
-			t.Errorf("it does not begin with %q:\n%s", want, stdout.String())
-		}
-	})
-}
-
 // newDrill returns a drill for a database of a server, which can be restored.
 func newDrill(t *testing.T, command ...string) (*cloudapitest.Server, *drill) {
 	t.Helper()
@@ -96,6 +82,7 @@ func TestDeletesTheCopyWhateverFails(t *testing.T) {
 		fault         cloudapitest.Fault
 		text          string
 		is            error
+		outage        string // the method of the requests that fail when the copy is to be deleted, for longer than a call retries
 	}{
 		{name: "content", command: "false", text: "failed 1 check"},
 		{name: "command", command: "/no/such/command", text: "failed 1 check"},
@@ -104,6 +91,10 @@ func TestDeletesTheCopyWhateverFails(t *testing.T) {
 		{name: "wait", command: "true", is: cloudapi.ErrForbidden,
 			match: cloudapitest.Match{Method: http.MethodGet, Route: database}, fault: cloudapitest.Reply(403, nil, "{}")},
 		{name: "lost reply", command: "true", is: cloudapi.ErrOutcomeUnknown,
+			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.DropAfter()},
+		{name: "lost reply, and no look", is: cloudapi.ErrOutcomeUnknown, outage: http.MethodGet,
+			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.DropAfter()},
+		{name: "lost reply, and no deletion", is: cloudapi.ErrOutcomeUnknown, outage: http.MethodDelete,
 			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.DropAfter()},
 		{name: "refused", command: "true", is: cloudapi.ErrInvalidRequest,
 			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.Reply(400, nil, "{}")},
@@ -114,6 +105,9 @@ func TestDeletesTheCopyWhateverFails(t *testing.T) {
 				server, d := newDrill(t, test.command)
 				if test.match.Route != "" {
 					server.Fail(test.match, test.fault)
+				}
+				if test.outage != "" {
+					server.Fail(cloudapitest.Match{Method: test.outage, Route: database}, cloudapitest.Reply(500, nil, "{}").For(5*time.Minute))
 				}
 				err := d.run(t.Context())
 				if err == nil || !strings.Contains(err.Error(), test.text) || test.is != nil && !errors.Is(err, test.is) {
@@ -191,47 +185,6 @@ func TestDeletesOnlyTheCopy(t *testing.T) {
 	}
 }
 
-// TestDeletesTheCopyAfterAnOutage: the service is down when the copy is to be
-// deleted, for longer than a call retries.
-func TestDeletesTheCopyAfterAnOutage(t *testing.T) {
-	t.Parallel()
-	for _, method := range []string{http.MethodGet, http.MethodDelete} {
-		t.Run(method, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				server, d := newDrill(t)
-				server.Fail(cloudapitest.Match{Route: database + "/restore"}, cloudapitest.DropAfter())
-				server.Fail(cloudapitest.Match{Method: method, Route: database}, cloudapitest.Reply(500, nil, "{}").For(5*time.Minute))
-				if err := d.run(t.Context()); !errors.Is(err, cloudapi.ErrOutcomeUnknown) {
-					t.Errorf("error %v, want only that of the restore", err)
-				}
-				if names := d.databases(t); names != "db " {
-					t.Errorf("there are %s", names)
-				}
-			})
-		})
-	}
-}
-
-func TestDeletesTheCopyAfterInterrupt(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server, d := newDrill(t)
-		server.Fail(cloudapitest.Match{Method: http.MethodGet, Route: database}, cloudapitest.Delay(time.Hour))
-		ctx, interrupt := context.WithCancel(t.Context())
-		time.AfterFunc(10*time.Second, interrupt)
-		if err := d.run(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v, want that of the context", err)
-		}
-		if took := time.Since(d.start); took < 10*time.Second || took > 20*time.Second {
-			t.Errorf("took %v", took)
-		}
-		if names := d.databases(t); names != "db " {
-			t.Errorf("there are %s", names)
-		}
-	})
-}
-
 // TestFirstBackup: right after the first backup the earliest time to restore to
 // is in the future.
 func TestFirstBackup(t *testing.T) {
@@ -245,23 +198,21 @@ func TestFirstBackup(t *testing.T) {
 	})
 }
 
-// TestRefusesBeforeItRestores: bad arguments cost nothing.
-func TestRefusesBeforeItRestores(t *testing.T) {
+// TestRefuses: bad arguments cost nothing, and some databases can't be restored.
+func TestRefuses(t *testing.T) {
 	t.Parallel()
-	for want, args := range map[string][]string{
-		"an argument is empty":    {""},
-		`the command ""`:          {"eu-central-h1/orders", ""},
-		`the command "no-such-"`:  {"eu-central-h1/orders", "no-such-", "x"},
-		"use a duration":          {"--timeout", "0"},
-		"is a variable not set?":  {"--columns", "", "eu-central-h1/orders"},
-		"that is the next flag":   {"-o", "--no-header", "eu-central-h1/orders"},
-		`there is no column "no"`: {"--columns", "no"},
-	} {
-		var stderr bytes.Buffer
-		if err := run(t.Context(), args, io.Discard, &stderr); !errors.As(err, new(*demo.UsageError)) || !strings.Contains(err.Error(), want) || stderr.Len() > 0 {
-			t.Errorf("%q: error %v, want %q, and it says %s", args, err, want, &stderr)
-		}
-	}
+	synctest.Test(t, func(t *testing.T) {
+		demo.Refuses(t, run, "an argument is empty", "")
+		demo.Refuses(t, run, `the command ""`, "eu-central-h1/orders", "")
+		demo.Refuses(t, run, `the command "no-such-"`, "eu-central-h1/orders", "no-such-", "x")
+		demo.Refuses(t, run, "use a duration", "--timeout", "0")
+		demo.Refuses(t, run, "timeout", "--timeout", "soon")
+		demo.Refuses(t, run, "is a variable not set?", "--columns", "", "eu-central-h1/orders")
+		demo.Refuses(t, run, "that is the next flag", "-o", "--no-header", "eu-central-h1/orders")
+		demo.Refuses(t, run, `there is no column "no"`, "--columns", "no")
+		demo.Refuses(t, run, "can't be restored", "eu-central-h1/orders-reports")
+		demo.Refuses(t, run, "not found", "eu-central-h1/payments")
+	})
 }
 
 func TestTellsWhatIsLeft(t *testing.T) {
@@ -322,23 +273,5 @@ func TestCompare(t *testing.T) {
 		if failed != strings.TrimSpace(what) {
 			t.Errorf("%q fails, want %q", failed, what)
 		}
-	}
-}
-
-func TestRefuses(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"eu-central-h1/orders-reports"}, "can't be restored"},
-		{[]string{"eu-central-h1/payments"}, "not found"},
-		{[]string{"--timeout", "soon"}, "timeout"},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			if err := run(t.Context(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%q: error %v, want %q", test.args, err, test.want)
-			}
-		})
 	}
 }

@@ -79,6 +79,25 @@ func Isolate(tests interface{ Run() int }) {
 	tests.Run()
 }
 
+// Use lets the variables of a test name a server.
+func Use(t interface{ Setenv(name, value string) }, server *cloudapitest.Server) {
+	t.Setenv(cloudapi.EnvBaseURL, server.Start())
+	t.Setenv(cloudapi.EnvToken, server.Token())
+	t.Setenv(cloudapi.EnvProject, server.ProjectID())
+}
+
+// Refuses runs a program with wrong arguments. Its error must contain a text, and
+// it must print nothing.
+func Refuses(t interface {
+	Context() context.Context
+	Errorf(format string, args ...any)
+}, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error, want string, args ...string) {
+	var stdout strings.Builder
+	if err := run(t.Context(), args, &stdout, io.Discard); err == nil || !strings.Contains(err.Error(), want) || stdout.Len() > 0 {
+		t.Errorf("%q: error %v, want %q, and it printed %s", args, err, want, &stdout)
+	}
+}
+
 // Server describes the server inside a program.
 type Server struct {
 	Delays cloudapitest.Delays

@@ -46,9 +46,7 @@ func TestConnectFillsTheEmbeddedServer(t *testing.T) {
 
 func TestConnectUsesTheEnvironment(t *testing.T) {
 	server := cloudapitest.New(t)
-	t.Setenv(cloudapi.EnvBaseURL, server.Start())
-	t.Setenv(cloudapi.EnvToken, server.Token())
-	t.Setenv(cloudapi.EnvProject, server.ProjectID())
+	Use(t, server)
 	client, closeServer, err := Connect(t.Context(), io.Discard, "test/1", Server{})
 	if err != nil {
 		t.Fatal(err)
@@ -109,32 +107,24 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// TestConnectRefusesHalfAnEnvironment: a user who sets a token or an address
-// means a real project, and must not see success with a made-up one.
+// TestConnectRefusesHalfAnEnvironment: a user who sets a token or an address, or
+// a script whose secrets aren't set, means a real project, and must not see
+// success with a made-up one.
 func TestConnectRefusesHalfAnEnvironment(t *testing.T) {
-	for variable, want := range map[string]string{
-		cloudapi.EnvToken:   "CLOUDAPI_TOKEN is set, but not CLOUDAPI_PROJECT",
-		cloudapi.EnvBaseURL: "CLOUDAPI_BASE_URL is set, but not CLOUDAPI_TOKEN and CLOUDAPI_PROJECT",
+	const url = "https://api.example.com"
+	for want, set := range map[string]map[string]string{
+		"CLOUDAPI_TOKEN is set, but not CLOUDAPI_PROJECT":                       {cloudapi.EnvToken: url},
+		"CLOUDAPI_BASE_URL is set, but not CLOUDAPI_TOKEN and CLOUDAPI_PROJECT": {cloudapi.EnvBaseURL: url},
+		"CLOUDAPI_BASE_URL is empty":                                            {cloudapi.EnvBaseURL: "", cloudapi.EnvToken: "", cloudapi.EnvProject: ""},
 	} {
-		t.Run(variable, func(t *testing.T) {
-			t.Setenv(variable, "https://api.example.com")
-			_, _, err := Connect(t.Context(), io.Discard, "test", Server{})
-			if err == nil || !strings.Contains(err.Error(), want) {
+		t.Run(want, func(t *testing.T) {
+			for variable, value := range set {
+				t.Setenv(variable, value)
+			}
+			if _, _, err := Connect(t.Context(), io.Discard, "test", Server{}); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("it is %v", err)
 			}
 		})
-	}
-}
-
-// TestConnectRefusesEmptyVariables: a script whose secrets aren't set also
-// means a real server.
-func TestConnectRefusesEmptyVariables(t *testing.T) {
-	for _, variable := range variables {
-		t.Setenv(variable, "")
-	}
-	_, _, err := Connect(t.Context(), io.Discard, "test", Server{})
-	if err == nil || !strings.Contains(err.Error(), cloudapi.EnvBaseURL+" is empty") {
-		t.Errorf("it is %v", err)
 	}
 }
 
