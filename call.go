@@ -136,22 +136,29 @@ func (in *invocation) setQuery(parameters any) error {
 	return nil
 }
 
-// do sends the call, inside the client's observers, the first of which is the
-// outermost. The function decodes the response of each attempt, or returns what
-// is wrong with it.
-func (in *invocation) do(ctx context.Context, decode func(call.Response) error) (err error) {
+// do sends the call. The function decodes the response of each attempt, or
+// returns what is wrong with it.
+func (in *invocation) do(ctx context.Context, decode func(call.Response) error) error {
 	if ctx == nil {
 		return noContext(in.op.Name)
 	}
-	for _, observe := range in.conn.config.observers {
-		inner, finish := observe(ctx, *in.op)
-		if inner != nil {
-			ctx = inner
-		}
+	in.request.Decode = decode
+	return in.observed(ctx, in.conn.config.observers)
+}
+
+// observed sends the call inside the observers, the first of which is the
+// outermost.
+func (in *invocation) observed(ctx context.Context, observers []Observer) (err error) {
+	if len(observers) > 0 {
+		inner, finish := observers[0](ctx, *in.op)
 		if finish != nil {
 			err = errNotReturned
 			defer func() { finish(err) }()
 		}
+		if inner == nil {
+			inner = ctx
+		}
+		return in.observed(inner, observers[1:])
 	}
 	if c := captureOf(ctx); c != nil {
 		in.request.Received = func(r call.Received) { c.keep(in.exchange(r)) }
@@ -159,7 +166,6 @@ func (in *invocation) do(ctx context.Context, decode func(call.Response) error) 
 	if in.conn.config.logger != nil {
 		in.request.Attempted = in.log
 	}
-	in.request.Decode = decode
 	ctx = context.WithValue(ctx, invocationKey{}, in)
 	if failure := call.Do(ctx, &in.conn.config.calls, &in.request); failure != nil {
 		return failed(in.op, in.request.Path, failure)

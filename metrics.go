@@ -1,10 +1,15 @@
 package cloudapi
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
 	"time"
-
-	"github.com/cloudapi-sdk/cloudapi/internal/samples"
 )
 
 // ResourceMetrics are the metrics of a database or a cluster.
@@ -40,7 +45,7 @@ type Samples []Sample
 
 // Sample is a value at one time. A field holds the nearest value that it can.
 type Sample struct {
-	Time  time.Time // with a precision of one nanosecond
+	Time  time.Time // with a precision of one microsecond
 	Value float64   // may be NaN, or infinite
 }
 
@@ -48,14 +53,67 @@ func (s *Samples) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
 	}
-	read, err := samples.Read[Sample](data)
-	if err == nil {
-		*s = read
+	hasSpace := func(c byte) bool { return bytes.IndexByte(data, c) >= 0 }
+	if slices.ContainsFunc([]byte(" \t\r\n"), hasSpace) {
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, data); err != nil {
+			return err
+		}
+		data = compact.Bytes()
 	}
-	return err
+	rest, isArray := bytes.CutPrefix(data, []byte("["))
+	rest, ends := bytes.CutSuffix(rest, []byte("]"))
+	if !isArray || !ends {
+		return errors.New("samples are not an array")
+	}
+	// There can be hundreds of thousands, so they get one allocation.
+	samples := make(Samples, 0, bytes.Count(rest, []byte("]")))
+	for len(rest) > 0 {
+		var pair []byte
+		pair, rest, _ = bytes.Cut(rest, []byte("]"))
+		rest = bytes.TrimPrefix(rest, []byte(","))
+		sample, ok := parseSample(pair)
+		if !ok {
+			return fmt.Errorf("sample %d is not a pair of a Unix time and a number in a string", len(samples))
+		}
+		samples = append(samples, sample)
+	}
+	*s = samples
+	return nil
 }
 
-func (s Samples) MarshalJSON() ([]byte, error) { return samples.JSON(s), nil }
+// maxUnixTime is a time in seconds that fits in an int64 of microseconds.
+const maxUnixTime = 9e12
+
+// parseSample parses a pair without its closing bracket.
+func parseSample(pair []byte) (Sample, bool) {
+	pair, isArray := bytes.CutPrefix(pair, []byte("["))
+	number, text, _ := bytes.Cut(pair, []byte(","))
+	text, begins := bytes.CutPrefix(text, []byte(`"`))
+	text, ends := bytes.CutSuffix(text, []byte(`"`))
+	seconds, err := strconv.ParseFloat(string(number), 64)
+	value, errValue := strconv.ParseFloat(string(text), 64)
+	if !isArray || !begins || !ends || err != nil && !errors.Is(err, strconv.ErrRange) || errValue != nil && !errors.Is(errValue, strconv.ErrRange) {
+		return Sample{}, false
+	}
+	micros := math.Round(1e6 * max(-maxUnixTime, min(seconds, maxUnixTime)))
+	return Sample{Time: time.UnixMicro(int64(micros)).UTC(), Value: value}, true
+}
+
+func (s Samples) MarshalJSON() ([]byte, error) {
+	b := []byte{'['}
+	for i, sample := range s {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '[')
+		b = strconv.AppendFloat(b, float64(sample.Time.UnixMicro())/1e6, 'f', -1, 64)
+		b = append(b, `,"`...)
+		b = strconv.AppendFloat(b, sample.Value, 'f', -1, 64)
+		b = append(b, `"]`...)
+	}
+	return append(b, ']'), nil
+}
 
 // ResourceMetricsOptions select what Metrics returns.
 type ResourceMetricsOptions struct {

@@ -1,11 +1,75 @@
 package cloudapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
+
+// TestSamples: what encodes as it was decoded has no second column.
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	for text, written := range map[string]string{
+		`[]`: ``,
+		`[[1759512000,"0.42"],[1759512000.5,"1000000"],[0.000001,"NaN"],[-0.5,"+Inf"],[-2,"-Inf"],[-1.25,"3"]]`:     ``,
+		`[[1759512000.123456,"1"],[1759512000.1,"1"],[-1759512000.25,"1"],[7258118400.25,"1"],[1759512000123,"1"]]`: ``,
+		"\n[ [\t1759512000 ,\r\n\"-1e-3\" ] , [ 1759512015 , \"3\" ] ]\n":                                           `[[1759512000,"-0.001"],[1759512015,"3"]]`,
+		`[[1759512000.1234567,"1"],[1.7595120001234e9,"1"],[17595120E+2,"1"]]`:                                      `[[1759512000.123457,"1"],[1759512000.1234,"1"],[1759512000,"1"]]`,
+		`[[1e18,"1e999"],[-1e999,"-1e999"],[1e-999,"1e-999"]]`:                                                      `[[9000000000000,"+Inf"],[-9000000000000,"-Inf"],[0,"0"]]`,
+	} {
+		var samples Samples
+		if err := json.Unmarshal([]byte(text), &samples); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if got := string(stub.JSON(samples)); got != cmp.Or(written, text) {
+			t.Errorf("%s is written as %s", text, got)
+		}
+	}
+	sample := Sample{time.Unix(-1, 750_000_000).UTC(), 3}
+	var samples Samples
+	if err := json.Unmarshal([]byte(`[[-0.25,"3"]]`), &samples); err != nil || len(samples) != 1 || samples[0] != sample {
+		t.Errorf("got %v, %v, want %v", samples, err, sample)
+	}
+	if err := json.Unmarshal([]byte(`null`), &samples); err != nil || len(samples) != 1 {
+		t.Errorf("null made of them %v, %v", samples, err)
+	}
+	if got := string(stub.JSON(ResourceMetricSeries{})); got != `{"labels":null,"values":[]}` {
+		t.Errorf("no samples are written as %s", got)
+	}
+}
+
+// TestNoSamples: what isn't samples changes nothing. Other decoders than
+// encoding/json may pass invalid JSON.
+func TestNoSamples(t *testing.T) {
+	t.Parallel()
+	for i, texts := range [][]string{
+		{`[1759512000,"0.42"]`, `[[]]`, `[null]`, `[{}]`, `[[1]]`, `[["1"]]`, `[[1,"2",3]]`, `[[1,2]]`, `[[1,null]]`, `[["1","2"]]`, `[[null,"2"]]`, `[[1,""]]`,
+			`[[1," 2"]]`, `[[1,"many"]]`, `[[1,"1\""]]`, `[[1,"\\1"]]`, `[[1,"]"]]`, `[[1,"`, `[[1,"2`, `[[,"2"]]`, `[[1-2,"2"]]`, `[,[1,"2"]]`},
+		{`[[1,"2"],[3]]`, `[[1,"2"],[[[[[3]]]]]]`, `[[1,"2"],3]`, `[[1,"2"]x]`},
+		{`[[1,"2"],[3,"4"],["5",6]]`, `[[1,"2"],[3,"4"],[5,true]]`},
+	} {
+		for _, text := range texts {
+			samples := Samples{{Value: 7}}
+			err := samples.UnmarshalJSON([]byte(text))
+			if want := fmt.Sprintf("sample %d is not a pair of a Unix time and a number in a string", i); err == nil || err.Error() != want && json.Valid([]byte(text)) {
+				t.Errorf("%s: the error is %v, want %s", text, err, want)
+			}
+			if len(samples) != 1 || samples[0].Value != 7 {
+				t.Errorf("%s: half of it was kept: %v", text, samples)
+			}
+		}
+	}
+	for _, text := range []string{``, `{}`, `"x"`, `1`, `[`, ` [`} {
+		if err := new(Samples).UnmarshalJSON([]byte(text)); err == nil {
+			t.Errorf("%s was accepted", text)
+		}
+	}
+}
 
 // The memory for a long response is that of its samples.
 func TestSamplesMemory(t *testing.T) {
