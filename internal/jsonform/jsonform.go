@@ -19,7 +19,7 @@ const (
 
 	// Estimates of how many bytes decoded values take. An object may become a map.
 	objectSize = 384
-	valueSize  = 24
+	valueSize  = 24 // at least
 )
 
 // Decoder has the settings for decoding a JSON text.
@@ -42,7 +42,7 @@ type Decoder struct {
 // returns an error that matches [io.ErrUnexpectedEOF] if the JSON ends too
 // early.
 func (d Decoder) Decode(data []byte, v any) error {
-	if len(data) > Small && size(data) > d.Memory {
+	if len(data) > Small && size(data, reflect.TypeOf(v)) > d.Memory {
 		return fmt.Errorf("its %d bytes have so many values that they would take more than %d MiB of memory", len(data), d.Memory>>20)
 	}
 	err := json.Unmarshal(data, v)
@@ -61,11 +61,40 @@ func (d Decoder) Decode(data []byte, v any) error {
 	return nil
 }
 
-// size estimates how many bytes the values in JSON take. It also counts the
-// characters in strings, which are few in what the API sends.
-func size(data []byte) int64 {
+// size estimates how many bytes a value of the type takes that is decoded from
+// JSON. It also counts the characters in strings, which are few in what the API
+// sends. Any value can become an element of the largest type, even one of a
+// wrong type, which leaves the element zero.
+func size(data []byte, t reflect.Type) int64 {
 	count := func(c byte) int64 { return int64(bytes.Count(data, []byte{c})) }
-	return objectSize*count('{') + valueSize*(count('[')+count(','))
+	if t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem() // there is only one of it
+	}
+	value := max(valueSize, int64(largest(t, map[reflect.Type]bool{})))
+	return objectSize*count('{') + value*(count('[')+count(','))
+}
+
+// largest returns the size of the largest element of a type, which isn't among
+// those that were seen.
+func largest(t reflect.Type, seen map[reflect.Type]bool) (size uintptr) {
+	if t == nil || seen[t] {
+		return 0
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Map:
+		size = 2 * (t.Key().Size() + t.Elem().Size()) // a map has free room
+		fallthrough
+	case reflect.Slice, reflect.Array, reflect.Pointer:
+		size = max(size, t.Elem().Size(), largest(t.Elem(), seen))
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() {
+				size = max(size, largest(f.Type, seen))
+			}
+		}
+	}
+	return size
 }
 
 // syntaxError returns the error of invalid JSON.

@@ -67,6 +67,8 @@ func TestMemory(t *testing.T) {
 	}{
 		"items":           {`{"items":[`, `{}`, `]}`, func() any { return new(record) }},
 		"refs":            {`{"refs":[`, `{}`, `]}`, func() any { return new(record) }},
+		"nulls":           {`{"items":[`, `null`, `]}`, func() any { return new(record) }},
+		"texts as items":  {`{"items":[`, `""`, `]}`, func() any { return new(record) }},
 		"IDs":             {`{"ids":[`, `""`, `]}`, func() any { return new(record) }},
 		"numbers":         {`[`, `1`, `]`, func() any { return new(any) }},
 		"objects":         {`[`, `{"a":1}`, `]`, func() any { return new(any) }},
