@@ -106,9 +106,8 @@ type keptResource struct{ resource, neededBy cloudapi.Resource }
 // [cloudapi.ErrForbidden] if the token may not see SSH keys. But most lists of
 // the real server don't fail: they leave out the resources that the token may
 // not see, and so does the plan. If the lists are empty, NewPlan returns an
-// error unless the token may see the project itself. If the server lacks a list
-// that not all servers have, it counts as empty, such as machine images with
-// the contract.
+// error unless the token may see the project itself. A list that only some
+// servers have, such as machine images, counts as empty on the others.
 func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan, error) {
 	switch {
 	case ctx == nil:

@@ -75,7 +75,7 @@ func (buf *Buffer) read(body io.Reader, n, announced int64) error {
 			if double := 2 * int64(cap(buf.data)); size < double {
 				size = double
 				if size > n/2 {
-					size = n // the copied content is at most half as long
+					size = n // as a last copy, of at most half as many bytes
 				}
 			}
 			buf.resize(min(size, n))
