@@ -1,6 +1,4 @@
-// Package identity_test responds to requests with the wrong records, as faulty
-// caches and gateways do.
-package identity_test
+package methods_test
 
 import (
 	"errors"

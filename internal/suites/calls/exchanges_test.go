@@ -1,6 +1,4 @@
-// Package exchanges_test checks what programs can see of their calls'
-// exchanges.
-package exchanges_test
+package calls_test
 
 import (
 	"context"
