@@ -218,38 +218,38 @@ func qualify(location, reference string) string {
 	return location + "/" + reference
 }
 
-// Reference is how people refer to a resource.
-type Reference struct {
+// reference is how people refer to a resource.
+type reference struct {
 	ID       string // "" unless the reference is an ID
 	Location string // "" if the reference has none
 	Name     string // "" if the reference is an ID
 }
 
-// ParseReference parses the ID of a known kind, "location/name", "location/ID",
+// parseReference parses the ID of a known kind, "location/name", "location/ID",
 // or the name of a resource in no location. An ID in capitals may also have the
 // letters that [ParseID] reads as digits. It returns an [*ArgumentError] if s
 // is invalid.
-func ParseReference(s string) (Reference, error) {
+func parseReference(s string) (reference, error) {
 	location, last, found := strings.Cut(s, "/")
 	if !found {
 		location, last = "", s
 	} else if _, reason := anyReference.parse(location); reason != "" {
-		return Reference{}, argumentError("", "reference", s, "has a location that "+reason)
+		return reference{}, argumentError("", "reference", s, "has a location that "+reason)
 	}
 	if _, reason := anyReference.parse(last); reason != "" {
-		return Reference{}, argumentError("", "reference", s, "has a name that "+reason)
+		return reference{}, argumentError("", "reference", s, "has a name that "+reason)
 	}
 	if IsID(last) {
-		return Reference{ID: last, Location: location}, nil
+		return reference{ID: last, Location: location}, nil
 	}
 	if id, err := ParseID(last); err == nil && last == strings.ToUpper(last) && id.Kind().Known() {
-		return Reference{ID: id.String(), Location: location}, nil // names have no capitals
+		return reference{ID: id.String(), Location: location}, nil // names have no capitals
 	}
-	return Reference{Location: location, Name: last}, nil
+	return reference{Location: location, Name: last}, nil
 }
 
 // String returns the reference as it is written.
-func (r Reference) String() string { return qualify(r.Location, cmp.Or(r.ID, r.Name)) }
+func (r reference) String() string { return qualify(r.Location, cmp.Or(r.ID, r.Name)) }
 
 // A referenceRule says which references are valid as an argument: in a path, in
 // a field of a request, or in a record. Names and locations are references too.

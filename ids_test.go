@@ -160,3 +160,39 @@ func TestKinds(t *testing.T) {
 		t.Errorf("the kinds are %q and %q", got, unknown)
 	}
 }
+
+func TestParseReference(t *testing.T) {
+	t.Parallel()
+	const id = "vm064pbm96ba3grq6vbsvjb3ax"
+	for s, want := range map[string]reference{
+		id:                      {ID: id},
+		"eu-central-h1/web-1":   {Location: "eu-central-h1", Name: "web-1"},
+		"eu-central-h1/" + id:   {Location: "eu-central-h1", ID: id},
+		"laptop":                {Name: "laptop"},
+		strings.Repeat("W", 26): {Name: strings.Repeat("W", 26)},
+
+		// This could be an ID, but also a name.
+		"vmo64pbm96ba3grq6vbsvjb3ax":               {Name: "vmo64pbm96ba3grq6vbsvjb3ax"},
+		"eu-central-h1/lbo9fd2wvdjtih8h6h32k8re7m": {Location: "eu-central-h1", Name: "lbo9fd2wvdjtih8h6h32k8re7m"},
+		"Vmo64pbm96ba3grq6vbsvjb3ax":               {Name: "Vmo64pbm96ba3grq6vbsvjb3ax"},
+	} {
+		got, err := parseReference(s)
+		if err != nil || got != want || got.String() != s {
+			t.Errorf("parseReference(%q) = %#v, %v; as text %q", s, got, err, got)
+		}
+	}
+	for s, want := range map[string]reference{
+		strings.ToUpper(id):                    {ID: id},
+		"eu-central-h1/" + strings.ToUpper(id): {ID: id, Location: "eu-central-h1"},
+		"VMO64PBM96BA3GRQ6VBSVJB3AX":           {ID: "vm064pbm96ba3grq6vbsvjb3ax"},
+	} {
+		if got, err := parseReference(s); err != nil || got != want {
+			t.Errorf("parseReference(%q) = %#v, %v", s, got, err)
+		}
+	}
+	for _, s := range []string{"", "/", "a/", "/a", "a/b/c", "a b", ".", "..", "a/..", "../a", "a\x00", "ä"} {
+		if got, err := parseReference(s); got != (reference{}) || !errors.Is(err, ErrInvalidArgument) {
+			t.Errorf("parseReference(%q) = %#v, %v", s, got, err)
+		}
+	}
+}

@@ -186,7 +186,8 @@ func ownFamily(operation string, resource Resource) (anyFamily, error) {
 
 // Resolve finds a resource in the client's project. The reference is
 //
-//   - the ID of any resource, including rules, node pools and NICs;
+//   - the ID of any resource, including rules, node pools and NICs, or
+//     "location/ID";
 //   - "location/name" of a VM, machine image, private subnet, firewall, load
 //     balancer, Postgres database or Kubernetes cluster;
 //   - the name of an SSH public key, init script or private location.
@@ -250,7 +251,7 @@ func Lookup[T any, P interface {
 // resource by its ID like [Client.Delete], and returns it. It returns
 // [ErrNotFound] if there is none.
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
-	ref, _ := ParseReference(reference) // find returns the error
+	ref, _ := parseReference(reference) // find returns the error
 	if _, child := familyOf(ID(ref.ID).Kind()); child != nil {
 		return nil, argumentError("DeleteExisting", "reference", reference,
 			"is a "+child.kind.String()+": delete it with the service of its "+child.parent.String())
@@ -271,7 +272,7 @@ func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...
 
 // find implements Resolve. It also returns the full record if it has read it.
 func (c *Client) find(ctx context.Context, operation, reference string, kinds []Kind) (*Resource, any, error) {
-	ref, err := ParseReference(reference)
+	ref, err := parseReference(reference)
 	if e, ok := errors.AsType[*ArgumentError](err); ok {
 		e.Operation = operation
 		return nil, nil, e
@@ -321,7 +322,7 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 }
 
 // findName looks for a name in each family that may have it.
-func (c *Client) findName(ctx context.Context, operation string, ref Reference, kinds []Kind) (*Resource, any, error) {
+func (c *Client) findName(ctx context.Context, operation string, ref reference, kinds []Kind) (*Resource, any, error) {
 	var candidates []anyFamily
 	for _, f := range families() {
 		if f.takesNames() && f.hasLocations() == (ref.Location != "") && (len(kinds) == 0 || slices.Contains(kinds, f.kind())) {
@@ -373,7 +374,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref Reference, 
 
 // findNamed looks for a name in one family, and checks that it occurs only once
 // there.
-func (c *Client) findNamed(ctx context.Context, operation string, ref Reference, f anyFamily) (any, error) {
+func (c *Client) findNamed(ctx context.Context, operation string, ref reference, f anyFamily) (any, error) {
 	record, err := f.read(ctx, &c.conn, ref.Location, ref.Name)
 	if err != nil || !f.hasHomonyms() {
 		return record, err
@@ -393,12 +394,12 @@ func (c *Client) findNamed(ctx context.Context, operation string, ref Reference,
 	return record, nil
 }
 
-func ambiguous(operation string, ref Reference, one, other Resource) error {
+func ambiguous(operation string, ref reference, one, other Resource) error {
 	return fmt.Errorf("cloudapi: %s: %v: %w: %v and %v", operation, ref, ErrAmbiguous, one, other)
 }
 
 // findChild searches all resources that may contain a child, such as a rule.
-func (c *Client) findChild(ctx context.Context, operation string, f anyFamily, child *child, ref Reference) (*Resource, any, error) {
+func (c *Client) findChild(ctx context.Context, operation string, f anyFamily, child *child, ref reference) (*Resource, any, error) {
 	var parent Resource
 	record, err := c.search(ctx, operation, f, ref, func(item any) (any, error) {
 		parent = item.(identified).Resource()
@@ -422,7 +423,7 @@ func (c *Client) findChild(ctx context.Context, operation string, f anyFamily, c
 }
 
 // search returns the first result of pick for the items of a family.
-func (c *Client) search(ctx context.Context, operation string, f anyFamily, ref Reference, pick func(item any) (any, error)) (any, error) {
+func (c *Client) search(ctx context.Context, operation string, f anyFamily, ref reference, pick func(item any) (any, error)) (any, error) {
 	for item, err := range f.all(ctx, &c.conn, &ListOptions{Location: ref.Location}) {
 		if err != nil {
 			return nil, err

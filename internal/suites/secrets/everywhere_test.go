@@ -159,7 +159,7 @@ func TestSecretsInEveryType(t *testing.T) {
 		reflect.TypeFor[cloudapi.Client](), reflect.TypeFor[cloudapi.Operation](), reflect.TypeFor[cloudapi.RetryPolicy](), reflect.TypeFor[cloudapi.Limiter](),
 		reflect.TypeFor[cloudapi.Option](), reflect.TypeFor[cloudapi.WaitOptions](), reflect.TypeFor[cloudapi.Progress](), reflect.TypeFor[cloudapi.ID](), reflect.TypeFor[cloudapi.Kind](),
 		reflect.TypeFor[cloudapi.Error](), reflect.TypeFor[cloudapi.TransportError](), reflect.TypeFor[cloudapi.DecodeError](), reflect.TypeFor[cloudapi.ArgumentError](), reflect.TypeFor[cloudapi.WaitError](),
-		reflect.TypeFor[cloudapi.Resource](), reflect.TypeFor[cloudapi.Reference](), reflect.TypeFor[cloudapi.EnsureOptions](), reflect.TypeFor[cloudapi.EnsureOutcome](), reflect.TypeFor[cloudapi.DriftError](),
+		reflect.TypeFor[cloudapi.Resource](), reflect.TypeFor[cloudapi.EnsureOptions](), reflect.TypeFor[cloudapi.EnsureOutcome](), reflect.TypeFor[cloudapi.DriftError](),
 		reflect.TypeFor[cloudapi.UnlistedError](), reflect.TypeFor[cloudapi.WaitAllOptions](), reflect.TypeFor[cloudapi.PortRange](), reflect.TypeFor[cloudapi.ConnectionOptions](), reflect.TypeFor[cloudapi.Exchange](),
 	} {
 		reach(typ, found)
