@@ -64,26 +64,6 @@ func status(err error) string {
 	return "200"
 }
 
-// TestDefaultIsTheServiceOfToday uses, without an option, what the contract
-// doesn't have.
-func TestDefaultIsTheServiceOfToday(t *testing.T) {
-	t.Parallel()
-	ctx, client := t.Context(), New(t, WithDelays(Delays{})).Client()
-	vm, err := client.VMs.Create(ctx, here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"})
-	if err != nil || vm.BootImage != "ubuntu-noble" {
-		t.Fatalf("%v, %v", vm, err)
-	}
-	if _, err := client.VMs.Stop(ctx, here, "web"); err != nil {
-		t.Error(err)
-	}
-	if _, err := client.MachineImages.Create(ctx, here, "golden", &cloudapi.MachineImageCreateRequest{VM: vm.ID}); err != nil {
-		t.Error(err)
-	}
-	if _, err := client.VMs.Start(ctx, here, "web"); err != nil {
-		t.Error(err)
-	}
-}
-
 // logOf is a test that keeps its log.
 type logOf struct {
 	TB
@@ -126,14 +106,5 @@ func TestWhatOnlyTheContractHasIsLoggedOnce(t *testing.T) {
 	use(New(tb, WithAPI(Contract)))
 	if tb.lines != nil {
 		t.Errorf("a test that chose the contract is told %q", tb.lines)
-	}
-}
-
-func TestUnknownAPIs(t *testing.T) {
-	t.Parallel()
-	for _, v := range []API{"", "2025-11", "Contract"} {
-		if _, err := newConfig([]Option{WithAPI(v)}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q is neither", v)) {
-			t.Errorf("%q: %v", v, err)
-		}
 	}
 }

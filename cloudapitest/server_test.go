@@ -194,16 +194,6 @@ func TestPagesAreCappedAndWalkedByID(t *testing.T) {
 	}
 }
 
-func TestProjectLimitIsAQuota(t *testing.T) {
-	t.Parallel()
-	srv := New(t, WithQuota(Quota{Projects: 2}))
-	for i, want := range []int{200, 400} {
-		if status, body := stub.Do(t, srv, "POST", "/project", `{"name":"more"}`); status != want {
-			t.Errorf("create %d: status %d, want %d: %s", i, status, want, body)
-		}
-	}
-}
-
 func TestDelaysUseTheClockOfTheBubble(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -105,7 +105,8 @@ func play(t *testing.T, srv *cloudapitest.Server, text string) {
 	}
 }
 
-// send sends a request with a token to a path of a script.
+// send sends a request with a token to a path of a script. The text ends with the
+// name of a file.
 func send(t *testing.T, srv *cloudapitest.Server, token, method, path, body string) (status, text string) {
 	t.Helper()
 	if rest, ok := strings.CutPrefix(path, "L/"); ok {
@@ -119,5 +120,5 @@ func send(t *testing.T, srv *cloudapitest.Server, token, method, path, body stri
 	r.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}, "Accept": {"application/json"}}
 	response := stub.Must(srv.HTTPClient().Do(r))(t)
 	defer response.Body.Close()
-	return response.Status, string(stub.Must(io.ReadAll(response.Body))(t))
+	return response.Status, string(stub.Must(io.ReadAll(response.Body))(t)) + response.Header.Get("Content-Disposition")
 }

@@ -1,6 +1,7 @@
 package families
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ func TestSubnetsRunOutOfAddresses(t *testing.T) {
 	c := newCall(t)
 	s := stub.Must(addPrivateSubnet(c, "net", nil))(t)
 	var vms []*vm
+	seen := map[netip.Addr]bool{}
 	for range subnetVMs { // 64 without the first four and the last
 		v := &vm{Object: c.NewObject(cloudapi.KindVM, "vm"), subnet: s, nic: stub.Must(newNIC(s, "nic"))(t)}
 		if !s.net4.Contains(v.nic.ip4) || !s.net6.Contains(v.nic.ip6) {
@@ -36,6 +38,10 @@ func TestSubnetsRunOutOfAddresses(t *testing.T) {
 		}
 		v.add(c.Moment)
 		vms = append(vms, v)
+		seen[v.nic.ip4], seen[v.nic.ip6] = true, true
+	}
+	if len(seen) != 2*subnetVMs {
+		t.Errorf("%d VMs have %d addresses", subnetVMs, len(seen))
 	}
 	if nic, err := newNIC(s, "nic"); err == nil {
 		t.Errorf("one more VM gets %s", nic.ip4)

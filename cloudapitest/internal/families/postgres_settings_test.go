@@ -42,6 +42,9 @@ func TestSettings(t *testing.T) {
 		{"too.many.dots", `"x"`, "Unknown configuration parameter"},
 		{"bouncer query_timeout", `"1"`, "Unknown configuration parameter"},
 		{"bouncer default_pool_size", `"0"`, "[must be between 1 and 65535]"},
+		{"wal_compression", `"lz4"`, ""},
+		{"wal_compression", `"0"`, "[must be one of: on, off, pglz, lz4, zstd]"},
+		{"bouncer stats_period", `"4"`, "[must be between 5 and 65535]"},
 		{"bouncer min_pool_size", `"0"`, ""},
 	} {
 		field, known := "pg_config", postgresSettings

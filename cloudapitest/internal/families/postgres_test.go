@@ -303,6 +303,11 @@ func TestPostgres(t *testing.T) {
 			GET firewall -> "count":0`, serviceOnly),
 		"capabilities": script(`
 			GET postgres/capabilities -> "hobby-1":{"storage_size":{"16":{"ha_type":{"async":{},"none":{},"sync":{}}} & "hetzner-fsn1":{"display_name":"eu-central-h1" & "standard-8":{"memory_gib":32,"vcpu":8}`),
+		"files": script(`
+			POST L/postgres/main-db {"size":"standard-2","storage_size":64} ->
+			GET L/postgres/main-db/ca-certificates -> attachment; filename="main-db.pem"; filename*=UTF-8''main%2Ddb.pem
+			POST L/postgres/db {"size":"standard-2","storage_size":64} ->
+			GET L/postgres/db/ca-certificates -> attachment; filename="db.pem" & !UTF-8`, cloudapitest.WithDelays(cloudapitest.Delays{})),
 		"permissions": script(`
 			POST L/postgres/db {"size":"standard-2","storage_size":64} ->
 			token pat-other
