@@ -43,7 +43,6 @@ func Encode(v any) []byte {
 	return mustMarshal(tree)
 }
 
-// isPage reports whether v is a [cloudapi.Page].
 func isPage(v reflect.Value) bool {
 	return v.IsValid() && v.Type().PkgPath() == reflect.TypeFor[cloudapi.Secret]().PkgPath() &&
 		strings.HasPrefix(v.Type().Name(), "Page[")

@@ -166,16 +166,6 @@ func TestFailRefusesScriptsThatCannotWork(t *testing.T) {
 	}
 }
 
-func TestFailKnowsTheOperationsOfItsVersion(t *testing.T) {
-	t.Parallel()
-	srv := New(t, WithAPI(Service))
-	srv.Fail(Match{Operation: "Postgres.ListServers"}, Reply(418, nil, ""))
-	_, err := srv.Client().Postgres.ListServers(t.Context(), "eu-central-h1", "db")
-	if e, ok := errors.AsType[*cloudapi.Error](err); !ok || e.StatusCode != 418 {
-		t.Errorf("%v, want a 418", err)
-	}
-}
-
 func TestFaultsThatNobodyMetAreReported(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -84,7 +84,6 @@ const (
 	Contract API = API(version.Contract)
 )
 
-// implemented returns what the server implements.
 func (cfg config) implemented() version.API {
 	if cfg.api == "" {
 		return version.API{Version: version.Service, Both: true}

@@ -243,7 +243,6 @@ func (s *Server) Reset() {
 	s.ClearRequests()
 }
 
-// service returns the part of the configuration that operations depend on.
 func (cfg config) service() api.Config {
 	return api.Config{
 		API:       cfg.implemented(),
@@ -257,7 +256,6 @@ func (cfg config) service() api.Config {
 	}
 }
 
-// seed adds the first projects and tokens.
 func (cfg config) seed(at *api.Moment) {
 	own, foreign := api.NewAccount("own"), api.NewAccount("foreign")
 	main := at.AddProject(cfg.projectID, cfg.projectName, own)

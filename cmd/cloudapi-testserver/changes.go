@@ -11,7 +11,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// failure scripts faults for the matching requests.
 type failure struct {
 	Operation string  `json:"operation,omitzero"`
 	Method    string  `json:"method,omitzero"`
@@ -33,7 +32,6 @@ func (c *failure) apply(s *server) error {
 	return try(func() { s.scripts = append(s.scripts, script{c, s.Fail(match, faults...)}) })
 }
 
-// fault is the fault of one request.
 type fault struct {
 	Status   int               `json:"status,omitzero"`
 	Header   map[string]string `json:"header,omitzero"`
@@ -143,7 +141,6 @@ func (c *delays) apply(s *server) error {
 	return try(func() { s.SetDelays(kind, c.Ref, d) })
 }
 
-// quota replaces the given quotas.
 type quota struct {
 	VM                   *int `json:"vm"`
 	Postgres             *int `json:"postgres"`
@@ -169,7 +166,6 @@ func override[T, G ~int | ~int64](value *T, given *G) {
 	}
 }
 
-// billing says whether a project has valid billing information.
 type billing struct {
 	Project string `json:"project"`
 	Valid   *bool  `json:"valid"`
@@ -182,7 +178,6 @@ func (c *billing) apply(s *server) error {
 	return try(func() { s.SetBilling(s.project(c.Project), *c.Valid) })
 }
 
-// features replaces the features of a project.
 type features struct {
 	Project  string                 `json:"project"`
 	Features []cloudapitest.Feature `json:"features"`
@@ -195,7 +190,6 @@ func (c *features) apply(s *server) error {
 	return try(func() { s.SetFeatures(s.project(c.Project), c.Features...) })
 }
 
-// permissions replaces the permissions of a token in a project.
 type permissions struct {
 	Project     string   `json:"project"`
 	Token       string   `json:"token"`
@@ -213,7 +207,6 @@ func (c *permissions) apply(s *server) error {
 	return try(func() { s.SetPermissions(s.project(c.Project), token, c.Permissions...) })
 }
 
-// state sets the state that a resource shows.
 type state struct {
 	Kind  cloudapi.Kind `json:"kind"`
 	Ref   string        `json:"ref"`
@@ -231,7 +224,6 @@ func (c *state) apply(s *server) error {
 	return try(func() { s.SetState(id, *c.State) })
 }
 
-// clusterService gives a cluster a Service.
 type clusterService struct {
 	Cluster string `json:"cluster"`
 	SrcPort int    `json:"src_port"`
@@ -246,7 +238,6 @@ func (c *clusterService) apply(s *server) error {
 	return try(func() { s.SetClusterService(id, c.SrcPort, c.DstPort) })
 }
 
-// logLine adds a line to the logs of a database.
 type logLine struct {
 	Database string            `json:"database"`
 	Message  string            `json:"message"`
@@ -271,7 +262,6 @@ func (c *logLine) apply(s *server) error {
 	return try(func() { s.AddLogLine(id, line) })
 }
 
-// serialLog sets what fetches of a VM's serial log find, or that they fail.
 type serialLog struct {
 	VM     string `json:"vm"`
 	Output string `json:"output"`
@@ -295,7 +285,6 @@ func (c *serialLog) apply(s *server) error {
 	})
 }
 
-// clockChange changes the clock.
 type clockChange struct {
 	Advance duration `json:"advance"`
 	Speed   *float64 `json:"speed"`
@@ -308,7 +297,6 @@ func (c *clockChange) apply(s *server) error {
 	return s.clock.change(time.Duration(c.Advance), c.Speed)
 }
 
-// vms adds running VMs.
 type vms struct {
 	Location string `json:"location"`
 	Prefix   string `json:"prefix"`

@@ -21,7 +21,6 @@ const maxDocument = 1 << 20
 // logged is the number of requests that the control address can show.
 const logged = 1000
 
-// serveControl serves the control address until stop is called.
 func (s *server) serveControl(address string) (at net.Addr, stop func(), err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -36,7 +35,6 @@ func (s *server) serveControl(address string) (at net.Addr, stop func(), err err
 	return listener.Addr(), func() { served.Close(); <-done }, nil
 }
 
-// control returns the handler of the control address.
 func (s *server) control() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", s.health)
@@ -103,7 +101,6 @@ func (s *server) health(w http.ResponseWriter, _ *http.Request) {
 	send(w, http.StatusOK, map[string]any{"status": "ok", "time": s.clock.Now().UTC()})
 }
 
-// change applies the changes in the body.
 func (s *server) change(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(r.Body)
 	if errors.As(err, new(*http.MaxBytesError)) {
@@ -170,7 +167,6 @@ func content(r cloudapitest.Request) any {
 	return string(r.Body)
 }
 
-// respond sends the error, or a success if it's nil.
 func respond(w http.ResponseWriter, err error) {
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())

@@ -85,7 +85,6 @@ the -control address can change it while the server runs:
 Flags:
 `
 
-// options are the values of the flags.
 type options struct {
 	addr, token, project string
 	control, scenario    string
@@ -258,7 +257,6 @@ func (o options) config(stderr io.Writer) []cloudapitest.Option {
 
 func (o options) delays() cloudapitest.Delays { return uniform(o.delay) }
 
-// uniform returns equal delays.
 func uniform(d time.Duration) cloudapitest.Delays {
 	return cloudapitest.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d, SerialLog: d}
 }

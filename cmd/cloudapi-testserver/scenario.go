@@ -35,7 +35,6 @@ var changes = map[string]func() change{
 	"vms":             func() change { return new(vms) },
 }
 
-// A step is a change and its name.
 type step struct {
 	name string
 	change

@@ -58,7 +58,6 @@ func (s *server) fill(ctx context.Context) error {
 	return s.make(s.start)
 }
 
-// reset returns the server to its initial state.
 func (s *server) reset(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -77,7 +77,6 @@ func (o *Operation) enterLocation(c *Call) error {
 	return nil
 }
 
-// guard checks that the token has the operation's permission.
 func (o *Operation) guard(c *Call) error {
 	if o.guarded && !c.Permitted() {
 		return reply.Forbidden()

@@ -19,12 +19,10 @@ type Scope struct {
 // finding a name has to walk over all objects.
 type Index map[Scope]*scopeObjects
 
-// scopeObjects is the objects of one scope.
 type scopeObjects struct {
 	created []Stored            // in the order of their creation
 	names   map[string][]Stored // the same, by name
-	sorted  []Stored            // by ID, except the unsorted ones at the end
-	rest    int                 // number of unsorted objects at the end of sorted
+	sorted  []Stored            // the same, by ID
 }
 
 // scopesOf returns the objects of each scope that an object is in: its project
@@ -47,8 +45,7 @@ func (x Index) scopesOf(o *Object) []*scopeObjects {
 func (x Index) add(o Stored) {
 	for _, s := range x.scopesOf(o.Core()) {
 		s.created = append(s.created, o)
-		s.sorted = append(s.sorted, o)
-		s.rest++
+		s.sorted = slices.Insert(s.sorted, after(s.sorted, o.Core().order), o)
 		s.names[o.Core().Name] = append(s.names[o.Core().Name], o)
 	}
 }
@@ -57,9 +54,8 @@ func (x Index) remove(o Stored) {
 	for _, s := range x.scopesOf(o.Core()) {
 		s.created = without(s.created, o)
 		s.forget(o)
-		order := s.sortedByID()
-		i := after(order, o.Core().order)
-		s.sorted = slices.Delete(order, i-1, i)
+		i := after(s.sorted, o.Core().order)
+		s.sorted = slices.Delete(s.sorted, i-1, i)
 	}
 }
 
@@ -75,7 +71,6 @@ func (x Index) Rename(o Stored, name string) {
 	}
 }
 
-// forget removes an object from the names.
 func (s *scopeObjects) forget(o Stored) {
 	name := o.Core().Name
 	if s.names[name] = without(s.names[name], o); len(s.names[name]) == 0 {
@@ -114,17 +109,9 @@ func (x Index) Named(sc Scope, name string) []Stored {
 // SortedByID returns the objects of a scope in the order of their IDs.
 func (x Index) SortedByID(sc Scope) []Stored {
 	if s := x[sc]; s != nil {
-		return s.sortedByID()
+		return s.sorted
 	}
 	return nil
-}
-
-func (s *scopeObjects) sortedByID() []Stored {
-	if s.rest > 0 {
-		slices.SortFunc(s.sorted, func(a, b Stored) int { return strings.Compare(a.Core().order, b.Core().order) })
-		s.rest = 0
-	}
-	return s.sorted
 }
 
 // after returns the index of the first object that follows order in the order

@@ -30,7 +30,6 @@ func (p Paging) parameters() []string {
 	return []string{"start_after", "page_size", "order_column"}
 }
 
-// check checks the parameters against the API description.
 func (p Paging) check(query url.Values) error {
 	if p != PagedDeclared {
 		return nil
@@ -113,8 +112,8 @@ func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T
 // maximum.
 func (c *Call) pageSize() int {
 	size, _ := Last(c.Query, "page_size")
-	n, err := strconv.Atoi(size)
-	if err != nil || n < 1 {
+	n, _ := strconv.Atoi(size)
+	if n < 1 {
 		return c.Config.PageCap
 	}
 	return min(n, c.Config.PageCap)

@@ -16,7 +16,6 @@ type Location struct {
 	InUse  time.Time // the earliest time of its deletion, even if it is empty
 }
 
-// usableBy reports whether paths under the project may name the location.
 func (l *Location) usableBy(p *Project) bool { return l.Owner == nil || l.Owner == p }
 
 // EnterLocation sets the call's location to the one with the name, or returns

@@ -8,7 +8,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
-// router finds the operation of a request.
 type router struct{ routes []route }
 
 type route struct {

@@ -145,7 +145,6 @@ func (s *Service) Do(f func(*Moment)) {
 	f(m)
 }
 
-// whileUnlocked calls f while other requests can be executed.
 func (s *Service) whileUnlocked(f func()) {
 	s.mu.Unlock()
 	defer func() {

@@ -86,7 +86,6 @@ func (f *firewall) details(at *api.Moment) firewallDetails {
 	return firewallDetails{f.record(at), api.Records(f.subnets(at), api.At(at, (*privateSubnet).record))}
 }
 
-// subnets returns the subnets that the firewall is attached to.
 func (f *firewall) subnets(at *api.Moment) []*privateSubnet {
 	return api.Where(at.State, cloudapi.KindPrivateSubnet, f.Project, func(s *privateSubnet) bool { return slices.Contains(s.firewalls, f) })
 }
@@ -158,7 +157,6 @@ func (f *firewall) detach(c *api.Call) (any, error) {
 	return f.details(c.Moment), nil
 }
 
-// subnetInBody returns the subnet to attach or detach.
 func subnetInBody(c *api.Call) (*privateSubnet, error) {
 	id := c.Body.Text("private_subnet_id")
 	s, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, id)

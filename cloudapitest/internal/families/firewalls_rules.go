@@ -33,7 +33,6 @@ const tcp, udp = "tcp", "udp"
 // columns that are unique together.
 const uniqueRule = "cidr and port_range and firewall_id and protocol"
 
-// everyPort is the default range of ports.
 var everyPort = portRange{0, maxPort}
 
 // firewallTerms are the differences between the versions of the API for the
@@ -179,7 +178,6 @@ func (f *firewall) allowAll(at *api.Moment) {
 	}
 }
 
-// add adds a new rule.
 func (f *firewall) add(at *api.Moment, r *firewallRule) {
 	r.id = api.NewID(cloudapi.KindFirewallRule).String()
 	f.rules = append(f.rules, r)

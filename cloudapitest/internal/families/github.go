@@ -140,7 +140,6 @@ func (g *githubInstallation) repositories(c *api.Call) []api.Stored {
 	return api.Only(api.Listed(cloudapi.KindGitHubRepository), func(r *githubRepository) bool { return r.installation == g })(c)
 }
 
-// entries returns the entries of the repository in the order of their IDs.
 func (g *githubRepository) entries(c *api.Call) []api.Stored {
 	return api.Only(api.Listed(cloudapi.KindGitHubCacheEntry), func(e *githubCacheEntry) bool { return e.repository == g })(c)
 }
@@ -166,7 +165,6 @@ func (g *githubRepository) clear(c *api.Call) (any, error) {
 	return reply.NoContent{}, nil
 }
 
-// entry returns the entry in the path, or nil.
 func (g *githubRepository) entry(c *api.Call) *githubCacheEntry {
 	for _, o := range g.entries(c) {
 		if o.Core().ID == c.Params["github_cache_entry_id"] {

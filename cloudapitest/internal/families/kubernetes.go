@@ -140,7 +140,7 @@ func createKubernetesCluster(c *api.Call) (any, error) {
 		k.checkVersion,
 		func(c *api.Call) error { return checkClusterName(c.Moment, name) },
 		k.checkControlPlane,
-		kubernetesTermsOf(c.Moment).checkLocation,
+		checkKubernetesLocation,
 		func(c *api.Call) error {
 			return api.CheckName[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, name, nil)
 		},
@@ -174,10 +174,18 @@ func checkKubernetesQuota(c *api.Call, field string, requested int) error {
 	return checkVCPUs(field, requested, used, c.Config.Quota.Kubernetes)
 }
 
+// kubernetesVersions returns the Kubernetes versions of the API, the latest first.
+func kubernetesVersions(at *api.Moment) []string {
+	if at.Config.Version == version.Contract {
+		return []string{"v1.34", "v1.33"}
+	}
+	return []string{"v1.37", "v1.36"}
+}
+
 func (k *kubernetesCluster) checkVersion(c *api.Call) error {
-	terms, asked := kubernetesTermsOf(c.Moment), k.controlPlane.version
-	if !slices.Contains(terms.versions, asked) {
-		return terms.unknownVersion(asked)
+	versions, asked := kubernetesVersions(c.Moment), k.controlPlane.version
+	if !slices.Contains(versions, asked) {
+		return reply.InvalidField("version", `Kubernetes version "%s" is not supported. Available versions: %s`, asked, strings.Join(versions, ", "))
 	}
 	return nil
 }
@@ -193,7 +201,6 @@ func (k *kubernetesCluster) checkControlPlane(*api.Call) error {
 // characters.
 var clusterName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
 
-// clusterNameInBody returns the name in the body if its form is valid.
 func clusterNameInBody(c *api.Call) (string, error) {
 	name, err := c.Body.NonEmpty("name")
 	if err == nil {
@@ -202,7 +209,6 @@ func clusterNameInBody(c *api.Call) (string, error) {
 	return name, err
 }
 
-// checkClusterName checks the form of a cluster's or node pool's name.
 func checkClusterName(at *api.Moment, name string) error {
 	if !clusterName.MatchString(name) {
 		return reply.InvalidField("name", "Kubernetes cluster name must only contain lowercase letters, numbers, and hyphens and have max length 40.")
@@ -218,7 +224,7 @@ func checkKubernetesLocation(c *api.Call) error {
 			names = append(names, l.Name)
 		}
 	}
-	if !slices.Contains(names, c.Location.Name) {
+	if !slices.Contains(names, c.Location.Name) && c.Config.Version == version.Service {
 		return reply.InvalidField("location", "Kubernetes clusters are not supported in this location. Available locations: %s", strings.Join(names, ", "))
 	}
 	return nil
@@ -241,7 +247,7 @@ func (k *kubernetesCluster) delete(c *api.Call) error {
 // upgrade replaces the control plane with one of the next version. The response
 // has the new version, but is otherwise from before the upgrade.
 func (k *kubernetesCluster) upgrade(c *api.Call) (any, error) {
-	versions := kubernetesTermsOf(c.Moment).versions
+	versions := kubernetesVersions(c.Moment)
 	i := slices.Index(versions, k.controlPlane.version)
 	if i == 0 || !k.idle(c.Now) {
 		return nil, reply.Unprocessable("Cluster is not ready to be upgraded")
@@ -255,15 +261,14 @@ func (k *kubernetesCluster) upgrade(c *api.Call) (any, error) {
 
 // file returns the kubeconfig. It fails until there is a node.
 func (k *kubernetesCluster) file(c *api.Call) (any, error) {
-	terms := kubernetesTermsOf(c.Moment)
 	if !k.runs(c.Now) {
-		return nil, terms.noKubeconfig
+		return nil, reply.Unprocessable("Cluster is not ready, kubeconfig is not available yet")
 	}
 	if k.kubeconfig == "" {
 		ca := base64.StdEncoding.EncodeToString([]byte(rootCertificate(k.ID, k.running, 10)))
 		k.kubeconfig = fmt.Sprintf(kubeconfigForm, ca, k.ID, rand.Text())
 	}
-	return reply.File{ContentType: terms.kubeconfigType, Name: k.Name + "-kubeconfig.yaml", Content: []byte(k.kubeconfig)}, nil
+	return reply.File{ContentType: "text/yaml", Name: k.Name + "-kubeconfig.yaml", Content: []byte(k.kubeconfig)}, nil
 }
 
 const kubeconfigForm = `---

@@ -54,7 +54,6 @@ func (k *kubernetesCluster) newBalancer(at *api.Moment, purpose string) *loadBal
 	}
 }
 
-// exists reports whether the cluster still exists.
 func (k *kubernetesCluster) exists(at *api.Moment) bool { return at.State.ByID[k.ID] != nil }
 
 // dropNetwork removes what addNetwork created, some time after the cluster.

@@ -75,7 +75,6 @@ func (k *kubernetesCluster) addPool(c *api.Call, name string, nodes nodeGroup, j
 	return p
 }
 
-// pool returns the cluster's node pool with an ID or a name, or nil.
 func (k *kubernetesCluster) pool(ref string) *nodePool {
 	i := slices.IndexFunc(k.pools, func(p *nodePool) bool { return p.ID == ref || p.Name == ref })
 	if i < 0 {

@@ -94,7 +94,6 @@ func (g *nodeGroup) order(c *api.Call, ordered, joins time.Time) {
 	g.nodes = append(g.nodes, v)
 }
 
-// drop removes all nodes.
 func (g *nodeGroup) drop(c *api.Call) {
 	for _, v := range g.nodes {
 		c.Remove(v, 0, nil)

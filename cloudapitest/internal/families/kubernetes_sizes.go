@@ -21,7 +21,6 @@ var (
 	})
 )
 
-// nodeSize returns the worker node size in a field of the body.
 func nodeSize(c *api.Call, field string) (vmSize, error) {
 	name, err := c.Body.NonEmpty(field)
 	if err != nil {

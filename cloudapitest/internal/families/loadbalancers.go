@@ -75,7 +75,6 @@ type loadBalancer struct {
 	purpose string             // of a cluster's load balancer
 }
 
-// loadBalancerMember is a VM of a load balancer.
 type loadBalancerMember struct {
 	vm    *vm
 	until time.Time // end of the detachment; zero if it wasn't requested
@@ -191,7 +190,6 @@ func (l *loadBalancer) member(now time.Time, v *vm) int {
 	return slices.IndexFunc(l.attached(now), func(m loadBalancerMember) bool { return m.vm == v })
 }
 
-// balancer returns the load balancer of the VM, or nil.
 func (v *vm) balancer(at *api.Moment) *loadBalancer {
 	for _, l := range api.InProject[*loadBalancer](at.State, cloudapi.KindLoadBalancer, v.Project) {
 		if l.member(at.Now, v) >= 0 {
@@ -201,7 +199,6 @@ func (v *vm) balancer(at *api.Moment) *loadBalancer {
 	return nil
 }
 
-// balancers returns the load balancers in the subnet.
 func (s *privateSubnet) balancers(at *api.Moment) []*loadBalancer {
 	return api.Where(at.State, cloudapi.KindLoadBalancer, s.Project, func(l *loadBalancer) bool { return l.subnet == s })
 }

@@ -126,7 +126,6 @@ func (m *machineImage) versions(at *api.Moment) []*machineImageVersion {
 	return api.Where(at.State, cloudapi.KindMachineImageVersion, m.Project, func(v *machineImageVersion) bool { return v.image == m })
 }
 
-// version returns the version with the label, or nil.
 func (m *machineImage) version(at *api.Moment, label string) *machineImageVersion {
 	for _, v := range m.versions(at) {
 		if v.Name == label {
@@ -140,7 +139,6 @@ func findMachineImage(c *api.Call) (*machineImage, error) {
 	return api.Find[*machineImage](c, cloudapi.KindMachineImage, "machine_image_reference")
 }
 
-// versionForm is the form of a label.
 var versionForm = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$`)
 
 func createMachineImage(c *api.Call) (any, error) {
@@ -189,7 +187,6 @@ func (m *machineImage) createVersion(c *api.Call) (any, error) {
 	return v.record(c.Moment), nil
 }
 
-// vmToCapture returns the VM in the body, given by its ID.
 func vmToCapture(c *api.Call) (*vm, error) {
 	id := c.Body.Text("vm")
 	if !api.ValidID(id) {

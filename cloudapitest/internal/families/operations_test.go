@@ -10,19 +10,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 )
 
-func TestOperationsAreUnique(t *testing.T) {
-	t.Parallel()
-	for _, a := range []version.API{{Version: version.Contract}, {Version: version.Service}, {Version: version.Service, Both: true}} {
-		seen := map[string]bool{}
-		for _, op := range api.In(a, operations()) {
-			if seen[op.Target()] || !strings.HasPrefix(op.Route, "/project") {
-				t.Errorf("%s in %v: a second row, or one without a proper route", op.Target(), a)
-			}
-			seen[op.Target()] = true
-		}
-	}
-}
-
 func TestEveryOperationIsServed(t *testing.T) {
 	t.Parallel()
 	t.Run("contract", func(t *testing.T) { testRows(t, version.API{Version: version.Contract}, contract.Contract()) })

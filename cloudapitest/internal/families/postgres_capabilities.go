@@ -15,7 +15,6 @@ func postgresCapabilityOperations() []api.Operation {
 	}
 }
 
-// object is a JSON object with arbitrary member names.
 type object map[string]any
 
 // providers describes the public locations that offer databases. key is the

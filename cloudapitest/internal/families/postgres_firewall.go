@@ -177,7 +177,6 @@ func deletePostgresRule(c *api.Call) (any, error) {
 	return reply.NoContent{}, nil
 }
 
-// cidrInBody returns the CIDR in the body.
 func cidrInBody(c *api.Call) (netip.Prefix, error) {
 	text, err := c.Body.NonEmpty("cidr")
 	if err != nil {

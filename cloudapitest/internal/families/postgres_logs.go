@@ -45,7 +45,6 @@ type postgresLogLine struct {
 	Context   map[string]string `json:"context,omitempty"`
 }
 
-// logFilter selects log lines.
 type logFilter struct {
 	stream, severity, role string // "" for all
 	pattern                string // part of the message

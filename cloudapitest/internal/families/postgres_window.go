@@ -103,7 +103,6 @@ func (p *postgres) inWindow(t time.Time) time.Time {
 	return latest(t, opens)
 }
 
-// isOn reports whether the window opens on a day.
 func (w *maintenanceWindow) isOn(day time.Weekday) bool {
 	return len(w.days) == 0 || slices.Contains(w.days, day)
 }

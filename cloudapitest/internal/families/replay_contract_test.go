@@ -14,6 +14,7 @@ import (
 const (
 	messageToday  = "the message is today's"
 	settingsToday = "settings are checked as today"
+	clusterToday  = "a cluster's version and kubeconfig are refused as today, and the kubeconfig is of today's type"
 	noGETBody     = "the body of a GET isn't read"
 	noSuchClient  = "no client of ours sends such parameters or credentials"
 )
@@ -49,6 +50,7 @@ var exceptions = map[int]string{
 	8093: "what stood in for the provisioning promoted the database, but not its server",
 	8100: "what stood in for the provisioning enlarged the disk, but kept the server",
 	1061: settingsToday, 1062: settingsToday, 1063: settingsToday, 1066: settingsToday,
+	1135: clusterToday, 1147: clusterToday, 1149: clusterToday, 1150: clusterToday, 1151: clusterToday, 2806: clusterToday, 8040: clusterToday,
 	2264: noGETBody, 3264: noGETBody, 3833: noGETBody, 4113: noGETBody, 4564: noGETBody, 4584: noGETBody, 6142: noGETBody,
 	4943: noSuchClient, 4999: noSuchClient, 5048: noSuchClient, 5069: noSuchClient, 5153: noSuchClient, 5209: noSuchClient,
 	6012: noSuchClient, 6078: noSuchClient,

@@ -19,7 +19,6 @@ func KnowsFeature(name string) bool {
 	return slices.Contains([]string{FeatureBackupDownloads, FeatureLantern, FeatureMaintenanceWindowDays}, name)
 }
 
-// hasFeature reports whether a project has a feature.
 func hasFeature(at *api.Moment, p *api.Project, name string) bool {
 	return at.Config.Version == version.Service && slices.Contains(p.Features, name)
 }

@@ -83,7 +83,6 @@ func showMetrics[T any](find func(*api.Call) (T, error), metrics []metric) api.H
 	}
 }
 
-// askedMetrics returns the metric in the query, or all metrics.
 func askedMetrics(c *api.Call, metrics []metric) ([]metric, error) {
 	key, ok := api.Last(c.Query, "key")
 	if !ok {
@@ -110,7 +109,6 @@ func (s series) samples(start, end int64) []sample {
 	return values
 }
 
-// metricsRange returns the range of Unix times in a query for metrics.
 func metricsRange(c *api.Call) (start, end int64, err error) {
 	const month, tolerance = 31 * 24 * 60 * 60, 5 * 60
 	from, to, err := queryRange(c)
@@ -139,7 +137,6 @@ func queryRange(c *api.Call) (start, end time.Time, err error) {
 	return start, end, err
 }
 
-// queryTime returns a query parameter as a time.
 func queryTime(c *api.Call, name string, otherwise time.Time) (time.Time, error) {
 	s, ok := api.Last(c.Query, name)
 	if !ok {

@@ -14,7 +14,6 @@ var (
 	everyIP6 = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 )
 
-// parseCIDR reads the CIDR of a rule.
 func parseCIDR(s string) (netip.Prefix, error) {
 	n, problem := cidr.Parse(s)
 	if problem != "" {

@@ -254,7 +254,6 @@ func (s *privateSubnet) connectable(c *api.Call, id, action string) (*privateSub
 	return other, ok && other.Location == s.Location
 }
 
-// disconnect disconnects both subnets.
 func (s *privateSubnet) disconnect(other *privateSubnet) {
 	delete(s.connected, other)
 	delete(other.connected, s)

@@ -421,7 +421,6 @@ func (v *vm) delete(c *api.Call) error {
 	return nil
 }
 
-// remove deletes the VM after a delay.
 func (v *vm) remove(c *api.Call, after time.Duration) {
 	if l := v.balancer(c.Moment); l != nil {
 		l.detach(c, v)

@@ -39,8 +39,7 @@ func (f Fields) List(name string) []any {
 	return l
 }
 
-// Object returns the fields of an object. Those of a free-form object are
-// json.RawMessage.
+// Object returns the fields of an object. Those of [MapOf] are json.RawMessage.
 func (f Fields) Object(name string) Fields {
 	o, _ := f[name].(map[string]any)
 	return o

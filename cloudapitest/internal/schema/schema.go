@@ -24,8 +24,7 @@ type Schema struct {
 	Enum      []string
 	Items     *Schema // of an array
 	Fields    []Field // of an object
-	open      bool    // an object that may have any other fields
-	values    *Schema // of the other fields; nil for any
+	values    *Schema // of an object with fields of any name
 	AnyOf     []Schema
 	moment    bool           // a string that must be a time
 	pattern   *regexp.Regexp // of a string; nil for any
@@ -61,19 +60,18 @@ func (s Schema) In(v version.API) Schema {
 }
 
 var (
-	Text     = Schema{Type: "string"}
-	Integer  = Schema{Type: "integer"}
-	Number   = Schema{Type: "number"}
-	Boolean  = Schema{Type: "boolean"}
-	FreeForm = Schema{Type: "object", open: true}
-	Moment   = Schema{Type: "string", moment: true} // a time in RFC 3339
+	Text    = Schema{Type: "string"}
+	Integer = Schema{Type: "integer"}
+	Number  = Schema{Type: "number"}
+	Boolean = Schema{Type: "boolean"}
+	Moment  = Schema{Type: "string", moment: true} // a time in RFC 3339
 )
 
 // Closed returns an object that has no other fields.
 func Closed(fields ...Field) Schema { return Schema{Type: "object", Fields: fields} }
 
 // MapOf returns an object with fields of any name.
-func MapOf(values Schema) Schema { return Schema{Type: "object", open: true, values: &values} }
+func MapOf(values Schema) Schema { return Schema{Type: "object", values: &values} }
 
 func Required(name string, s Schema) Field { return Field{Name: name, required: true, Schema: s} }
 func Optional(name string, s Schema) Field { return Field{Name: name, Schema: s} }
@@ -224,11 +222,9 @@ func (s Schema) checkObject(pointer string, raw json.RawMessage) (any, error) {
 				return nil, err
 			}
 			values[m.name] = v
-		case s.open:
-			if s.values != nil {
-				if _, err := s.values.Check(pointer+"/additionalProperties", m.value); err != nil {
-					return nil, err
-				}
+		case s.values != nil:
+			if _, err := s.values.Check(pointer+"/additionalProperties", m.value); err != nil {
+				return nil, err
 			}
 			values[m.name] = m.value
 		default:
@@ -257,31 +253,12 @@ func (s Schema) field(name string) (Field, bool) {
 	return s.Fields[i], true
 }
 
-// UnknownFields returns the names of fields that the schema and its
-// alternatives don't have, at the top level and in arrays and objects below.
+// UnknownFields returns the names of the fields in a JSON object that neither
+// the schema nor one of its alternatives has.
 func (s Schema) UnknownFields(raw json.RawMessage) []string {
 	var unknown []string
-	if s.Items != nil {
-		var elements []json.RawMessage
-		_ = json.Unmarshal(raw, &elements) // another type is reported by Check
-		for _, element := range elements {
-			unknown = append(unknown, s.Items.UnknownFields(element)...)
-		}
-	}
-	if s.open || len(s.AnyOf) == 0 && s.Type != "object" {
-		return unknown
-	}
-	alternatives := append(slices.Clip(s.AnyOf), s)
 	for _, m := range members(raw) {
-		known := false
-		for _, a := range alternatives {
-			if f, ok := a.field(m.name); ok {
-				known = true
-				unknown = append(unknown, f.Schema.UnknownFields(m.value)...)
-				break
-			}
-		}
-		if !known {
+		if !slices.ContainsFunc(append(slices.Clip(s.AnyOf), s), func(a Schema) bool { _, ok := a.field(m.name); return ok }) {
 			unknown = append(unknown, "body field "+m.name)
 		}
 	}
