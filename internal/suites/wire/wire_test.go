@@ -100,22 +100,19 @@ func (c *wireCase) run(t *testing.T) (op cloudapi.Operation) {
 }
 
 // checkNext compares the cursor of a page with its last item, which has the ID or
-// name that the next request must give.
+// name that the next request must give. Losses compares a pagination_key.
 func (c *wireCase) checkNext(t *testing.T, page any) {
 	v := reflect.Indirect(reflect.ValueOf(page))
-	if !strings.HasPrefix(v.Type().Name(), "Page[") {
+	if !strings.HasPrefix(v.Type().Name(), "Page[") || strings.Contains(c.reply.(string), `"pagination_key"`) {
 		return
 	}
-	items, want := v.FieldByName("Items"), ""
-	if strings.Contains(c.reply.(string), `"pagination_key"`) {
-		return // which Losses has compared
-	}
-	field := "ID"
-	if strings.Contains(c.send, "order_column=name") {
-		field = "Name"
-	}
-	if id := items.Index(items.Len() - 1).Elem().FieldByName(field); id.IsValid() && !v.FieldByName("Count").IsNil() && !unpaged(c.call.Name) {
-		want = id.String()
+	want := ""
+	if items := v.FieldByName("Items"); !v.FieldByName("Count").IsNil() && !unpaged(c.call.Name) {
+		field := "ID"
+		if strings.Contains(c.send, "order_column=name") {
+			field = "Name"
+		}
+		want = items.Index(items.Len() - 1).Elem().FieldByName(field).String()
 	}
 	if got := v.FieldByName("Next").String(); got != want {
 		t.Errorf("the next page begins after %q, want %q", got, want)
