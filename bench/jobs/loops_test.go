@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"iter"
 	"sync/atomic"
 	"time"
 
@@ -84,47 +85,39 @@ func watchAsking(ctx context.Context, w *world) error {
 }
 
 // tearDownAsking deletes what it lists, family by family, and gets each
-// resource until it's gone.
+// resource until it's gone; a firewall is gone with its deletion.
 func tearDownAsking(ctx context.Context, w *world) error {
 	client := w.sdk()
-	vms, err := cloudapi.Collect(client.VMs.All(ctx, nil))
+	vms, err := deleteAll(ctx, client.VMs.All(ctx, nil), client.VMs.Delete, client.VMs.Get)
 	if err != nil {
 		return err
 	}
-	for _, vm := range vms {
-		if err := client.VMs.Delete(ctx, vm.Location, vm.ID); err != nil {
-			return err
-		}
-	}
-	for _, vm := range vms {
-		if err := untilGone(ctx, vm.Location, vm.ID, client.VMs.Get); err != nil {
-			return err
-		}
-	}
-	subnets, err := cloudapi.Collect(client.PrivateSubnets.All(ctx, nil))
+	subnets, err := deleteAll(ctx, client.PrivateSubnets.All(ctx, nil), client.PrivateSubnets.Delete, client.PrivateSubnets.Get)
 	if err != nil {
 		return err
 	}
-	for _, subnet := range subnets {
-		if err := client.PrivateSubnets.Delete(ctx, subnet.Location, subnet.ID); err != nil {
-			return err
+	firewalls, err := deleteAll(ctx, client.Firewalls.All(ctx, nil), client.Firewalls.Delete, nil)
+	return errors.Join(err, expect(tornDown, vms+subnets+firewalls))
+}
+
+// deleteAll deletes what a list yields, and returns how many that are.
+func deleteAll[T any, P interface {
+	*T
+	Resource() cloudapi.Resource
+}](ctx context.Context, list iter.Seq2[*T, error], remove func(context.Context, string, string) error, get func(context.Context, string, string) (*T, error)) (int, error) {
+	records, err := cloudapi.Collect(list)
+	for _, record := range records {
+		r := P(record).Resource()
+		err = errors.Join(err, remove(ctx, r.Location, r.ID))
+	}
+	for _, record := range records {
+		if get == nil || err != nil {
+			break
 		}
+		r := P(record).Resource()
+		err = untilGone(ctx, r.Location, r.ID, get)
 	}
-	for _, subnet := range subnets {
-		if err := untilGone(ctx, subnet.Location, subnet.ID, client.PrivateSubnets.Get); err != nil {
-			return err
-		}
-	}
-	firewalls, err := cloudapi.Collect(client.Firewalls.All(ctx, nil))
-	if err != nil {
-		return err
-	}
-	for _, firewall := range firewalls {
-		if err := client.Firewalls.Delete(ctx, firewall.Location, firewall.ID); err != nil {
-			return err
-		}
-	}
-	return expect(tornDown, len(vms)+len(subnets)+len(firewalls))
+	return len(records), err
 }
 
 func untilGone[T any](ctx context.Context, location, id string, get func(context.Context, string, string) (*T, error)) error {

@@ -28,6 +28,17 @@ func (c *closer) Close() error {
 	return nil
 }
 
+// TestErrorsOfProxies: the response of a proxy to CONNECT is lasting, unless
+// another attempt may get a different one.
+func TestErrorsOfProxies(t *testing.T) {
+	t.Parallel()
+	for code, lasting := range map[int]bool{403: true, 407: true, 408: false, 429: false, 502: false, 503: false} {
+		if got := IsLasting(fmt.Errorf("dial: %w", &proxyError{code})); got != lasting {
+			t.Errorf("%d is lasting: %v", code, got)
+		}
+	}
+}
+
 // TestErrorsOfForeignTransports: an error of a transport that isn't net/http's
 // is lasting unless the network can be its cause. It keeps its text and its
 // chain.
