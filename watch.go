@@ -278,7 +278,7 @@ func (w *watcher[T, P]) poll(yield func(Event[T], error) bool) (changed bool, er
 		switch {
 		case partial != nil && IsTransient(err): // the server may be unable to show it
 			hidden[id] = 0
-		case errors.Is(err, ErrForbidden), classOf(err) == call.Stray:
+		case errors.Is(err, ErrForbidden):
 			hidden[id] = w.hidden[id] + 1
 			result = &hiddenError{w.operation, r, hidden[id], err}
 			if hidden[id] == maxStalls {
