@@ -26,6 +26,7 @@ func TestTally(t *testing.T) {
 		"any order":                  {false, []string{"cab/4 bd/4"}, "cabd", true},
 		"any order, again":           {false, []string{"cab/4", "dcab/4"}, "cabd", true},
 		"added before the forgotten": {true, []string{"bcdef/6 g/7", "abcdef/7 g/7"}, "bcdefg", true},
+		"counted with the forgotten": {true, []string{"bcdef/7 g/7", "abcdef/7 g/7"}, "bcdefg", true},
 		"ordered in word only":       {true, []string{"fedcba/7 g/7"}, "fedcbag", true},
 	} {
 		tally := New(tt.ordered, 4)

@@ -360,3 +360,27 @@ func TestSharedPollsKeepTheTolerance(t *testing.T) {
 		}
 	})
 }
+
+// A list that can be read doesn't hide that the resources can't.
+func TestSharedPollsEndAfterFailures(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
+		created := createVMs(t, client, 2)
+		for _, vm := range created {
+			srv.SetState(vm.ID, cloudapi.VMStateNoCapacityAvailable)
+		}
+		srv.Fail(cloudapitest.Match{Operation: "VMs.Get"}, cloudapitest.Reply(500, nil, outage).Repeating())
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		start := time.Now()
+		_, err := cloudapi.WaitAll(ctx, created, func(ctx context.Context, vm *cloudapi.VM) (*cloudapi.VM, error) {
+			return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, nil)
+		}, nil)
+		// Each wait reads 16 lists, and then the record six times.
+		if took := time.Since(start); !errors.Is(err, cloudapi.ErrServer) || errors.Is(err, context.DeadlineExceeded) || took > 5*time.Minute {
+			t.Errorf("after %v: %v", took, err)
+		}
+	})
+}

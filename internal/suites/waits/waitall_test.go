@@ -31,22 +31,25 @@ func TestWaitAll(t *testing.T) {
 	}
 }
 
-// TestWaitAllPanics: a panic reaches the caller, and ends the other waits.
+// TestWaitAllPanics: a panic ends the waits in progress, and reaches the caller.
 func TestWaitAllPanics(t *testing.T) {
 	t.Parallel()
-	boom := errors.New("boom")
-	defer func() {
-		if r := recover(); r != boom {
-			t.Errorf("recovered %v, want %v", r, boom)
-		}
-	}()
-	_, _ = cloudapi.WaitAll(t.Context(), []int{1, 2}, func(ctx context.Context, i int) (*int, error) {
-		if i == 1 {
-			panic(boom)
-		}
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}, nil)
+	synctest.Test(t, func(t *testing.T) {
+		boom := errors.New("boom")
+		defer func() {
+			if r := recover(); r != boom {
+				t.Errorf("recovered %v, want %v", r, boom)
+			}
+		}()
+		_, _ = cloudapi.WaitAll(t.Context(), []int{1, 2}, func(ctx context.Context, i int) (*int, error) {
+			if i == 1 {
+				stub.Elapse(time.Second) // in which the other begins
+				panic(boom)
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, nil)
+	})
 }
 
 // TestWaitAllNamesTheItem: an error says which item failed, but not what is in
