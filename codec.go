@@ -89,14 +89,22 @@ func encodeBody(operation string, request any) (body []byte, secrets []string, e
 	if err != nil {
 		return nil, nil, &ArgumentError{Operation: operation, Name: "request", Reason: "cannot be encoded: " + err.Error()}
 	}
-	if jsonform.LosesText(request, body) {
-		return nil, nil, &ArgumentError{Operation: operation, Name: "request", Reason: "holds text that is not UTF-8, which would be sent changed"}
+	if hasReplacement(body) {
+		return nil, nil, &ArgumentError{Operation: operation, Name: "request", Reason: "holds text that is not UTF-8, or the character U+FFFD"}
 	}
 	if hasMask(body) {
 		return nil, nil, &ArgumentError{Operation: operation, Name: "request",
 			Reason: "holds a Secret, which would be sent masked: use the result of Reveal"}
 	}
 	return body, secrets, nil
+}
+
+// hasReplacement reports whether JSON contains U+FFFD, with which encoding/json
+// replaces what isn't UTF-8. It writes the character or, in some versions of Go,
+// its escape.
+func hasReplacement(body []byte) bool {
+	return bytes.Contains(body, []byte("\uFFFD")) ||
+		bytes.Contains(body, []byte(`\ufffd`)) && bytes.Contains(bytes.ReplaceAll(body, []byte(`\\`), nil), []byte(`\ufffd`))
 }
 
 // orZero returns the value that a pointer points to, or the zero value for nil.

@@ -4,6 +4,7 @@ package cidr
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -74,13 +75,11 @@ func withoutLeadingZeros(dotted string) string {
 // it's invalid.
 func maskLength(mask string) int {
 	addr, _ := netip.ParseAddr(mask)
-	ones := netip.AddrFrom4([4]byte{255, 255, 255, 255})
-	for bits := range 33 {
-		if prefix, _ := ones.Prefix(bits); prefix.Addr() == addr {
-			return bits
-		}
+	ones, bits := net.IPMask(addr.AsSlice()).Size()
+	if bits != 32 {
+		return -1
 	}
-	return -1
+	return ones
 }
 
 // ParsePorts parses a port, or "first..last"; "" is all ports. It reports

@@ -1,10 +1,9 @@
-// Package envelope reads the JSON in which the API reports errors. It is
-// lenient: it takes the parts of a malformed envelope that it can read.
+// Package envelope reads the JSON in which the API reports errors.
 package envelope
 
 import (
 	"encoding/json"
-	"strconv"
+	"errors"
 	"strings"
 )
 
@@ -16,40 +15,18 @@ type Error struct {
 	Details json.RawMessage
 }
 
-// Parse reads the body of an error, and reports whether it's an envelope.
+// Parse reads the body of an error, and reports whether it's an envelope: an
+// object with a type or a message. A field of another type stays zero.
 func Parse(body []byte) (Error, bool) {
-	var strict struct {
+	var envelope struct {
 		Error Error `json:"error"`
 	}
-	if err := json.Unmarshal(body, &strict); err == nil && strict.Error.Type != "" { // or there may be no envelope
-		return strict.Error, true
-	}
-	var loose struct {
-		Error json.RawMessage `json:"error"`
-	}
-	if json.Unmarshal(body, &loose) != nil || len(loose.Error) == 0 {
+	err := json.Unmarshal(body, &envelope)
+	if _, wrongType := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !wrongType {
 		return Error{}, false
 	}
-	var fields *struct{ Code, Type, Message, Details json.RawMessage }
-	if json.Unmarshal(loose.Error, &fields) != nil {
-		message := text(loose.Error)
-		return Error{Message: message}, message != ""
-	}
-	if fields == nil {
-		return Error{}, false
-	}
-	code, _ := strconv.Atoi(text(fields.Code))
-	return Error{code, text(fields.Type), text(fields.Message), fields.Details}, true
-}
-
-// text returns the content of a JSON string, and the JSON text of any other
-// value.
-func text(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
+	e := envelope.Error
+	return e, e.Type != "" || e.Message != ""
 }
 
 // Field has the texts about one field of a request.
