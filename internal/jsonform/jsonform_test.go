@@ -59,7 +59,7 @@ func repeated(n int, begin, unit, end string) string {
 // than is allowed.
 func TestMemory(t *testing.T) {
 	// Not parallel: other tests would also be counted.
-	const memory = 1 << 20
+	const memory = 2 << 20
 	d := Decoder{Memory: memory, OtherForms: true}
 	for name, tt := range map[string]struct {
 		begin, unit, end string
