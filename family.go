@@ -111,7 +111,7 @@ func (f *family[T, P]) args(location, reference string) []string {
 	return []string{reference}
 }
 
-// addressOf returns the reference to a resource that its family takes.
+// addressOf returns the ID of a resource, or its name if the family takes no IDs.
 func addressOf(f anyFamily, r Resource) string {
 	if f.takesIDs() {
 		return r.ID
@@ -188,7 +188,7 @@ func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref s
 	if err := rule.check(operation, "reference", ref); err != nil {
 		return err
 	}
-	id := "" // of the resource that was there first
+	id := "" // of the resource to wait for, also if another one takes its name
 	if IsID(ref, kind) {
 		id = ref
 	}
@@ -204,9 +204,9 @@ func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref s
 	return err
 }
 
-// waitState waits until a resource satisfies done, which can also see from the
-// short form of a record that it doesn't. An error of done means that the
-// resource never will, and ends the wait.
+// waitState waits until done reports true for a resource's record. An error of
+// done ends the wait. If done reports false for the short form of a record, from
+// a list, that must also hold for the full one.
 func (f *family[T, P]) waitState(ctx context.Context, c *conn, operation, location, ref string, done func(*T) (bool, error), opts *WaitOptions) (*T, error) {
 	w := f.waiter(c, operation, location, ref)
 	w.done = done

@@ -186,9 +186,8 @@ func (s *KubernetesService) WaitDeleted(ctx context.Context, location, cluster s
 	return clusterFamily.waitDeleted(ctx, s.conn, location, cluster, opts)
 }
 
-// KubernetesNodePool is a group of worker nodes of the same size. Its VMs, the
-// existing nodes, belong to Ubicloud: VMs.Get and Resolve don't find them. In
-// the cluster, newer nodes have the label ubicloud.com/nodepool with its ID.
+// KubernetesNodePool is a group of worker nodes of the same size. In the cluster,
+// newer nodes have the label ubicloud.com/nodepool with its ID.
 type KubernetesNodePool struct {
 	ID                  string `json:"id"`                    // prefix kn
 	KubernetesClusterID string `json:"kubernetes_cluster_id"` // the cluster it belongs to
@@ -196,7 +195,7 @@ type KubernetesNodePool struct {
 	NodeCount           int    `json:"node_count"`            // the desired number; ResizeNodePool changes it
 	NodeSize            string `json:"node_size"`             // such as "standard-4"
 	Version             string `json:"version,omitzero"`      // the desired version; † only the service
-	VMs                 []VM   `json:"vms"`                   // in the short form; not from RenameNodePool
+	VMs                 []VM   `json:"vms"`                   // the nodes, in the short form; VMs.Get doesn't find them
 }
 
 func (p *KubernetesNodePool) lacks() string { return missing("id", p.ID == "") }

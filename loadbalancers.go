@@ -81,8 +81,8 @@ func (r LoadBalancerCreateRequest) checkIDs() *ArgumentError {
 	return anyReference.check("", "private_subnet_id", r.PrivateSubnetID)
 }
 
-// LoadBalancerUpdateRequest is the body of [LoadBalancersService.Update]. It
-// replaces all settings, which are as in [LoadBalancerCreateRequest].
+// LoadBalancerUpdateRequest is the body of [LoadBalancersService.Update]. The
+// fields are as in [LoadBalancerCreateRequest].
 type LoadBalancerUpdateRequest struct {
 	Algorithm           string   `json:"algorithm"`             // required
 	SrcPort             int      `json:"src_port"`              // required

@@ -220,10 +220,10 @@ func (s *MachineImagesService) AllVersions(ctx context.Context, location, image 
 	return all[MachineImageVersion](ctx, s.conn, &listMachineImageVersions, opts, location, image)
 }
 
-// CreateVersion adds a version to a machine image, with a label as in
-// [MachineImageCreateRequest]; [MachineImagesService.WaitVersion] waits until
-// it's ready and the latest. It returns [ErrAlreadyExists] if the image has the
-// label. After [ErrOutcomeUnknown], AllVersions shows whether it does.
+// CreateVersion adds a version to a machine image;
+// [MachineImagesService.WaitVersion] waits until it's ready and the latest. It
+// returns [ErrAlreadyExists] if the image has the version. After
+// [ErrOutcomeUnknown], AllVersions shows whether it does.
 func (s *MachineImagesService) CreateVersion(ctx context.Context, location, image, version string, request *MachineImageVersionCreateRequest) (*MachineImageVersion, error) {
 	return send[MachineImageVersion](ctx, s.conn, &opMachineImagesCreateVersion, request, location, image, version)
 }

@@ -150,7 +150,7 @@ func WithToken(token string) Option {
 
 // WithTokenSource sets a function that returns the token before each attempt.
 // It must be safe for concurrent use, and should cache the token. If it fails,
-// the call's error wraps its error, and waits and watches try again.
+// the call fails with its error, and waits and watches try again.
 func WithTokenSource(source func(context.Context) (string, error)) Option {
 	return func(c *config) error {
 		if source == nil {

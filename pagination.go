@@ -29,9 +29,9 @@ type ListOptions struct {
 	// All and the server's in List: 10 in the contract, 1000 on the real server.
 	PageSize int `url:"page_size,omitempty"`
 
-	// OrderColumn is "id", the default, or for some lists "name". All by name
-	// yields [ErrPaginationStalled] if it may have missed resources of one name in
-	// several locations.
+	// OrderColumn is "id", the default, or for some lists "name". By name, All can
+	// miss resources that share a name in several locations; it then yields
+	// [ErrPaginationStalled].
 	OrderColumn string        `url:"order_column,omitempty"`
 	Tags        []PostgresTag `url:"tags,omitempty,comma"` // selects databases with all of these; only for databases
 }

@@ -305,8 +305,8 @@ func (s *PostgresService) Restart(ctx context.Context, location, postgres string
 }
 
 // SetMaintenanceWindow sets [Postgres.MaintenanceWindowStartAt], such as
-// new(3), and MaintenanceWindowDays; nil removes the window. It returns
-// [ErrInvalidRequest] if days aren't supported.
+// new(3), and MaintenanceWindowDays. A nil hour removes the window. It returns
+// [ErrInvalidRequest] if the project can't choose days.
 func (s *PostgresService) SetMaintenanceWindow(ctx context.Context, location, postgres string, hour *int, days ...string) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresSetMaintenanceWindow, maintenanceWindowRequest{hour, days}, location, postgres)
 }

@@ -28,8 +28,8 @@ type ConnectionOptions struct {
 	SSLMode     string
 	SSLRootCert string
 
-	// Parameters are others, such as "application_name" or "connect_timeout",
-	// without escaping. They replace parameters of the URL.
+	// Parameters are other parameters, such as "connect_timeout", not escaped.
+	// They replace those of the URL.
 	Parameters map[string]string
 }
 
@@ -71,8 +71,8 @@ func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || strings.Contains(text, "#") || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		// The parser's error would contain the URL. For net/url, a parameter after a
-		// "#" is none, but libpq reads it.
+		// The parser's error would contain the URL. libpq reads a parameter after a
+		// "#", which net/url takes for a fragment.
 		return invalid("connection", "", "must be a postgres:// URL")
 	}
 	const plus, space = "%2B", "%20" // libpq reads a plus sign as one, and not as a space
@@ -233,13 +233,12 @@ func (d *PostgresMetricDestination) Resource() Resource {
 }
 
 // PostgresMetricDestinationCreateRequest is the body of
-// [PostgresService.CreateMetricDestination]. Username and Password, or Options,
-// are required. † Only the service has Options.
+// [PostgresService.CreateMetricDestination]. All but Options is required.
 type PostgresMetricDestinationCreateRequest struct {
-	URL      string                            `json:"url"`      // must begin with https://; required
-	Username string                            `json:"username"` // for basic authentication
-	Password Secret                            `json:"password"`
-	Options  *PostgresMetricDestinationOptions `json:"options,omitzero"` // other ways to authenticate
+	URL      string                            `json:"url"`              // must begin with https://
+	Username string                            `json:"username"`         // for basic authentication; not required with Options
+	Password Secret                            `json:"password"`         // not required with Options
+	Options  *PostgresMetricDestinationOptions `json:"options,omitzero"` // other ways to authenticate; † only the service
 }
 
 // PostgresMetricDestinationOptions are headers of the requests that send the
@@ -307,9 +306,8 @@ var (
 )
 
 // CreateMetricDestination adds a server to which a database sends its metrics,
-// and returns the database. Look for the new ID in
-// [Postgres.MetricDestinations]. Each call adds another destination: after
-// [ErrOutcomeUnknown], look for it with Get.
+// and returns the database, which has it in MetricDestinations. Each call adds
+// another destination: after [ErrOutcomeUnknown], look for it with Get.
 func (s *PostgresService) CreateMetricDestination(ctx context.Context, location, postgres string, request *PostgresMetricDestinationCreateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreateMetricDestination, request, location, postgres)
 }

@@ -32,7 +32,7 @@ type PostgresConfig struct {
 // equal (==), is a change, and may need a restart.
 type PostgresSetting struct {
 	text     string
-	isNumber bool // or another word that isn't a JSON string
+	isNumber bool // also true for true and false: text is sent without quotes
 }
 
 // Setting returns a setting, such as Setting("32MB") or Setting(200).

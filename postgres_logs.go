@@ -287,7 +287,7 @@ type logFollower struct {
 
 	date, now time.Time     // of the last response: its Date, and the earlier of it and this machine's clock
 	isDated   bool          // whether responses have a Date
-	until     time.Time     // when the sequence began; zero before its first response
+	until     time.Time     // the end for UntilNow: the server's time at the first response; zero before
 	span      time.Duration // of the next range
 
 	pauses pace.Pauses

@@ -11,14 +11,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// PostgresServer is one of the servers of a database: the primary, which
-// accepts writes, or a standby. In a read replica, the primary's
-// SynchronizationStatus is meaningless.
+// PostgresServer is one of the servers of a database: the primary, which accepts
+// writes, or a standby.
 type PostgresServer struct {
 	ID                    string `json:"id"`                     // prefix pv
 	Role                  string `json:"role"`                   // one of the PostgresServerRole constants
 	State                 string `json:"state"`                  // one of the PostgresServerState constants, or another
-	SynchronizationStatus string `json:"synchronization_status"` // "ready" or "catching_up"
+	SynchronizationStatus string `json:"synchronization_status"` // of a standby: "ready" or "catching_up"
 	VMSize                string `json:"vm_size"`                // such as "standard-2"
 	FallbackActive        bool   `json:"fallback_active"`        // whether it has another instance type than requested
 }
@@ -197,12 +196,12 @@ func (s *PostgresService) CreateBackupCredentials(ctx context.Context, location,
 	return fetch[PostgresBackupCredentials](ctx, s.conn, &opPostgresCreateBackupCredentials, location, postgres)
 }
 
-// PostgresRestoreRequest is the body of [PostgresService.Restore]. The last
-// three fields replace single settings, and the copied tags; † only the service
-// has them.
+// PostgresRestoreRequest is the body of [PostgresService.Restore].
 type PostgresRestoreRequest struct {
-	Name            string            `json:"name"`           // of the new database; required
-	RestoreTarget   time.Time         `json:"restore_target"` // see Postgres.EarliestRestoreTime; required
+	Name          string    `json:"name"`           // of the new database; required
+	RestoreTarget time.Time `json:"restore_target"` // see Postgres.EarliestRestoreTime; required
+
+	// † Only the service has these, which replace single settings, and the tags.
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
 	Tags            []PostgresTag     `json:"tags,omitzero"`

@@ -123,12 +123,11 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitO
 //	}
 //	isGone := len(existing) == 0
 //
-// If a resource isn't in its Location, CheckAccess returns it with its actual
-// one, or [ErrLocationNotFound] if neither that location nor the resource
-// exists. It returns [ErrForbidden] if the token is refused a resource twice, a
-// second apart, and [ErrNotFound] if the project is gone or the token's account
-// has left it. An inference API key that the token may not see looks like one
-// that doesn't exist.
+// CheckAccess corrects the Location of a resource that is in another one. It
+// returns [ErrLocationNotFound] if neither the Location nor the resource exists,
+// [ErrForbidden] if the token is refused a resource twice, a second apart, and
+// [ErrNotFound] if the project is gone or the token's account has left it. An
+// inference API key that the token may not see looks like one that doesn't exist.
 func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing []Resource, err error) {
 	const operation = "CheckAccess"
 	if ctx == nil {

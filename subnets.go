@@ -187,8 +187,8 @@ func subnetWithID(ctx context.Context, c *conn, id string) (*Resource, error) {
 	return &Resource{Kind: KindPrivateSubnet, ID: id, Location: info.Location, Name: info.Name}, nil
 }
 
-// wantsSubnet adds a difference to d if the request names another subnet than
-// the record, which has the subnet's location and name in place of its ID.
+// wantsSubnet adds a difference to d unless the wanted subnet's ID belongs to the
+// subnet with the location and name that a record shows.
 func wantsSubnet(ctx context.Context, c *conn, d *drift, wanted, location, found string) error {
 	if wanted == "" {
 		return nil

@@ -62,8 +62,7 @@ const (
 	VMStateUnavailable         = "unavailable"      // the VM doesn't respond to its host
 )
 
-// VMSerialLog is the text on a VM's serial console, as the service last fetched
-// it from the VM's host, or a fetch without a text.
+// VMSerialLog is the last fetch of the text on a VM's serial console.
 type VMSerialLog struct {
 	Status    string    `json:"status"`    // one of the VMSerialLogStatus constants
 	Timestamp time.Time `json:"timestamp"` // when the fetch ended, or began if it hasn't

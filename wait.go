@@ -157,8 +157,8 @@ type waiter[T any] struct {
 	gone bool
 
 	// isNotYet reports whether the short form of a record shows that the wait
-	// isn't over. If it's set, and join returns a list, the wait looks for the
-	// reference in that list first.
+	// isn't over. If it's set, polls read the list that join returns, if any, and
+	// get the record itself only if isNotYet returns false.
 	isNotYet  func(*T) bool
 	join      func(context.Context) *sharedlist.List[T]
 	reference string

@@ -196,7 +196,7 @@ type watcher[T any, P listItem[T]] struct {
 	list      iter.Seq2[*T, error]
 	exists    func(Resource) (bool, error)
 	known     *diff.List[T, *note]
-	notes     map[note]*note // one for all records that have the same
+	notes     map[note]*note // records with equal notes share one
 	hidden    map[string]int // by ID, for how many polls in a row the token may not see it
 	polls     int
 	left      bool // whether the consumer has left the loop
