@@ -57,7 +57,6 @@ type ensureSpec[T any] struct {
 	operation string
 	location  string // "" for families without locations
 	name      string
-	invalid   *ArgumentError // what is wrong with the arguments, or nil
 	pauses    *WaitOptions
 
 	find   func(context.Context) (*T, error)
@@ -79,8 +78,7 @@ type ensureSpec[T any] struct {
 const ensureTries = 4
 
 // ensure creates or updates the resource if necessary.
-func (e ensureSpec[T]) ensure(ctx context.Context, operation string, opts *EnsureOptions) (*T, EnsureOutcome, error) {
-	e.operation = operation
+func (e ensureSpec[T]) ensure(ctx context.Context, opts *EnsureOptions) (*T, EnsureOutcome, error) {
 	if err := e.check(ctx); err != nil {
 		return nil, "", err
 	}
@@ -91,10 +89,6 @@ func (e ensureSpec[T]) ensure(ctx context.Context, operation string, opts *Ensur
 func (e *ensureSpec[T]) check(ctx context.Context) error {
 	if ctx == nil {
 		return noContext(e.operation)
-	}
-	if e.invalid != nil {
-		e.invalid.Operation = e.operation
-		return e.invalid
 	}
 	id, reason := referenceRule{kinds: kinds(kindOf[T]())}.parse(e.name)
 	if id != "" {

@@ -216,18 +216,14 @@ func (s *FirewallsService) Update(ctx context.Context, location, firewall string
 // description, not the rules, and can update it with the service. With the
 // contract, an update returns a [*DriftError].
 func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, outcome EnsureOutcome, err error) {
-	return s.ensurer(location, name, request).ensure(ctx, "Firewalls.Ensure", opts)
-}
-
-// ensurer returns what Ensure needs to know about firewalls.
-func (s *FirewallsService) ensurer(location, name string, request *FirewallCreateRequest) ensureSpec[Firewall] {
 	cannotUpdate := false // the server doesn't have the operation
 	return ensureSpec[Firewall]{
-		location: location,
-		name:     name,
-		pauses:   firewallFamily.pauses,
-		find:     func(ctx context.Context) (*Firewall, error) { return s.Get(ctx, location, name) },
-		create:   func(ctx context.Context) (*Firewall, error) { return s.Create(ctx, location, name, request) },
+		operation: "Firewalls.Ensure",
+		location:  location,
+		name:      name,
+		pauses:    firewallFamily.pauses,
+		find:      func(ctx context.Context) (*Firewall, error) { return s.Get(ctx, location, name) },
+		create:    func(ctx context.Context) (*Firewall, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, firewall *Firewall) (d drift, err error) {
 			if request != nil {
 				compare := wantsUpdatable[string]
@@ -246,7 +242,7 @@ func (s *FirewallsService) ensurer(location, name string, request *FirewallCreat
 			}
 			return s.Get(ctx, location, firewall.ID)
 		},
-	}
+	}.ensure(ctx, opts)
 }
 
 // Delete deletes a firewall, and detaches it from its subnets.

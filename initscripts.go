@@ -100,18 +100,13 @@ func (s *VMInitScriptsService) Update(ctx context.Context, script string, reques
 // the script, and can update it. A [*DriftError] has only the sizes of the
 // texts.
 func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScriptCreateRequest, opts *EnsureOptions) (script *VMInitScript, outcome EnsureOutcome, err error) {
-	return s.ensurer(request).ensure(ctx, "VMInitScripts.Ensure", opts)
-}
-
-// ensurer returns what Ensure needs to know about init scripts.
-func (s *VMInitScriptsService) ensurer(request *VMInitScriptCreateRequest) ensureSpec[VMInitScript] {
 	if request == nil {
-		return ensureSpec[VMInitScript]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
+		return nil, "", &ArgumentError{Operation: "VMInitScripts.Ensure", Name: "request", Reason: "must not be nil"}
 	}
 	return ensureSpec[VMInitScript]{
-		location: "",
-		name:     request.Name,
-		pauses:   vmInitScriptFamily.pauses,
+		operation: "VMInitScripts.Ensure",
+		name:      request.Name,
+		pauses:    vmInitScriptFamily.pauses,
 		find: func(ctx context.Context) (*VMInitScript, error) {
 			return vmInitScriptFamily.find(ctx, s.conn, "", request.Name)
 		},
@@ -126,7 +121,7 @@ func (s *VMInitScriptsService) ensurer(request *VMInitScriptCreateRequest) ensur
 		update: func(ctx context.Context, script *VMInitScript, _ drift) (*VMInitScript, error) {
 			return s.Update(ctx, script.ID, &VMInitScriptUpdateRequest{Script: request.Script})
 		},
-	}
+	}.ensure(ctx, opts)
 }
 
 // Delete deletes an init script; VMs created with it aren't affected.

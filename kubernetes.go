@@ -111,18 +111,14 @@ func (s *KubernetesService) Create(ctx context.Context, location, name string, r
 // without it differs. Ensure can update worker_nodes;
 // [KubernetesService.WaitNodePool] waits.
 func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, outcome EnsureOutcome, err error) {
-	return s.ensurer(location, name, request).ensure(ctx, "Kubernetes.Ensure", opts)
-}
-
-// ensurer returns what Ensure needs to know about clusters.
-func (s *KubernetesService) ensurer(location, name string, request *KubernetesClusterCreateRequest) ensureSpec[KubernetesCluster] {
 	find := func(ctx context.Context) (*KubernetesCluster, error) { return s.Get(ctx, location, name) }
 	return ensureSpec[KubernetesCluster]{
-		location: location,
-		name:     name,
-		pauses:   clusterFamily.pauses,
-		find:     find,
-		create:   func(ctx context.Context) (*KubernetesCluster, error) { return s.Create(ctx, location, name, request) },
+		operation: "Kubernetes.Ensure",
+		location:  location,
+		name:      name,
+		pauses:    clusterFamily.pauses,
+		find:      find,
+		create:    func(ctx context.Context) (*KubernetesCluster, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, cluster *KubernetesCluster) (d drift, err error) {
 			if request == nil {
 				return nil, nil
@@ -144,7 +140,7 @@ func (s *KubernetesService) ensurer(location, name string, request *KubernetesCl
 			return find(ctx)
 		},
 		isBusy: isClusterBusy,
-	}
+	}.ensure(ctx, opts)
 }
 
 // Delete deletes a cluster and its nodes.

@@ -238,21 +238,17 @@ func missesCertEnabled(err error) bool {
 // that another program attaches at that time. Records don't show a deletion in
 // progress: call [LoadBalancersService.WaitDeleted] first.
 func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (loadBalancer *LoadBalancer, outcome EnsureOutcome, err error) {
-	return s.ensurer(location, name, request).ensure(ctx, "LoadBalancers.Ensure", opts)
-}
-
-// ensurer returns what Ensure needs to know about load balancers.
-func (s *LoadBalancersService) ensurer(location, name string, request *LoadBalancerCreateRequest) ensureSpec[LoadBalancer] {
 	if request == nil {
-		return ensureSpec[LoadBalancer]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
+		return nil, "", &ArgumentError{Operation: "LoadBalancers.Ensure", Name: "request", Reason: "must not be nil"}
 	}
-	if err := idOf(KindPrivateSubnet).check("", "private_subnet_id", request.PrivateSubnetID); err != nil {
-		return ensureSpec[LoadBalancer]{invalid: err}
+	if err := idOf(KindPrivateSubnet).check("LoadBalancers.Ensure", "private_subnet_id", request.PrivateSubnetID); err != nil {
+		return nil, "", err
 	}
 	return ensureSpec[LoadBalancer]{
-		location: location,
-		name:     name,
-		pauses:   loadBalancerFamily.pauses,
+		operation: "LoadBalancers.Ensure",
+		location:  location,
+		name:      name,
+		pauses:    loadBalancerFamily.pauses,
 		find: func(ctx context.Context) (*LoadBalancer, error) {
 			return s.inSubnet(ctx, request.PrivateSubnetID, name)
 		},
@@ -279,7 +275,7 @@ func (s *LoadBalancersService) ensurer(location, name string, request *LoadBalan
 				CertEnabled:         request.CertEnabled,
 			})
 		},
-	}
+	}.ensure(ctx, opts)
 }
 
 // inSubnet returns the load balancer with a name in a subnet, in the subnet's

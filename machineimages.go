@@ -109,17 +109,13 @@ func (s *MachineImagesService) Create(ctx context.Context, location, name string
 // version: the image has it, in any state. It can create the version;
 // [MachineImagesService.WaitVersion] waits. It can't compare the other fields.
 func (s *MachineImagesService) Ensure(ctx context.Context, location, name string, request *MachineImageCreateRequest, opts *EnsureOptions) (image *MachineImage, outcome EnsureOutcome, err error) {
-	return s.ensurer(location, name, request).ensure(ctx, "MachineImages.Ensure", opts)
-}
-
-// ensurer returns what Ensure needs to know about machine images.
-func (s *MachineImagesService) ensurer(location, name string, request *MachineImageCreateRequest) ensureSpec[MachineImage] {
 	return ensureSpec[MachineImage]{
-		location: location,
-		name:     name,
-		pauses:   machineImageFamily.pauses,
-		find:     func(ctx context.Context) (*MachineImage, error) { return s.Get(ctx, location, name) },
-		create:   func(ctx context.Context) (*MachineImage, error) { return s.Create(ctx, location, name, request) },
+		operation: "MachineImages.Ensure",
+		location:  location,
+		name:      name,
+		pauses:    machineImageFamily.pauses,
+		find:      func(ctx context.Context) (*MachineImage, error) { return s.Get(ctx, location, name) },
+		create:    func(ctx context.Context) (*MachineImage, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, image *MachineImage) (d drift, err error) {
 			if request == nil || request.Version == "" {
 				return nil, nil
@@ -141,7 +137,7 @@ func (s *MachineImagesService) ensurer(location, name string, request *MachineIm
 			_, err := s.CreateVersion(ctx, image.Location, image.ID, request.Version, version)
 			return image, err
 		},
-	}
+	}.ensure(ctx, opts)
 }
 
 // Update makes another version the latest one. It returns [ErrInvalidRequest]

@@ -355,17 +355,13 @@ func (s *PostgresService) WaitDeleted(ctx context.Context, location, postgres st
 // rules that restrict_by_default excludes. [PostgresService.WaitResized] waits
 // for the new size, and [PostgresService.WaitServers] for the new ha_type.
 func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, outcome EnsureOutcome, err error) {
-	return s.ensurer(location, name, request).ensure(ctx, "Postgres.Ensure", opts)
-}
-
-// ensurer returns what Ensure needs to know about databases.
-func (s *PostgresService) ensurer(location, name string, request *PostgresCreateRequest) ensureSpec[Postgres] {
 	return ensureSpec[Postgres]{
-		location: location,
-		name:     name,
-		pauses:   postgresFamily.pauses,
-		find:     func(ctx context.Context) (*Postgres, error) { return s.Get(ctx, location, name) },
-		create:   func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
+		operation: "Postgres.Ensure",
+		location:  location,
+		name:      name,
+		pauses:    postgresFamily.pauses,
+		find:      func(ctx context.Context) (*Postgres, error) { return s.Get(ctx, location, name) },
+		create:    func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, p *Postgres) (d drift, err error) {
 			if p.ReadReplica {
 				d = drift{{Field: "read_replica", Wanted: false, Found: true}}
@@ -433,7 +429,7 @@ func (s *PostgresService) ensurer(location, name string, request *PostgresCreate
 			}
 			return s.Update(ctx, location, p.ID, &update)
 		},
-	}
+	}.ensure(ctx, opts)
 }
 
 // openRules returns the firewall rules of a database that allow all IPv4 or all

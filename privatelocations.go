@@ -99,25 +99,20 @@ func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName stri
 // Ensure creates a private location unless one with the name exists. It
 // compares provider_location_name, but can't compare the credentials.
 func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, outcome EnsureOutcome, err error) {
-	return s.ensurer(request).ensure(ctx, "PrivateLocations.Ensure", opts)
-}
-
-// ensurer returns what Ensure needs to know about private locations.
-func (s *PrivateLocationsService) ensurer(request *PrivateLocationCreateRequest) ensureSpec[PrivateLocation] {
 	if request == nil {
-		return ensureSpec[PrivateLocation]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
+		return nil, "", &ArgumentError{Operation: "PrivateLocations.Ensure", Name: "request", Reason: "must not be nil"}
 	}
 	return ensureSpec[PrivateLocation]{
-		location: "",
-		name:     request.Name,
-		pauses:   privateLocationFamily.pauses,
-		find:     func(ctx context.Context) (*PrivateLocation, error) { return s.Get(ctx, request.Name) },
-		create:   func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, request) },
+		operation: "PrivateLocations.Ensure",
+		name:      request.Name,
+		pauses:    privateLocationFamily.pauses,
+		find:      func(ctx context.Context) (*PrivateLocation, error) { return s.Get(ctx, request.Name) },
+		create:    func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, request) },
 		compare: func(_ context.Context, l *PrivateLocation) (d drift, err error) {
 			wants(&d, "provider_location_name", request.ProviderLocationName, l.Name)
 			return d, nil
 		},
-	}
+	}.ensure(ctx, opts)
 }
 
 // Delete deletes a private location. It returns [ErrConflict] if the private

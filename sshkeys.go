@@ -94,20 +94,15 @@ func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *
 // Ensure registers an SSH public key unless one with the name exists. It
 // compares public_key, without space around it, and can update it.
 func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (key *SSHPublicKey, outcome EnsureOutcome, err error) {
-	return s.ensurer(request).ensure(ctx, "SSHPublicKeys.Ensure", opts)
-}
-
-// ensurer returns what Ensure needs to know about keys.
-func (s *SSHPublicKeysService) ensurer(request *SSHPublicKeyCreateRequest) ensureSpec[SSHPublicKey] {
 	if request == nil {
-		return ensureSpec[SSHPublicKey]{invalid: &ArgumentError{Name: "request", Reason: "must not be nil"}}
+		return nil, "", &ArgumentError{Operation: "SSHPublicKeys.Ensure", Name: "request", Reason: "must not be nil"}
 	}
 	return ensureSpec[SSHPublicKey]{
-		location: "",
-		name:     request.Name,
-		pauses:   sshPublicKeyFamily.pauses,
-		find:     func(ctx context.Context) (*SSHPublicKey, error) { return s.Get(ctx, request.Name) },
-		create:   func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, request) },
+		operation: "SSHPublicKeys.Ensure",
+		name:      request.Name,
+		pauses:    sshPublicKeyFamily.pauses,
+		find:      func(ctx context.Context) (*SSHPublicKey, error) { return s.Get(ctx, request.Name) },
+		create:    func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, request) },
 		compare: func(_ context.Context, key *SSHPublicKey) (d drift, err error) {
 			wantsUpdatable(&d, "public_key", strings.TrimSpace(request.PublicKey), strings.TrimSpace(key.PublicKey))
 			return d, nil
@@ -115,7 +110,7 @@ func (s *SSHPublicKeysService) ensurer(request *SSHPublicKeyCreateRequest) ensur
 		update: func(ctx context.Context, key *SSHPublicKey, _ drift) (*SSHPublicKey, error) {
 			return s.Update(ctx, key.ID, &SSHPublicKeyUpdateRequest{PublicKey: request.PublicKey})
 		},
-	}
+	}.ensure(ctx, opts)
 }
 
 // Delete deletes an SSH public key. VMs created with it still accept it.

@@ -117,14 +117,9 @@ func (s *PrivateSubnetsService) Create(ctx context.Context, location, name strin
 // record doesn't show that a subnet is being deleted: call
 // [PrivateSubnetsService.WaitDeleted] first.
 func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, outcome EnsureOutcome, err error) {
-	return s.ensurer(location, name, request).ensure(ctx, "PrivateSubnets.Ensure", opts)
-}
-
-// ensurer returns what Ensure needs to know about subnets.
-func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateSubnetCreateRequest) ensureSpec[PrivateSubnet] {
 	if request != nil && request.FirewallID != "" {
-		if err := idOf(KindFirewall).check("", "firewall_id", request.FirewallID); err != nil {
-			return ensureSpec[PrivateSubnet]{invalid: err}
+		if err := idOf(KindFirewall).check("PrivateSubnets.Ensure", "firewall_id", request.FirewallID); err != nil {
+			return nil, "", err
 		}
 	}
 	find := func(ctx context.Context) (*PrivateSubnet, error) { return s.Get(ctx, location, name) }
@@ -132,11 +127,12 @@ func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateS
 		return slices.ContainsFunc(subnet.Firewalls, func(f Firewall) bool { return f.ID == request.FirewallID })
 	}
 	return ensureSpec[PrivateSubnet]{
-		location: location,
-		name:     name,
-		pauses:   subnetFamily.pauses,
-		find:     find,
-		create:   func(ctx context.Context) (*PrivateSubnet, error) { return s.Create(ctx, location, name, request) },
+		operation: "PrivateSubnets.Ensure",
+		location:  location,
+		name:      name,
+		pauses:    subnetFamily.pauses,
+		find:      find,
+		create:    func(ctx context.Context) (*PrivateSubnet, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, subnet *PrivateSubnet) (d drift, err error) {
 			if request == nil || request.FirewallID == "" {
 				return nil, nil
@@ -175,7 +171,7 @@ func (s *PrivateSubnetsService) ensurer(location, name string, request *PrivateS
 			}
 			return find(ctx)
 		},
-	}
+	}.ensure(ctx, opts)
 }
 
 // subnetWithID returns the location and the name of the subnet with an ID.

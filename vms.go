@@ -223,22 +223,18 @@ func (s *VMsService) Create(ctx context.Context, location, name string, request 
 // and storage_size once the VM is on a host. It can't compare the other fields,
 // and can't update any.
 func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, outcome EnsureOutcome, err error) {
-	return s.ensurer(location, name, request).ensure(ctx, "VMs.Ensure", opts)
-}
-
-// ensurer returns what Ensure needs to know about VMs.
-func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) ensureSpec[VM] {
 	if request != nil && request.PrivateSubnetID != "" {
-		if err := idOf(KindPrivateSubnet).check("", "private_subnet_id", request.PrivateSubnetID); err != nil {
-			return ensureSpec[VM]{invalid: err}
+		if err := idOf(KindPrivateSubnet).check("VMs.Ensure", "private_subnet_id", request.PrivateSubnetID); err != nil {
+			return nil, "", err
 		}
 	}
 	return ensureSpec[VM]{
-		location: location,
-		name:     name,
-		pauses:   vmFamily.pauses,
-		find:     func(ctx context.Context) (*VM, error) { return s.Get(ctx, location, name) },
-		create:   func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
+		operation: "VMs.Ensure",
+		location:  location,
+		name:      name,
+		pauses:    vmFamily.pauses,
+		find:      func(ctx context.Context) (*VM, error) { return s.Get(ctx, location, name) },
+		create:    func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, vm *VM) (d drift, err error) {
 			if request == nil {
 				return nil, nil
@@ -257,7 +253,7 @@ func (s *VMsService) ensurer(location, name string, request *VMCreateRequest) en
 			err = wantsSubnet(ctx, s.conn, &d, request.PrivateSubnetID, vm.Location, vm.Subnet)
 			return d, err
 		},
-	}
+	}.ensure(ctx, opts)
 }
 
 // Delete deletes a VM, but not its subnet. It returns [ErrInvalidRequest] while

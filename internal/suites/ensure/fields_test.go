@@ -110,12 +110,12 @@ func fieldsInWireCases(t *testing.T) map[string]map[string]bool {
 	return fields
 }
 
-// ensurers returns the sources of the methods that say what Ensure compares, by
+// ensurers returns the sources of the Ensure methods, which say what they compare, by
 // the type of the service.
 func ensurers(t *testing.T) map[string]string {
 	t.Helper()
 	sources := map[string]string{}
-	method := regexp.MustCompile(`(?ms)^func \(s \*(\w+)\) ensurer\(.*?^}`)
+	method := regexp.MustCompile(`(?ms)^func \(s \*(\w+)\) Ensure\(.*?^}`)
 	for _, text := range sdktest.Source(t) {
 		for _, match := range method.FindAllStringSubmatch(text, -1) {
 			sources[match[1]] = match[0]
