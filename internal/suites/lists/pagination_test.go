@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -197,10 +198,11 @@ func TestBreakLeavesNothing(t *testing.T) {
 		for _, taken := range []int{1, 10, 11, 25} {
 			synctest.Test(t, func(t *testing.T) {
 				server := stub.List{Items: stub.Numbered(1000)}
-				pending, sent := 0, 0
+				var pending, sent atomic.Int32
 				client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-					pending, sent = pending+1, sent+1
-					defer func() { pending-- }()
+					sent.Add(1)
+					pending.Add(1)
+					defer pending.Add(-1)
 					select { // a request takes a second
 					case <-time.After(time.Second):
 						return server.Answer(req)
@@ -218,16 +220,16 @@ func TestBreakLeavesNothing(t *testing.T) {
 						break
 					}
 					stub.Elapse(time.Minute)
-					if page := (got-1)/10 + 1; sent != page+prefetch {
-						t.Errorf("prefetch %d: %d pages were asked for when page %d was looked at", prefetch, sent, page)
+					if page := (got-1)/10 + 1; int(sent.Load()) != page+prefetch {
+						t.Errorf("prefetch %d: %d pages were asked for when page %d was looked at", prefetch, sent.Load(), page)
 					}
 				}
-				before := sent
-				if pending != 0 {
-					t.Errorf("prefetch %d: after the break %d requests went on", prefetch, pending)
+				before := sent.Load()
+				if n := pending.Load(); n != 0 {
+					t.Errorf("prefetch %d: after the break %d requests went on", prefetch, n)
 				}
-				if stub.Elapse(time.Minute); sent != before {
-					t.Errorf("prefetch %d: %d requests were sent afterwards", prefetch, sent-before)
+				if stub.Elapse(time.Minute); sent.Load() != before {
+					t.Errorf("prefetch %d: %d requests were sent afterwards", prefetch, sent.Load()-before)
 				}
 			})
 		}
