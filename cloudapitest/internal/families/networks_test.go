@@ -83,7 +83,7 @@ func TestPrivateLocations(t *testing.T) {
 	run(t, map[string]func(*testing.T){
 		"are locations": script(create("mine", "us-east-1")+`"name":"us-east-1","ui_name":"mine","provider":"aws","path":"/private-location/mine"
 			POST location/mine/private-subnet/net -> "net4":"10. & /16"
-			POST L/private-subnet/net -> "net4":"10. & /26"
+			POST L/private-subnet/net -> "net4":"10. & /26" & "net6":"fd
 			POST location/mine/vm/web {"public_key":"ssh-ed25519 AAAA","private_subnet_id":"{ps net}"} -> "location":"mine"
 			POST private-location/mine {"name":"ours"} -> "ui_name":"ours"
 			GET location/ours/vm/web -> "location":"ours"
@@ -124,6 +124,19 @@ func TestPrivateLocations(t *testing.T) {
 			DELETE location/mine/firewall/fw ->
 			GET private-location/mine -> 404`, serviceOnly),
 	})
+}
+
+func TestPrivateLocationsBelongToAProject(t *testing.T) {
+	t.Parallel()
+	srv := cloudapitest.New(t, cloudapitest.WithTokenAccess("pat-foreign", cloudapitest.AccessForeign))
+	const body = `{"name":"theirs","provider_location_name":"us-east-1","access_key":"a","secret_key":"b"}`
+	play(t, srv, `
+		token pat-foreign
+		POST /`+srv.OtherProjectID()+`/private-location `+body+` ->`)
+	play(t, srv, `
+		GET location/theirs/vm -> 404 InvalidLocation & !theirs
+		POST private-location `+body+` ->
+		GET location/theirs/vm -> "count":0`)
 }
 
 func TestLoadBalancers(t *testing.T) {

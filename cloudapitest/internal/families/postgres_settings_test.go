@@ -22,6 +22,8 @@ func TestSettings(t *testing.T) {
 		{"recursive_worktable_factor", `"0"`, "[must be between 0.001 and 1e+06]"},
 		{"checkpoint_completion_target", `"half"`, "[must be a float]"},
 		{"checkpoint_completion_target", `"Inf"`, "[must be a float]"},
+		{"temp_file_limit", `"-1"`, ""},
+		{"pg_stat_statements.max", `"1"`, "[must be between 100 and 2147483647]"},
 		{"wal_level", `"logical"`, ""},
 		{"wal_level", `"high"`, "[must be one of: minimal, replica, logical]"},
 		{"work_mem", `"64MB"`, ""},

@@ -174,6 +174,7 @@ func TestPostgres(t *testing.T) {
 			POST L/postgres/db/metric-destination {"url":"https://a.example","options":{"headers":{"Connection":"close"}}} -> 400 cannot set Connection
 			POST L/postgres/db/metric-destination {"url":"https://a.example","username":"","password":""} -> 400 no credentials given
 			POST L/postgres/db/metric-destination {"url":"https://a.example","username":"u"} -> 400 together
+			POST L/postgres/db/metric-destination {"url":"https://a.example","username":"u","password":" "} -> 400 empty string provided for parameter password
 			POST L/postgres/db/metric-destination {"url":"https://","username":"u","password":"p"} -> 400 Invalid URL"
 			POST L/postgres/db/metric-destination {"url":"a.example","username":"u","password":"p"} -> 400 Invalid URL scheme
 			POST L/postgres/db/metric-destination {"url":"https://a b","username":"u","password":"p"} -> 400 Invalid URL"`),
@@ -302,7 +303,7 @@ func TestPostgres(t *testing.T) {
 			GET private-subnet -> "count":1 & "name":"db-net"
 			GET firewall -> "count":0`, serviceOnly),
 		"capabilities": script(`
-			GET postgres/capabilities -> "hobby-1":{"storage_size":{"16":{"ha_type":{"async":{},"none":{},"sync":{}}} & "hetzner-fsn1":{"display_name":"eu-central-h1" & "standard-8":{"memory_gib":32,"vcpu":8}`),
+			GET postgres/capabilities -> "hobby-1":{"storage_size":{"16":{"ha_type":{"async":{},"none":{},"sync":{}}} & "hetzner-fsn1":{"display_name":"eu-central-h1" & "standard-8":{"memory_gib":32,"vcpu":8} & "version":{"16":{},"17":{},"18":{}}`),
 		"files": script(`
 			POST L/postgres/main-db {"size":"standard-2","storage_size":64} ->
 			GET L/postgres/main-db/ca-certificates -> attachment; filename="main-db.pem"; filename*=UTF-8''main%2Ddb.pem

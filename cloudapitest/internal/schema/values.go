@@ -47,8 +47,6 @@ func class(raw json.RawMessage) string {
 		return "TrueClass"
 	case 'f':
 		return "FalseClass"
-	case 'n':
-		return "NilClass"
 	}
 	if bytes.ContainsAny(raw, ".eE") {
 		return "Float"
