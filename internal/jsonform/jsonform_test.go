@@ -76,7 +76,7 @@ func TestMemory(t *testing.T) {
 		"arrays":          {`[`, `[]`, `]`, func() any { return new(any) }},
 		"texts":           {`[`, `"x"`, `]`, func() any { return new(any) }},
 	} {
-		accepted, least, most := 0, 0, 2<<20
+		accepted, least, most := 0, 0, 4<<20
 		var size uint64
 		for range 12 {
 			n := (least + most) / 2
