@@ -140,8 +140,8 @@ func (s *MachineImagesService) Ensure(ctx context.Context, location, name string
 	}.ensure(ctx, opts)
 }
 
-// Update makes another version the latest one. It returns [ErrInvalidRequest]
-// if the version doesn't exist or isn't ready.
+// Update chooses which version is the latest. It returns [ErrInvalidRequest] if
+// the version doesn't exist or isn't ready.
 func (s *MachineImagesService) Update(ctx context.Context, location, image string, request *MachineImageUpdateRequest) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.conn, &opMachineImagesUpdate, request, location, image)
 }

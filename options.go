@@ -396,7 +396,7 @@ func WithLogger(logger *slog.Logger) Option {
 }
 
 // WithResponseLimit sets the maximum size of a response in bytes, after
-// decompression; default 64 MiB. Above, calls return [ErrResponseTooLarge].
+// decompression; default 64 MiB. Larger ones return [ErrResponseTooLarge].
 func WithResponseLimit(bytes int64) Option {
 	return func(c *config) error {
 		if bytes <= 0 {

@@ -312,8 +312,8 @@ func (s *PostgresService) CreateMetricDestination(ctx context.Context, location,
 	return send[Postgres](ctx, s.conn, &opPostgresCreateMetricDestination, request, location, postgres)
 }
 
-// DeleteMetricDestination removes a destination, and the database stops sending
-// metrics to it. It returns [ErrNotFound] if the database doesn't exist.
+// DeleteMetricDestination removes a destination. It returns [ErrNotFound] if
+// the database doesn't exist.
 func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location, postgres, destinationID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteMetricDestination, location, postgres, destinationID)
 }

@@ -278,8 +278,7 @@ type promotedPostgres struct {
 }
 
 // WaitPromoted waits until a promoted database is running and no longer a
-// replica, and returns it. It accepts writes within the next 30 seconds;
-// [Postgres.Primary] is then true.
+// replica, and returns it. It accepts writes within the next 30 seconds.
 func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {
 	promoted := func(p *Postgres) (bool, error) {
 		running, err := postgresRunning(p)
@@ -337,8 +336,7 @@ func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string
 }
 
 // UpgradeStatus returns the progress of an upgrade. It returns
-// [ErrInvalidRequest] if there is no upgrade to report, for example because it
-// has succeeded.
+// [ErrInvalidRequest] if there is none, for example because it has succeeded.
 //
 // † Only the service has this.
 func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
@@ -347,8 +345,7 @@ func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres 
 
 // WaitUpgraded waits until an upgrade is complete, and returns the database.
 // The wait can last until the next maintenance window, and hours if there's
-// much data. It fails with [ErrWaitFailed] if the upgrade failed or the
-// database is being deleted, and with [ErrNotFound] if the database is gone.
+// much data. It fails with [ErrWaitFailed] if the upgrade failed.
 //
 // † Only the service has this.
 func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {

@@ -36,8 +36,7 @@ const (
 )
 
 // PrivateLocationCreateRequest is the body of [PrivateLocationsService.Create].
-// All fields are required. The server doesn't check the credentials for the
-// provider until it needs them.
+// All fields are required. The server doesn't check the credentials.
 type PrivateLocationCreateRequest struct {
 	Name                 string `json:"name"`                   // the UIName; not the name of a public location, which the server accepts
 	ProviderLocationName string `json:"provider_location_name"` // the region, one of the ProviderLocation constants
