@@ -481,34 +481,3 @@ func TestPanicsReachTheCaller(t *testing.T) {
 		})
 	}
 }
-
-// TestLooksImmediatelyBefore: however many subnets there are, the list of load
-// balancers is current when each is deleted.
-func TestLooksImmediatelyBefore(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const perRequest = 50 * time.Millisecond
-		srv, ids := newSubnets(t, 100)
-		srv.Fail(cloudapitest.Match{}, cloudapitest.Delay(perRequest).Repeating())
-		plan := stub.Must(teardown.NewPlan(t.Context(), srv.Client(), nil))(t)
-		before := len(srv.Requests())
-		if err := plan.Run(t.Context()); err != nil {
-			t.Error(err)
-		}
-		var looked time.Time
-		var oldest time.Duration
-		deleted := 0
-		for _, r := range srv.Requests()[before:] {
-			switch {
-			case r.Name == "LoadBalancers.ListInLocation":
-				looked = r.Time
-			case r.Name == "PrivateSubnets.Delete":
-				deleted++
-				oldest = max(oldest, r.Time.Sub(looked))
-			}
-		}
-		if deleted != len(ids) || oldest > perRequest {
-			t.Errorf("%d subnets were deleted, after a look of up to %v before", deleted, oldest)
-		}
-	})
-}
