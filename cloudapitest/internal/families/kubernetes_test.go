@@ -108,6 +108,8 @@ func TestKubernetes(t *testing.T) {
 			GET load-balancer -> "count":0`, delays()),
 		"a cluster that is deleted before it runs": script(create+`
 			DELETE L/kubernetes-cluster/apps ->
+			wait 50s
+			GET L/kubernetes-cluster/apps -> 404
 			wait 1h
 			GET load-balancer -> "count":0`, delays()),
 		"a balancer without ports": script(create+`

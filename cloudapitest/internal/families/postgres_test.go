@@ -323,7 +323,7 @@ func TestPostgres(t *testing.T) {
 }
 
 func TestFeaturesOfAProject(t *testing.T) {
-	const window = `POST L/postgres/db/set-maintenance-window {"maintenance_window_start_at":3,"maintenance_window_days":["thu","mon","thu"]} -> `
+	const window = `POST L/postgres/db/set-maintenance-window {"maintenance_window_start_at":3,"maintenance_window_days":["sun","thu","sun"]} -> `
 	const lantern = `POST L/postgres/lantern {"size":"standard-2","storage_size":64,"flavor":"lantern"} -> `
 	t.Parallel()
 	srv := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{}))
@@ -333,7 +333,7 @@ func TestFeaturesOfAProject(t *testing.T) {
 		`+lantern+`400 Available options: standard
 		POST L/postgres/db/backup-credentials -> 400 Backup downloads are not available`)
 	srv.SetFeatures(srv.ProjectID(), cloudapitest.FeatureBackupDownloads, cloudapitest.FeatureLantern, cloudapitest.FeatureMaintenanceWindowDays)
-	play(t, srv, window+`"maintenance_window_days":["mon","thu"]
+	play(t, srv, window+`"maintenance_window_days":["thu","sun"]
 		`+lantern+`"version":"17" & "flavor":"lantern"
 		POST L/postgres/lantern/upgrade -> 400 Lantern Postgres instances cannot be upgraded
 		POST L/postgres/db/backup-credentials -> "region":"us-east-1"
