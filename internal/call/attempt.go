@@ -65,6 +65,7 @@ func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return &c.response, nil
 	}
 	c.attempts++
+	c.earlier = c.mayHaveRun
 	c.status, c.failure = 0, nil
 	c.started = time.Now()
 	c.attempt(req, header)

@@ -98,6 +98,7 @@ type call struct {
 	known      mask.Secrets  // what secrets has returned, until there is another token
 	attempts   int           // number of requests passed to the transport
 	mayHaveRun bool          // whether the server may have executed one of them
+	earlier    bool          // whether it may have executed one before the last
 	unsent     bool          // whether the last attempt ended before the transport
 	retrying   bool          // whether another attempt follows
 	pause      time.Duration // before the next attempt
@@ -151,7 +152,7 @@ func Do(ctx context.Context, cfg *Config, req *Request) *Failure {
 		f.NotRetried = c.secrets().Error(c.notSent) // the cause of a context's end may contain secrets
 	}
 	f.MayHaveRun = c.mayHaveRun && c.req.changes()
-	f.Earlier = f.MayHaveRun && c.req.Idempotent && c.isAnswered()
+	f.Earlier = c.earlier && c.req.changes() && c.req.Idempotent && c.isAnswered()
 	f.Unknown = f.Earlier || f.MayHaveRun && !c.req.Idempotent
 	return f
 }

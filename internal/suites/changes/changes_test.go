@@ -235,6 +235,12 @@ func TestRefusedRetries(t *testing.T) {
 		if _, err = w.client.Kubernetes.ResizeNodePool(ctx, location, "apps", w.pool.ID, 4); errors.Is(err, cloudapi.ErrOutcomeUnknown) {
 			t.Errorf("behind an attempt that was declined it ends with %v", err)
 		}
+		for _, status := range []int{302, 505} {
+			srv.Fail(resize, cloudapitest.Reply(status, nil, stub.Envelope(status)))
+			if _, err = w.client.Kubernetes.ResizeNodePool(ctx, location, "apps", w.pool.ID, 4); errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+				t.Errorf("the first attempt ends with %v", err)
+			}
+		}
 		srv.Fail(cloudapitest.Match{Operation: "VMs.Get"}, cloudapitest.DropAfter())
 		if _, err = w.client.VMs.Get(ctx, location, "none"); errors.Is(err, cloudapi.ErrOutcomeUnknown) || !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("a read ends with %v", err)
