@@ -111,7 +111,7 @@ func TestAllAsksForMoreThanThereIs(t *testing.T) {
 // walked again, after a delay, up to three times.
 func TestAllLooksAgain(t *testing.T) {
 	t.Parallel()
-	all := func(t *testing.T, ctx context.Context, isEmpty func(request int) bool) (got []string, err error, took time.Duration) {
+	all := func(t *testing.T, ctx context.Context, isEmpty func(request int) bool) (got []string, took time.Duration, err error) {
 		server, served, start := stub.List{Items: stub.Numbered(35)}, 0, time.Now()
 		client := sdktest.Recorded(t, &stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 			if served++; isEmpty(served) {
@@ -120,11 +120,11 @@ func TestAllLooksAgain(t *testing.T) {
 			return server.Answer(req)
 		}}, cloudapi.WithRetry(cloudapi.RetryPolicy{MinDelay: time.Minute, MaxDelay: time.Hour}))
 		got, err = ids(t, client.VMs.All(ctx, &cloudapi.ListOptions{PageSize: 10}))
-		return got, err, time.Since(start)
+		return got, time.Since(start), err
 	}
 	for _, empty := range [][]int{{1}, {1, 2, 3}, {2}, {2, 5}} {
 		synctest.Test(t, func(t *testing.T) {
-			got, err, took := all(t, t.Context(), func(request int) bool { return slices.Contains(empty, request) })
+			got, took, err := all(t, t.Context(), func(request int) bool { return slices.Contains(empty, request) })
 			if err != nil || !slices.Equal(got, stub.IDsOf(stub.Numbered(35))) || took == 0 || took > 7*time.Minute {
 				t.Errorf("requests %d empty: got %d of 35 items after %v: %v", empty, len(got), took, err)
 			}
@@ -133,7 +133,7 @@ func TestAllLooksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the delay ends with the context
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		if _, err, took := all(t, ctx, func(int) bool { return true }); !errors.Is(err, context.DeadlineExceeded) || took != time.Millisecond {
+		if _, took, err := all(t, ctx, func(int) bool { return true }); !errors.Is(err, context.DeadlineExceeded) || took != time.Millisecond {
 			t.Errorf("after %v: %v", took, err)
 		}
 	})

@@ -292,7 +292,7 @@ func TestSetRulesErrors(t *testing.T) {
 		client := srv.Client()
 		stub.Must(client.Firewalls.Create(t.Context(), sdktest.Somewhere, "edge", nil))(t)
 		// set returns the error, and the numbers of requests and of creates.
-		set := func(firewall string, rules ...cloudapi.FirewallRuleCreateRequest) (err error, requests, creates int) {
+		set := func(firewall string, rules ...cloudapi.FirewallRuleCreateRequest) (requests, creates int, err error) {
 			before := len(srv.Requests())
 			_, err = client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, firewall, rules, nil)
 			for _, request := range srv.Requests()[before:] {
@@ -300,7 +300,7 @@ func TestSetRulesErrors(t *testing.T) {
 					creates++
 				}
 			}
-			return err, len(srv.Requests()) - before, creates
+			return len(srv.Requests()) - before, creates, err
 		}
 		rule := func(cidr string) cloudapi.FirewallRuleCreateRequest {
 			return cloudapi.FirewallRuleCreateRequest{CIDR: cidr}
@@ -310,27 +310,27 @@ func TestSetRulesErrors(t *testing.T) {
 			"rules[1]": {rule("10.0.0.0/8"), rule("10.0.0.0/33")},
 			"rules[0]": {{CIDR: "10.0.0.0/8", PortRange: "90..80"}},
 		} {
-			err, requests, _ := set("edge", rules...)
+			requests, _, err := set("edge", rules...)
 			if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != name || requests != 0 {
 				t.Errorf("%s: %v, after %d requests", name, err, requests)
 			}
 		}
-		if err, _, _ := set("none", []cloudapi.FirewallRuleCreateRequest{}...); !errors.Is(err, cloudapi.ErrNotFound) {
+		if _, _, err := set("none", []cloudapi.FirewallRuleCreateRequest{}...); !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("a firewall that does not exist: %v", err)
 		}
 		forbidden := cloudapitest.Reply(403, nil, `{"error":{"code":403,"type":"Forbidden","message":"no"}}`)
 		srv.Fail(cloudapitest.Match{Operation: "Firewalls.CreateRule", Nth: 2}, forbidden)
-		if err, _, _ := set("edge", rule("10.0.0.0/8"), rule("11.0.0.0/8")); !errors.Is(err, cloudapi.ErrForbidden) || !strings.Contains(fmt.Sprint(err), "ended with 1 of 2 rules added and 0 of 0 deleted") {
+		if _, _, err := set("edge", rule("10.0.0.0/8"), rule("11.0.0.0/8")); !errors.Is(err, cloudapi.ErrForbidden) || !strings.Contains(fmt.Sprint(err), "ended with 1 of 2 rules added and 0 of 0 deleted") {
 			t.Errorf("an addition that fails: %v", err)
 		}
 		srv.Fail(cloudapitest.Match{Operation: "Firewalls.DeleteRule"}, forbidden)
-		if err, _, _ := set("edge", rule("11.0.0.0/8")); !errors.Is(err, cloudapi.ErrForbidden) || !strings.Contains(fmt.Sprint(err), "ended with 1 of 1 rules added and 0 of 1 deleted") {
+		if _, _, err := set("edge", rule("11.0.0.0/8")); !errors.Is(err, cloudapi.ErrForbidden) || !strings.Contains(fmt.Sprint(err), "ended with 1 of 1 rules added and 0 of 1 deleted") {
 			t.Errorf("a deletion that fails: %v", err)
 		}
 		// A lost create is retried only after a look at the rules.
 		srv.Fail(cloudapitest.Match{Operation: "Firewalls.CreateRule"}, cloudapitest.DropAfter())
 		srv.Fail(cloudapitest.Match{Operation: "Firewalls.Get", Nth: 2}, forbidden)
-		if err, _, creates := set("edge", rule("10.0.0.0/8"), rule("11.0.0.0/8"), rule("12.0.0.0/8")); !errors.Is(err, cloudapi.ErrForbidden) || !errors.Is(err, cloudapi.ErrOutcomeUnknown) || creates != 1 {
+		if _, creates, err := set("edge", rule("10.0.0.0/8"), rule("11.0.0.0/8"), rule("12.0.0.0/8")); !errors.Is(err, cloudapi.ErrForbidden) || !errors.Is(err, cloudapi.ErrOutcomeUnknown) || creates != 1 {
 			t.Errorf("a lost create and no look: %v after %d creates", err, creates)
 		}
 	})
