@@ -13,14 +13,12 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 )
 
-// fetch performs an operation whose request has no body and whose response is a
-// record.
+// fetch performs an operation without a body whose response is a record.
 func fetch[T any, P record[T]](ctx context.Context, c *conn, op *Operation, args ...string) (*T, error) {
 	return send[T, P](ctx, c, op, nil, args...)
 }
 
-// send performs an operation whose response is a record. The request is its
-// JSON body.
+// send performs an operation with a JSON body whose response is a record.
 func send[T any, P record[T]](ctx context.Context, c *conn, op *Operation, request any, args ...string) (*T, error) {
 	in, err := c.invoke(op, request, args)
 	if err != nil {
@@ -51,8 +49,7 @@ func perform[T any, P record[T]](ctx context.Context, in *invocation) (*T, error
 	return record, nil
 }
 
-// download performs an operation whose response is a file. The request, unless
-// nil, is its JSON body.
+// download performs an operation whose response is a file. request may be nil.
 func download(ctx context.Context, c *conn, op *Operation, format fileFormat, request any, args ...string) (file *File, err error) {
 	in, err := c.invoke(op, request, args)
 	if err != nil {
@@ -125,8 +122,7 @@ func (in *invocation) setBody(request any) (err error) {
 	return err
 }
 
-// setQuery encodes the url-tagged fields of a struct, or of a pointer to one,
-// which may be nil, as the query.
+// setQuery encodes a struct's url-tagged fields; a nil pointer means no query.
 func (in *invocation) setQuery(parameters any) error {
 	values, err := query.Values(parameters)
 	if err != nil {
@@ -146,8 +142,7 @@ func (in *invocation) do(ctx context.Context, decode func(call.Response) error) 
 	return in.observed(ctx, in.conn.config.observers)
 }
 
-// observed sends the call inside the observers, the first of which is the
-// outermost.
+// observed sends the call inside the observers, the first one outermost.
 func (in *invocation) observed(ctx context.Context, observers []Observer) (err error) {
 	if len(observers) > 0 {
 		inner, finish := observers[0](ctx, *in.op)
@@ -187,15 +182,13 @@ func (in *invocation) exchange(r call.Received) *Exchange {
 	}
 }
 
-// errNotReturned is the result that observers get if the call panics, for
-// example in a middleware.
+// errNotReturned is what observers get if the call panics, as in a middleware.
 var errNotReturned = errors.New("the call did not return")
 
 // invocationKey is the key of the invocation in the contexts of its attempts.
 type invocationKey struct{}
 
-// invocationOf returns the invocation that a request with the context belongs
-// to, or nil.
+// invocationOf returns the invocation of a request with the context, or nil.
 func invocationOf(ctx context.Context) *invocation {
 	in, _ := ctx.Value(invocationKey{}).(*invocation)
 	return in
@@ -227,12 +220,6 @@ type Exchange struct {
 
 // CaptureExchange returns a context, and a function that returns the last
 // attempt of the calls with this context, or nil.
-//
-//	ctx, last := cloudapi.CaptureExchange(ctx)
-//	vm, err := client.VMs.Get(ctx, location, "web-1")
-//	if exchange := last(); exchange != nil {
-//		fmt.Println(exchange.StatusCode, exchange.Header.Get("X-Request-Id"))
-//	}
 //
 // Several goroutines may use the context. A response's body is copied up to the
 // limit of [WithResponseLimit], an error's up to 1 MiB, and up to 16 KiB where

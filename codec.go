@@ -63,8 +63,7 @@ type confidential interface {
 	prune(body map[string]any) // removes from the body, which has the secrets, what isn't sent
 }
 
-// encodeBody returns the body of an operation, and the secrets in it. A nil
-// request becomes {}.
+// encodeBody returns a body and the secrets in it. A nil request becomes {}.
 func encodeBody(operation string, request any) (body []byte, secrets []string, err error) {
 	if isNil(request) {
 		request = struct{}{}
@@ -100,8 +99,7 @@ func encodeBody(operation string, request any) (body []byte, secrets []string, e
 }
 
 // hasReplacement reports whether JSON contains U+FFFD, with which encoding/json
-// replaces what isn't UTF-8. It writes the character or, in some versions of Go,
-// its escape.
+// replaces what isn't UTF-8, as a character or an escape.
 func hasReplacement(body []byte) bool {
 	return bytes.Contains(body, []byte("\uFFFD")) ||
 		bytes.Contains(body, []byte(`\ufffd`)) && bytes.Contains(bytes.ReplaceAll(body, []byte(`\\`), nil), []byte(`\ufffd`))
@@ -132,8 +130,7 @@ type referrer interface {
 	checkIDs() *ArgumentError
 }
 
-// decodeRecords decodes a response into records, even if fields have another
-// form.
+// decodeRecords decodes records, even if fields have another form.
 func decodeRecords(r call.Response, v any) error {
 	if err := decodeJSON(r, v, true); err != nil {
 		return err
@@ -183,8 +180,7 @@ func firstByte(data []byte) byte {
 // isArray reports whether JSON is an array.
 func isArray(data []byte) bool { return firstByte(data) == '[' }
 
-// record is the type that a response is decoded into: a pointer to one of the
-// record structs.
+// record is a pointer to one of the record structs.
 type record[T any] interface {
 	*T
 

@@ -9,15 +9,6 @@ import (
 // Confirm looks for the resource of a create that returned [ErrOutcomeUnknown].
 // If find searches a list, it must return [ErrNotFound] for a missing resource.
 //
-//	vm, err := client.VMs.Create(ctx, location, "web-1", request)
-//	if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
-//		vm, err = cloudapi.Confirm(ctx, err, func(ctx context.Context) (*cloudapi.VM, error) {
-//			return client.VMs.Get(ctx, location, "web-1")
-//		}, func(vm *cloudapi.VM) bool {
-//			return vm.Size == request.Size
-//		})
-//	}
-//
 // Confirm looks once. It returns the resource if same accepts it, or if same is
 // nil; another program may have created it. Otherwise, it returns the create's
 // error, which then also matches [ErrAlreadyExists] if same rejects the
@@ -45,15 +36,6 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 
 // ConfirmChange finds out whether a failed operation, such as stopping,
 // resizing, renaming or attaching something, took effect nevertheless.
-//
-//	vm, err := client.VMs.Stop(ctx, location, "web-1")
-//	if err != nil {
-//		vm, err = cloudapi.ConfirmChange(ctx, err, func(ctx context.Context) (*cloudapi.VM, error) {
-//			return client.VMs.Get(ctx, location, "web-1")
-//		}, func(vm *cloudapi.VM) bool {
-//			return vm.State == cloudapi.VMStateStopping || vm.State == cloudapi.VMStateStopped
-//		})
-//	}
 //
 // ConfirmChange looks once. It returns the record if changed accepts it.
 // Otherwise, it returns the operation's error, which then also matches

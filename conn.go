@@ -78,8 +78,7 @@ func (cfg *config) secretsFunc() func(*http.Request) []string {
 	}
 }
 
-// headerFunc returns a function that returns the headers of a request; content
-// says whether it has a body.
+// headerFunc returns a function for headers; content says if there's a body.
 func (cfg *config) headerFunc() func(content bool) http.Header {
 	agent := userAgent
 	if cfg.application != "" {
@@ -112,6 +111,5 @@ const Version = "0.1.0"
 // userAgent is the part of the User-Agent header that all programs share.
 var userAgent = "cloudapi/" + Version + " (" + runtime.Version() + "; " + runtime.GOOS + "/" + runtime.GOARCH + ")"
 
-// service is the underlying type of every service: the operations of one family
-// on a client.
+// service is the underlying type of every service.
 type service struct{ conn *conn }

@@ -2,8 +2,7 @@
 // infrastructure in projects: VMs, Postgres databases, Kubernetes clusters, load
 // balancers, firewalls, private networks, machine images, keys and more.
 //
-// A [Client] has a service for each family of resources, and a method for each
-// operation:
+// A [Client] has a service for each family of resources:
 //
 //	client, err := cloudapi.NewClient(
 //		cloudapi.WithToken(token),
@@ -84,7 +83,7 @@
 //     error instead. Delete by ID where you can: a delete is retried after a lost
 //     response, and by then another resource may have the name.
 //   - Create, Rename and Update return [ErrAlreadyExists] if the name is taken.
-//     Rename is idempotent only if the reference is an ID.
+//     A change of the name is idempotent only if the reference is an ID.
 //   - Wait methods return once the resource has the state, or a [*WaitError]; a
 //     wait for a state fails if the resource is being deleted or is gone.
 //     WaitDeleted waits until the resource is gone and its name is free. It

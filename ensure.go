@@ -24,9 +24,8 @@ import (
 //
 // Ensure waits while a resource with the name is being deleted, and while the
 // server refuses an update because of another change. It returns a [*WaitError]
-// if a wait fails. If the response to a create is lost, Ensure looks for the
-// resource, and retries the create if there is none. Several programs can
-// ensure one name.
+// if a wait fails. If a create's response is lost, Ensure looks for the
+// resource, and retries if there is none. Several programs can ensure one name.
 type EnsureOptions struct {
 	// Update lets Ensure change a resource that differs from the request, if an
 	// update can remove all differences. Each Ensure method lists what it can.
@@ -72,9 +71,8 @@ type ensureSpec[T any] struct {
 	isBusy func(error) bool
 }
 
-// ensureTries is how often Ensure tries to create a resource that it doesn't
-// find, although the server said that the name was taken, or may have created
-// it.
+// ensureTries is how often Ensure tries to create what it doesn't find,
+// although the server says that the name is taken, or may have created it.
 const ensureTries = 4
 
 // ensure creates or updates the resource if necessary.

@@ -77,8 +77,7 @@ var (
 
 	// ErrOutcomeUnknown reports that the server may have executed a request that
 	// isn't idempotent, or refused the retry of an idempotent one, perhaps because
-	// it had executed an earlier attempt. Before you try again, find out with
-	// [Confirm] or [ConfirmChange].
+	// it had executed an earlier attempt. [Confirm] or [ConfirmChange] finds out.
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 
 	ErrUnchanged   = errors.New("the resource doesn't show the change") // see ConfirmChange
@@ -360,8 +359,7 @@ func writeEnd(b *strings.Builder, o *call.Outcome, attempts int, requestID strin
 	}
 }
 
-// unprefixed removes the prefix from the text of an error that another one
-// wraps.
+// unprefixed removes the prefix from the text of a wrapped error.
 type unprefixed struct{ error }
 
 func (u unprefixed) Error() string { return strings.TrimPrefix(fmt.Sprint(u.error), "cloudapi: ") }
@@ -387,8 +385,7 @@ func IsGone(err error) bool {
 	return isMissing(err) && !errors.Is(err, errNotShown) && !(ok && (e.class&contractOnly != 0 || e.Operation == "Projects.ObjectInfo"))
 }
 
-// isMissing reports whether the server says that a resource doesn't exist, or
-// hides it.
+// isMissing reports whether a resource doesn't exist, or the server hides it.
 func isMissing(err error) bool {
 	return errors.Is(err, ErrNotFound) && !errors.Is(err, ErrLocationNotFound)
 }
@@ -433,8 +430,7 @@ func classOf(err error) call.Class {
 // executed, also if that doesn't matter.
 var errMayHaveRun = errors.New("the server may have executed the request")
 
-// outcomeMatches reports whether an outcome is [ErrOutcomeUnknown] or
-// errMayHaveRun.
+// outcomeMatches tells if an outcome is ErrOutcomeUnknown or errMayHaveRun.
 func outcomeMatches(o *call.Outcome, target error) bool {
 	return target == ErrOutcomeUnknown && o.Unknown || target == errMayHaveRun && o.MayHaveRun
 }

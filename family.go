@@ -26,8 +26,7 @@ type family[T any, P listItem[T]] struct {
 	each func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*T, error]
 }
 
-// anyFamily is a family, independent of the type of its records. Records are
-// pointers.
+// anyFamily is a family of records of any type. Records are pointers.
 type anyFamily interface {
 	kind() Kind
 	hasLocations() bool
@@ -65,8 +64,7 @@ func (f *family[T, P]) read(ctx context.Context, c *conn, location, reference st
 }
 
 // find reads a resource. If the service may lack the operation, a 404 doesn't
-// prove that the resource is missing; then find also reads the list of such
-// resources.
+// prove that the resource is missing; then find also reads the list.
 func (f *family[T, P]) find(ctx context.Context, c *conn, location, reference string) (*T, error) {
 	record, err := fetch[T, P](ctx, c, f.get, f.args(location, reference)...)
 	if e, ok := errors.AsType[*Error](err); ok && f.get.class&contractOnly != 0 && e.isMaybeUnsupported() {
@@ -80,8 +78,7 @@ func (f *family[T, P]) find(ctx context.Context, c *conn, location, reference st
 }
 
 // exists reports whether a resource exists. It returns [ErrForbidden] if the
-// token may not see it. If the resource has no ID, any resource with the name
-// will do.
+// token may not see it. Without an ID, any resource with the name will do.
 func (f *family[T, P]) exists(ctx context.Context, c *conn, r Resource) (bool, error) {
 	record, err := f.find(ctx, c, r.Location, addressOf(f, r))
 	if IsGone(err) {
@@ -94,8 +91,7 @@ func (f *family[T, P]) remove(ctx context.Context, c *conn, location, reference 
 	return remove(ctx, c, f.del, f.args(location, reference)...)
 }
 
-// waitGone waits until a deleted resource is gone. It returns immediately
-// unless the resource lingers.
+// waitGone waits until a deleted resource that may linger is gone.
 func (f *family[T, P]) waitGone(ctx context.Context, c *conn, location, reference string, opts *WaitOptions) error {
 	if !f.lingers {
 		return nil

@@ -116,8 +116,7 @@ type FirewallRuleModifyRequest struct {
 	Description *string `json:"description,omitzero"` // new("") clears it
 }
 
-// createdRule is the response to CreateRule: one rule, or two for the ranges of
-// a subnet.
+// createdRule is the response to CreateRule: one rule, or two for a subnet.
 type createdRule struct{ FirewallRule }
 
 func (r *createdRule) UnmarshalJSON(data []byte) error {
@@ -285,8 +284,7 @@ func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, rule
 	return fetch[FirewallRule](ctx, s.conn, &opFirewallsGetRule, location, firewall, ruleID)
 }
 
-// UpdateRule changes a rule. Use [FirewallsService.ModifyRule] with the
-// service.
+// UpdateRule changes a rule. The service has [FirewallsService.ModifyRule].
 //
 // ‡ Only the contract has this.
 func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleUpdateRequest) (*FirewallRule, error) {

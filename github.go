@@ -7,10 +7,9 @@ import (
 )
 
 // GitHubService manages the data of the project's runners for GitHub Actions:
-// the installations of the GitHub app, their repositories, and the
-// repositories' caches. Prefer IDs: names on GitHub can contain capitals,
-// underscores and dots, which the server refuses. Methods return [ErrServer] if
-// the server has no GitHub app.
+// the installations of the GitHub app, their repositories, and the caches.
+// Prefer IDs: the server refuses capitals, underscores and dots in names.
+// Methods return [ErrServer] if the server has no GitHub app.
 //
 // † Only the service has these.
 type GitHubService service
@@ -113,8 +112,7 @@ func (s *GitHubService) AllRepositories(ctx context.Context, installation string
 	return all[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }
 
-// GetRepository returns a repository, given by its ID or its
-// [GitHubRepository.Name].
+// GetRepository returns a repository by its ID or [GitHubRepository.Name].
 func (s *GitHubService) GetRepository(ctx context.Context, installation, repository string) (*GitHubRepository, error) {
 	return fetch[GitHubRepository](ctx, s.conn, &opGitHubGetRepository, installation, repository)
 }

@@ -97,8 +97,7 @@ func (k Kind) also() Kind {
 // includes reports whether IDs of the kind may have the prefix of another.
 func (k Kind) includes(other Kind) bool { return other == k || other != "" && other == k.also() }
 
-// kinds are the kinds of resources that a reference can stand for: their
-// prefixes, one after another.
+// kinds are the prefixes, in one string, of what a reference can stand for.
 type kinds string
 
 func (set kinds) has(kind Kind) bool {
@@ -172,8 +171,7 @@ func (id ID) UUID() string {
 	return value.UUID()
 }
 
-// Resource identifies a resource of any kind. The method Resource of a record
-// returns the record's.
+// Resource identifies a resource of any kind. Records have a method Resource.
 type Resource struct {
 	Kind     Kind   `json:"kind"`
 	ID       string `json:"id"`
@@ -226,9 +224,8 @@ type reference struct {
 }
 
 // parseReference parses the ID of a known kind, "location/name", "location/ID",
-// or the name of a resource in no location. An ID in capitals may also have the
-// letters that [ParseID] reads as digits. It returns an [*ArgumentError] if s
-// is invalid.
+// or a name in no location. An ID in capitals may also have the letters that
+// [ParseID] reads as digits. It returns an [*ArgumentError] if s is invalid.
 func parseReference(s string) (reference, error) {
 	location, last, found := strings.Cut(s, "/")
 	if !found {
@@ -288,8 +285,7 @@ func (r referenceRule) check(operation, argument, value string) *ArgumentError {
 }
 
 // parse returns the ID that a reference stands for, in its canonical spelling,
-// or "" if the reference is a name. It returns why the reference is invalid, or
-// "".
+// or "" for a name. It returns why the reference is invalid, or "".
 func (r referenceRule) parse(value string) (id, reason string) {
 	takesIDs := r.takesIDs()
 	switch {

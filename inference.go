@@ -21,8 +21,7 @@ type InferenceEndpoint struct {
 	Price       InferenceEndpointPrice `json:"price"`
 }
 
-// InferenceEndpointPrice is the price of a million tokens; nil if it isn't
-// sent.
+// InferenceEndpointPrice is the price of a million tokens; nil if not sent.
 type InferenceEndpointPrice struct {
 	PerMillionPromptTokens     *float64 `json:"per_million_prompt_tokens"`
 	PerMillionCompletionTokens *float64 `json:"per_million_completion_tokens"`
@@ -48,8 +47,7 @@ func (s *InferenceEndpointsService) All(ctx context.Context) iter.Seq2[*Inferenc
 	return all[InferenceEndpoint](ctx, s.conn, &listInferenceEndpoints, nil)
 }
 
-// InferenceAPIKeysService manages the keys for the inference endpoints. Keys
-// have no names.
+// InferenceAPIKeysService manages the keys for the inference endpoints.
 type InferenceAPIKeysService service
 
 // InferenceAPIKey is a key for the inference endpoints.
@@ -86,8 +84,7 @@ func (s *InferenceAPIKeysService) All(ctx context.Context, opts *ListOptions) it
 }
 
 // Watch yields the keys and then their changes; see [WatchOptions]. A key that
-// the token may no longer see is also yielded as deleted: the API's responses
-// are the same.
+// the token may no longer see is also yielded as deleted.
 func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions, known ...*InferenceAPIKey) iter.Seq2[Event[InferenceAPIKey], error] {
 	return inferenceAPIKeyFamily.watch(ctx, s.conn, opts, known)
 }

@@ -9,9 +9,8 @@ import (
 // VMInitScriptsService manages the init scripts, for VMs, that are registered
 // in a project. With the service, use [VMCreateRequest.InitScriptText].
 //
-// A 404 of Get doesn't say whether the script or the operation is missing, so
-// [IsGone] returns false for it; Ensure, [Client.CheckAccess] and [Lookup] also
-// ask for the list, which tells.
+// A 404 of Get doesn't say whether script or operation is missing, so [IsGone]
+// returns false for it; Ensure, [Client.CheckAccess] and [Lookup] can tell.
 //
 // ‡ Only the contract has these.
 type VMInitScriptsService service
@@ -87,8 +86,7 @@ func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitS
 	return fetch[VMInitScript](ctx, s.conn, &opVMInitScriptsGet, script)
 }
 
-// Update changes an init script's name, text, or both. Existing VMs don't run
-// it again. A change of the name is idempotent only if script is an ID.
+// Update changes an init script's name, text, or both. No VM runs it again.
 func (s *VMInitScriptsService) Update(ctx context.Context, script string, request *VMInitScriptUpdateRequest) (*VMInitScript, error) {
 	if request == nil || *request == (VMInitScriptUpdateRequest{}) {
 		return nil, &ArgumentError{Operation: opVMInitScriptsUpdate.Name, Name: "request", Reason: "must set the name or the script"}
@@ -97,8 +95,7 @@ func (s *VMInitScriptsService) Update(ctx context.Context, script string, reques
 }
 
 // Ensure registers an init script unless one with the name exists. It compares
-// the script, and can update it. A [*DriftError] has only the sizes of the
-// texts.
+// and can update the script. A [*DriftError] has only the sizes of the texts.
 func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScriptCreateRequest, opts *EnsureOptions) (script *VMInitScript, outcome EnsureOutcome, err error) {
 	if request == nil {
 		return nil, "", &ArgumentError{Operation: "VMInitScripts.Ensure", Name: "request", Reason: "must not be nil"}

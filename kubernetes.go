@@ -15,8 +15,7 @@ import (
 //
 // Methods that add nodes return [ErrQuotaExceeded] if the project lacks vCPUs.
 // Methods that upgrade, add or resize return [ErrInvalidRequest] (422) during
-// another change of the cluster. After [ErrOutcomeUnknown], check with Get: a
-// retry could repeat the effect.
+// another change of the cluster. After [ErrOutcomeUnknown], check with Get.
 type KubernetesService service
 
 // KubernetesCluster is a Kubernetes cluster.
@@ -162,10 +161,9 @@ func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newNa
 }
 
 // Upgrade upgrades the control plane of a cluster to the next minor version.
-// The returned cluster has the new Version, and Get then reports "upgrading";
-// [KubernetesService.WaitRunning] waits. It returns [ErrInvalidRequest] if
-// there's no newer version, or a node pool is more than two minor versions
-// behind.
+// The returned cluster has the new Version; Get then reports "upgrading", and
+// [KubernetesService.WaitRunning] waits. It returns [ErrInvalidRequest] for the
+// newest version, or if a node pool is more than two versions behind.
 //
 // † Only the service has this.
 func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
@@ -292,10 +290,9 @@ func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster,
 	return s.waitNodePool(ctx, "Kubernetes.WaitNodePool", location, cluster, nodePool, (*KubernetesNodePool).settled, opts)
 }
 
-// WaitNodePoolUpgraded waits until the server has replaced all VMs that a node
-// pool had in the record upgraded, such as the result of
-// [KubernetesService.UpgradeNodePool], and the new ones are running. It returns
-// the node pool.
+// WaitNodePoolUpgraded waits until running VMs have replaced all those in the
+// record upgraded, such as the result of [KubernetesService.UpgradeNodePool],
+// and returns the node pool.
 func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, upgraded *KubernetesNodePool, opts *WaitOptions) (*KubernetesNodePool, error) {
 	const operation = "Kubernetes.WaitNodePoolUpgraded"
 	if upgraded == nil {
@@ -396,8 +393,7 @@ func (k *KubernetesCluster) workers() *KubernetesNodePool {
 	return &k.NodePools[i]
 }
 
-// settled reports whether the node pool has the desired number of nodes and all
-// of them are running.
+// settled reports whether the node pool has NodeCount nodes, all running.
 func (p *KubernetesNodePool) settled() bool {
 	return len(p.VMs) == p.NodeCount &&
 		!slices.ContainsFunc(p.VMs, func(vm VM) bool { return vm.State != VMStateRunning })

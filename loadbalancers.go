@@ -147,9 +147,8 @@ func (s *LoadBalancersService) List(ctx context.Context, opts *ListOptions) (*Pa
 	return page, withPortlessHint(err)
 }
 
-// All iterates over the items of List. The server can't list the load balancer
-// of a Kubernetes cluster that has no Service: All then yields all others, and
-// ends with an [*UnlistedError].
+// All iterates over the items of List, and ends with an [*UnlistedError] if the
+// server can't show one of them.
 func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
 	o := orZero(opts)
 	return func(yield func(*LoadBalancer, error) bool) {
@@ -292,8 +291,7 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 	return l, err
 }
 
-// otherInSubnet is inSubnet for a name that a load balancer in another subnet
-// of the location has.
+// otherInSubnet is inSubnet for a name that another subnet of the location has.
 func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resource, name string) (*LoadBalancer, error) {
 	for l, err := range s.All(ctx, &ListOptions{Location: subnet.Location}) {
 		if isPartial(err) {
@@ -320,8 +318,7 @@ func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalance
 
 // AttachVM attaches a VM in the load balancer's location. It returns
 // [ErrInvalidRequest] if the VM has a load balancer, even this one, or if it
-// has no IPv4 address and the stack isn't "ipv6". After [ErrOutcomeUnknown],
-// Get shows the VMs.
+// has no IPv4 address and the stack isn't "ipv6".
 func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersAttachVM, vmRequest{vmID}, location, loadBalancer)
 }

@@ -218,8 +218,7 @@ func (s *MachineImagesService) AllVersions(ctx context.Context, location, image 
 
 // CreateVersion adds a version to a machine image;
 // [MachineImagesService.WaitVersion] waits until it's ready and the latest. It
-// returns [ErrAlreadyExists] if the image has the version. After
-// [ErrOutcomeUnknown], AllVersions shows whether it does.
+// returns [ErrAlreadyExists] if the image has the version.
 func (s *MachineImagesService) CreateVersion(ctx context.Context, location, image, version string, request *MachineImageVersionCreateRequest) (*MachineImageVersion, error) {
 	return send[MachineImageVersion](ctx, s.conn, &opMachineImagesCreateVersion, request, location, image, version)
 }
@@ -233,8 +232,7 @@ func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, imag
 	return remove(ctx, s.conn, &opMachineImagesDeleteVersion, location, image, version)
 }
 
-// WaitVersion waits until a version is ready, and returns it. That takes up to
-// 4 minutes for each 10 GiB.
+// WaitVersion waits until a version is ready: up to 4 minutes for each 10 GiB.
 func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image, version string, opts *WaitOptions) (*MachineImageVersion, error) {
 	w := waiter[MachineImageVersion]{
 		operation: "MachineImages.WaitVersion",

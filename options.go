@@ -163,8 +163,7 @@ func WithTokenSource(source func(context.Context) (string, error)) Option {
 
 // WithProject binds the client to the project with this ID, which all
 // operations outside [ProjectsService] use. The console shows the ID: in the
-// project's settings, and in the address of its pages. See also
-// [Client.InProject].
+// project's settings, and in the address of its pages.
 func WithProject(id string) Option {
 	return func(c *config) error {
 		if err := projectRule.check("", "project", id); err != nil {
@@ -178,8 +177,7 @@ func WithProject(id string) Option {
 // WithTransport changes the SDK's transport, such as its certificates, proxy or
 // dialer, before the first request. By default, it speaks HTTP/1.1
 // (t.Protocols.SetHTTP2(true) adds HTTP/2), opens up to 64 connections, uses no
-// proxy and no DNS for loopback names, and reads at most 1 MiB of response
-// headers.
+// proxy and no DNS for loopback names, and reads at most 1 MiB of headers.
 //
 // In [Client.With], it adds to the client's changes, and the copy has its own
 // connections. Without it, the client uses [http.DefaultTransport] if the
@@ -220,9 +218,8 @@ func WithHTTPClient(client *http.Client) Option {
 
 // WithMiddleware wraps the transport. A middleware sees every attempt;
 // [OperationFromContext] returns its operation. The first one is the outermost;
-// those that [Client.With] adds are inside the existing ones. Each function is
-// called once, and all copies of the client share its result. A middleware must
-// not send a request more than once.
+// [Client.With] adds inside the existing ones. Each function is called once,
+// for all copies of the client. A middleware must not send a request twice.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
 		for _, wrap := range middleware {
@@ -354,8 +351,7 @@ func defaultRetry() RetryPolicy {
 	}
 }
 
-// over returns the policy, with the fields of another policy in place of its
-// zero fields.
+// over returns the policy, with another policy's fields in place of zero ones.
 func (p RetryPolicy) over(other RetryPolicy) RetryPolicy {
 	return RetryPolicy{
 		MaxAttempts:   cmp.Or(p.MaxAttempts, other.MaxAttempts),
@@ -371,8 +367,7 @@ type Limiter interface {
 	Wait(context.Context) error
 }
 
-// WithLimiter sets a limiter for attempts. If it fails, the call fails with an
-// error that wraps the limiter's.
+// WithLimiter sets a limiter for attempts, whose error fails the call.
 func WithLimiter(limiter Limiter) Option {
 	return func(c *config) error {
 		c.calls.Limit = nil

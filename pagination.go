@@ -59,8 +59,7 @@ type listItem[T any] interface {
 // minItemSize is smaller than the JSON of any record with an ID.
 const minItemSize = len(`{"id":""},`) + ubid.Length
 
-// maxPageSize is the size of the real server's largest page, and the page size
-// that All requests.
+// maxPageSize is the size of the server's largest page, and of All's pages.
 const maxPageSize = 1000
 
 // listRoutes are the operations that list one family.
@@ -72,8 +71,7 @@ type listRoutes struct {
 	final500 bool       // a 500 isn't retried
 }
 
-// list fetches one page. args are the values for the route besides the
-// location.
+// list fetches one page. args are the route's values besides the location.
 func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, opts *ListOptions, args ...string) (*Page[T], error) {
 	op := routes.project
 	o := orZero(opts)
@@ -190,8 +188,7 @@ func checkItems[T any, P record[T]](items []*T) error {
 	return nil
 }
 
-// maxWalks is how often a list is walked until it contains as many items as it
-// counts.
+// maxWalks is how often to walk a list that counts more items than it shows.
 const maxWalks = 4
 
 // all yields every item of a list.
@@ -203,8 +200,7 @@ func all[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes,
 	return items(ctx, c, walk[T, P](c, routes, o, args))
 }
 
-// walk fetches the pages of a list, and yields from each page the items that no
-// earlier page had.
+// walk fetches the pages of a list, and yields each item once.
 //
 // A list ends with an empty page, or with a first page that has all items; see
 // hasAll. The number of items and the length of a page don't mark the end: the
@@ -261,8 +257,7 @@ func (p *Page[T]) hasAll(pageSize int) bool {
 	return p.Count != nil && *p.Count == n && n != pageSize && n != maxPageSize
 }
 
-// maxKnown is the maximum number of IDs to remember if the IDs of a list
-// ascend.
+// maxKnown limits the IDs to remember if the IDs of a list ascend.
 const maxKnown = 2 * maxPageSize
 
 // stalled returns the error for a list that doesn't become complete.

@@ -432,8 +432,7 @@ func (s *PostgresService) Ensure(ctx context.Context, location, name string, req
 	}.ensure(ctx, opts)
 }
 
-// openRules returns the firewall rules of a database that allow all IPv4 or all
-// IPv6 addresses.
+// openRules returns the firewall rules that allow all IPv4 or IPv6 addresses.
 func openRules(p *Postgres) (open []PostgresFirewallRule) {
 	for _, rule := range p.FirewallRules {
 		if prefix, err := ParseCIDR(rule.CIDR); err == nil && prefix.Bits() == 0 {
@@ -452,8 +451,7 @@ func contractSize(size string) string {
 	return size
 }
 
-// wantsSettings adds a map of settings if the record lacks one of them, or has
-// another value for it.
+// wantsSettings adds a map of settings unless the record has all of them.
 func wantsSettings(d *drift, field string, wanted map[string]string, found map[string]PostgresSetting) {
 	for name, value := range wanted {
 		if other, ok := found[name]; !ok || other.String() != value {

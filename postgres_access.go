@@ -28,8 +28,7 @@ type ConnectionOptions struct {
 	SSLMode     string
 	SSLRootCert string
 
-	// Parameters are other parameters, such as "connect_timeout", not escaped.
-	// They replace those of the URL.
+	// Parameters, such as "connect_timeout", not escaped, replace those of the URL.
 	Parameters map[string]string
 }
 
@@ -45,9 +44,8 @@ var (
 // ConnectionURL returns [Postgres.ConnectionString] of a record from Get,
 // changed as the options say. It escapes names, passwords and values, and sorts
 // the parameters. It returns an [*ArgumentError] if the connection is empty, as
-// in records from lists and in replicas that are being created, and for a value
-// in the masked form of a Secret, "[redacted]": pass the result of
-// [Secret.Reveal].
+// in records from lists and in replicas that are being created, and for the
+// value "[redacted]": pass the result of [Secret.Reveal].
 func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 	invalid := func(name, value, reason string) (Secret, error) {
 		return Secret{}, argumentError("ConnectionURL", name, value, reason)
@@ -152,8 +150,7 @@ func unusable(value string) (reason string) {
 	return ""
 }
 
-// PostgresCertificateUsers are the database users that log in with a client
-// certificate instead of a password.
+// PostgresCertificateUsers are the users that log in with a client certificate.
 type PostgresCertificateUsers struct {
 	Items []string `json:"items"` // their names
 }
@@ -174,8 +171,7 @@ type clientKeyPairRequest struct {
 	Duration   int64  `json:"duration"` // in seconds
 }
 
-// certificateUserRequest is the body of AddCertificateUser and
-// RemoveCertificateUser.
+// certificateUserRequest is the body that adds or removes a certificate user.
 type certificateUserRequest struct {
 	Name string `json:"name"`
 }
@@ -192,9 +188,8 @@ var (
 // up to 366 days in whole seconds, and then its private key. A user's name is 1
 // to 64 letters, digits, hyphens and underscores, but not "postgres" or
 // "ubi_replication". To log in, the user must exist and be added with
-// [PostgresService.AddCertificateUser]. CreateClientKeyPair returns [ErrServer]
-// until the database has certificates. After [ErrOutcomeUnknown], it's safe to
-// call again.
+// [PostgresService.AddCertificateUser]. It returns [ErrServer] until the
+// database has certificates. After [ErrOutcomeUnknown], call it again.
 //
 // † Only the service has this.
 func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, postgres, user string, valid time.Duration) (*File, error) {
@@ -388,8 +383,7 @@ func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgr
 }
 
 // CreateFirewallRule adds a rule, which takes effect seconds later. It returns
-// [ErrAlreadyExists] if the range already has a rule. After
-// [ErrOutcomeUnknown], AllFirewallRules shows whether it has.
+// [ErrAlreadyExists] if the range already has a rule.
 //
 // The service creates two rules, for the ports of the database and the
 // connection pooler, and returns the first; update and delete each separately.

@@ -162,8 +162,7 @@ func (m PostgresLogMarker) String() string {
 
 func (m PostgresLogMarker) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText reads the text of a marker. It returns an [*ArgumentError] for
-// other text.
+// UnmarshalText reads a marker's text. Others lead to an [*ArgumentError].
 func (m *PostgresLogMarker) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*m = PostgresLogMarker{}
@@ -182,8 +181,7 @@ func (m *PostgresLogMarker) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// PostgresFollowLogsOptions are the settings of [PostgresService.FollowLogs].
-// Nil means the defaults.
+// PostgresFollowLogsOptions are settings of FollowLogs; nil means the defaults.
 type PostgresFollowLogsOptions struct {
 	Marker PostgresLogMarker // the position to continue from
 	Start  time.Time         // the time to begin at if there is no Marker
@@ -229,8 +227,7 @@ const (
 //
 // FollowLogs continues after transient failures ([IsTransient]), which it
 // reports to Progress, and after [ErrPaginationStalled], [ErrLogsExpired] or a
-// gateway's 404, but not the third time in a row. Any other error is the last
-// element.
+// gateway's 404, but not the third time in a row. Any other error ends it.
 //
 // Lines have no ID: FollowLogs asks for overlapping ranges of time, and
 // recognizes lines by their contents. It can miss a line that appears later

@@ -11,8 +11,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// PostgresServer is one of the servers of a database: the primary, which accepts
-// writes, or a standby.
+// PostgresServer is a server of a database: the primary or a standby.
 type PostgresServer struct {
 	ID                    string `json:"id"`                     // prefix pv
 	Role                  string `json:"role"`                   // one of the PostgresServerRole constants
@@ -29,8 +28,7 @@ func (s *PostgresServer) Resource() Resource { return Resource{Kind: KindPostgre
 
 func (s *PostgresServer) stateText() string { return s.State }
 
-// settled reports whether the server is running and, if it's a standby, has
-// caught up with the primary.
+// settled reports whether the server is running and, as a standby, up to date.
 func (s *PostgresServer) settled() bool {
 	return s.State == PostgresServerStateRunning &&
 		(s.Role == PostgresServerRolePrimary || s.SynchronizationStatus == PostgresServerReady)
@@ -254,8 +252,7 @@ func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, post
 
 // CreateReadReplica creates a read replica of a database, with the same size
 // and no standby; [PostgresService.WaitRunning] waits, which can take hours. It
-// returns [ErrInvalidRequest] before the first backup (see
-// [Postgres.EarliestRestoreTime]).
+// returns [ErrInvalidRequest] before the first backup.
 func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, opts *PostgresReadReplicaOptions) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, readReplicaRequest{name, orZero(opts)}, location, postgres)
 }
@@ -270,8 +267,7 @@ func (s *PostgresService) Restore(ctx context.Context, location, postgres string
 	return send[Postgres](ctx, s.conn, &opPostgresRestore, body, location, postgres)
 }
 
-// promotedPostgres is a database's record that shows whether it has the field
-// that WaitPromoted depends on.
+// promotedPostgres is a record that shows whether it has WaitPromoted's field.
 type promotedPostgres struct {
 	Postgres
 	ReadReplica *bool `json:"read_replica"`

@@ -73,8 +73,7 @@ func (s *PrivateLocationsService) All(ctx context.Context, opts *ListOptions) it
 	return all[PrivateLocation](ctx, s.conn, &listPrivateLocations, opts)
 }
 
-// Watch yields the private locations and then their changes; see
-// [WatchOptions].
+// Watch yields the private locations and then their changes.
 func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions, known ...*PrivateLocation) iter.Seq2[Event[PrivateLocation], error] {
 	return privateLocationFamily.watch(ctx, s.conn, opts, known)
 }

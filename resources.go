@@ -27,8 +27,7 @@ import (
 //
 // The options apply to the list of each kind; a Location leaves out the kinds
 // without locations. Resources skips the lists that the server doesn't have,
-// and yields [ErrNotFound] if it has none of them. An [*UnlistedError] comes
-// last.
+// and yields [ErrNotFound] if it has none. An [*UnlistedError] comes last.
 func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind) iter.Seq2[Resource, error] {
 	return func(yield func(Resource, error) bool) {
 		lists, err := resourceLists(opts, kinds)
@@ -116,13 +115,6 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitO
 // Lists leave out what the token can't see, and can be stale: call CheckAccess
 // before you treat what isn't in a list as deleted, or a project as empty.
 //
-//	missing := cloudapi.Resource{Kind: cloudapi.KindVM, ID: id, Location: location}
-//	existing, err := client.CheckAccess(ctx, missing)
-//	if err != nil {
-//		return err // it may exist
-//	}
-//	isGone := len(existing) == 0
-//
 // CheckAccess corrects the Location of a resource that is in another one. It
 // returns [ErrLocationNotFound] if neither the Location nor the resource exists,
 // [ErrForbidden] if the token is refused a resource twice, a second apart, and
@@ -170,8 +162,7 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 	return existing, nil
 }
 
-// ownFamily returns the family of a resource, and an error for one inside
-// another, such as a rule.
+// ownFamily is familyOf with an error for resources inside others.
 func ownFamily(operation string, resource Resource) (anyFamily, error) {
 	f, child := familyOf(resource.Kind)
 	switch {
@@ -204,8 +195,7 @@ func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (
 }
 
 // Fetch returns the full record of a resource: a *[VM] for [KindVM], and so on.
-// A resource inside another, such as a rule, must have its Parent. If you know
-// the kind, use [Lookup].
+// A resource inside another, such as a rule, must have its Parent.
 func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	f, child := familyOf(resource.Kind)
 	switch {
@@ -246,9 +236,8 @@ func Lookup[T any, P interface {
 	return record.(*T), nil
 }
 
-// DeleteExisting resolves a reference like [Client.Resolve], deletes the
-// resource by its ID like [Client.Delete], and returns it. It returns
-// [ErrNotFound] if there is none.
+// DeleteExisting finds a resource like [Client.Resolve], deletes it by its ID,
+// and returns it, or [ErrNotFound] if there is none.
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	ref, _ := parseReference(reference) // find returns the error
 	if _, child := familyOf(ID(ref.ID).Kind()); child != nil {
@@ -371,8 +360,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref reference, 
 	return &found[0], record, nil
 }
 
-// findNamed looks for a name in one family, and checks that it occurs only once
-// there.
+// findNamed looks for a name in one family, where it must occur only once.
 func (c *Client) findNamed(ctx context.Context, operation string, ref reference, f anyFamily) (any, error) {
 	record, err := f.read(ctx, &c.conn, ref.Location, ref.Name)
 	if err != nil || !f.hasHomonyms() {
@@ -460,15 +448,13 @@ func familyOf(kind Kind) (anyFamily, *child) {
 	return nil, nil
 }
 
-// child is a kind of resource that exists only inside another, such as a
-// firewall rule in a firewall.
+// child is a kind of resource that exists only inside another, such as a rule.
 type child struct {
 	kind   Kind
 	parent Kind
 	listed bool // whether the short form of the parent contains it
 
-	// list lists the children of a parent. It's nil if the full record of the
-	// parent contains them.
+	// list lists the children. It's nil if the parent's full record has them.
 	list func(ctx context.Context, c *conn, parent Resource) (any, error)
 
 	find func(container any, id string) any // in the parent's record, or in the list

@@ -270,8 +270,7 @@ func (s *ruleSet[R, W]) removeAll(ctx context.Context, unwanted [][]*R, done *Ru
 	return nil
 }
 
-// add creates a rule that the list doesn't have, unless another program has
-// added it since.
+// add creates a rule, unless another program has added it since the list.
 func (s *ruleSet[R, W]) add(ctx context.Context, rule *R, request *W) (*R, EnsureOutcome, error) {
 	listed := true
 	e := ensureSpec[R]{

@@ -14,8 +14,7 @@ import (
 // content, and [Secret.Reveal] returns it. The zero value is empty.
 type Secret struct {
 	// value is a pointer because fmt prints unexported fields of structs without
-	// calling their methods: it then prints only an address. It's nil for the
-	// empty secret.
+	// calling their methods: it then prints only an address. nil is empty.
 	value *string
 
 	// Two secrets with the same content have different pointers, so == would be
@@ -26,8 +25,7 @@ type Secret struct {
 const redacted = mask.Redacted
 
 // hasMask reports whether JSON contains the JSON of a masked secret. It first
-// searches without the quotes, which are frequent in JSON and slow the search
-// down.
+// searches without the quotes, which are frequent and slow the search down.
 func hasMask(text []byte) bool {
 	return bytes.Contains(text, []byte(redacted)) && bytes.Contains(text, []byte(`"`+redacted+`"`))
 }

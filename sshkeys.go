@@ -82,8 +82,7 @@ func (s *SSHPublicKeysService) Get(ctx context.Context, key string) (*SSHPublicK
 }
 
 // Update changes the name of an SSH public key, the key itself, or both. VMs
-// created with the old key keep it. A change of the name is idempotent only if
-// key is an ID.
+// created with the old key keep it.
 func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *SSHPublicKeyUpdateRequest) (*SSHPublicKey, error) {
 	if request == nil || *request == (SSHPublicKeyUpdateRequest{}) {
 		return nil, &ArgumentError{Operation: opSSHPublicKeysUpdate.Name, Name: "request", Reason: "must set the name or the public key"}

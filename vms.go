@@ -126,8 +126,7 @@ func (r VMCreateRequest) checkIDs() *ArgumentError {
 	return cmp.Or(optionalReference.check("", "private_subnet_id", r.PrivateSubnetID), r.checkInitScript())
 }
 
-// checkInitScript refuses a name in place of a script, a script in place of a
-// name, and both together.
+// checkInitScript refuses a name as a script, a script as a name, and both.
 func (r VMCreateRequest) checkInitScript() *ArgumentError {
 	script := r.InitScriptText
 	switch {

@@ -91,8 +91,7 @@ func (e *WaitError) Error() string {
 		e.Operation, e.named(), e.Elapsed.Round(time.Millisecond), e.Polls, polls, state, unprefixed{e.Err})
 }
 
-// named returns the resource, with its name if it's given by its ID and a
-// record shows the name.
+// named returns the resource, with the name that a record shows for an ID.
 func (e *WaitError) named() string {
 	if record, ok := e.Record.(identified); ok {
 		r := record.Resource()
@@ -112,13 +111,7 @@ type stateful interface{ stateText() string }
 const stateDeleting = "deleting"
 
 // Wait polls with fetch until done reports true, and returns that record. It's
-// for conditions that no Wait method has:
-//
-//	vm, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.VM, error) {
-//		return client.VMs.Get(ctx, location, id)
-//	}, func(vm *cloudapi.VM) (bool, error) {
-//		return vm.IP4 != "", nil
-//	}, nil)
+// for conditions that no Wait method has.
 //
 // The first poll is immediate. Wait tolerates transient errors of fetch as its
 // options say. After any other error of fetch, or any error of done, it returns
@@ -152,8 +145,7 @@ type waiter[T any] struct {
 	// record doesn't have, or "". Its zero value could look like success.
 	lacks func(*T) string
 
-	// gone: the wait is for a deletion, and succeeds if the resource isn't
-	// found.
+	// gone: the wait is for a deletion, and succeeds if nothing is found.
 	gone bool
 
 	// isNotYet reports whether the short form of a record shows that the wait
@@ -286,8 +278,7 @@ func recordOf[T any](record *T) any {
 	return record
 }
 
-// reaches returns the condition of having a state. It fails for a resource that
-// is being deleted.
+// reaches returns the condition of having a state. It fails during a deletion.
 func reaches[P stateful](want string) func(P) (bool, error) {
 	return func(record P) (bool, error) {
 		switch record.stateText() {
@@ -306,8 +297,7 @@ type WaitAllOptions struct {
 	Concurrency int // the number of parallel waits; 0 means all
 
 	// FailFast lets the first wait that fails cancel the others. WaitAll returns
-	// when all have ended, with the records of those that succeeded and only this
-	// error.
+	// when all have ended, with the successful records and only this error.
 	FailFast bool
 }
 
@@ -322,8 +312,7 @@ type WaitAllOptions struct {
 //
 // Waits of one client for resources of one family and location share lists
 // where that saves requests. The records in [Progress] can then have the short
-// form. Waits must use the context that WaitAll passes: set a deadline on
-// WaitAll's own.
+// form. Waits must use the context that they get: set deadlines on WaitAll's.
 func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts *WaitAllOptions) ([]*T, error) {
 	const operation = "WaitAll"
 	o := orZero(opts)
@@ -372,8 +361,7 @@ func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context
 	return records, errors.Join(errs...)
 }
 
-// itemName names an item of a list in an error. It shows nothing of an item that
-// may hold secrets.
+// itemName names an item in an error, unless the item may hold secrets.
 func itemName[S any](items []S, i int) string {
 	switch item := any(items[i]).(type) {
 	case string:

@@ -37,8 +37,7 @@ type Event[T any] struct {
 // form, as [EventAdded], or the changes since an earlier watch whose records
 // the program passes as known. Each later poll yields the changes since the
 // poll before, deletions last. A watch doesn't see records that come and go
-// between two polls, or changes of fields that lists don't show or of an
-// array's order.
+// between polls, or changes of fields that lists lack or of an array's order.
 //
 // A known record must have its ID and location, and be in Location. It's
 // yielded as modified if it isn't in the short form or was stored without its
