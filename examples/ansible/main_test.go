@@ -87,12 +87,6 @@ func TestHost(t *testing.T) {
 			t.Errorf("%s has %q, want %q", name, got, want)
 		}
 	}
-	for _, name := range []string{"web", "later", "_meta"} {
-		var stdout bytes.Buffer
-		if err := run(t.Context(), []string{"--host", name}, &stdout, io.Discard); err == nil || stdout.Len() != 0 {
-			t.Errorf("%s: %v, %s", name, err, &stdout)
-		}
-	}
 }
 
 // TestEmpty: the inventory of a project without VMs has no hosts. If the token
@@ -114,27 +108,19 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestNothingMadeUp: without --demo, no host of the embedded server is printed.
-func TestNothingMadeUp(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ args, want string }{
-		{"--list", "no project: set CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, or try --demo"},
-		{"--host web-1", "no project: set CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, or try --demo"},
-		{"", "use either --list or --host"},
-		{"--demo", "use either --list or --host"},
-		{"--list --host web-1", "use either --list or --host"},
-		{"--list web-1", `unexpected argument "web-1"`},
-	} {
-		var stdout bytes.Buffer
-		if err := run(t.Context(), strings.Fields(tt.args), &stdout, io.Discard); err == nil || err.Error() != tt.want || stdout.Len() != 0 {
-			t.Errorf("%s: %v, %s\nwant %s", tt.args, err, &stdout, tt.want)
-		}
+// TestRefuses: without --demo, no host of the embedded server is printed, and
+// with it none of a real project.
+func TestRefuses(t *testing.T) {
+	const none = "no project: set CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, or try --demo"
+	demo.Refuses(t, run, none, "--list")
+	demo.Refuses(t, run, none, "--host", "web-1")
+	for _, args := range []string{"", "--demo", "--list --host web-1"} {
+		demo.Refuses(t, run, "use either --list or --host", strings.Fields(args)...)
 	}
-}
-
-func TestDemoOfARealProject(t *testing.T) {
-	demo.Use(t, cloudapitest.New(t))
-	if err := run(t.Context(), []string{"--list", "--demo"}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "--demo with a project") {
-		t.Errorf("error %v", err)
+	demo.Refuses(t, run, `unexpected argument "web-1"`, "--list", "web-1")
+	demo.Use(t, newServer(t))
+	demo.Refuses(t, run, "--demo with a project", "--list", "--demo")
+	for _, name := range []string{"web", "later", "_meta"} {
+		demo.Refuses(t, run, "", "--host", name)
 	}
 }

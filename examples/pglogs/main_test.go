@@ -39,32 +39,20 @@ func TestPrintsLines(t *testing.T) {
 	}
 }
 
-func TestPrintsLinesOfSeveralLines(t *testing.T) {
-	t.Parallel()
-	var stdout bytes.Buffer
-	line := cloudapi.PostgresLogEntry{
-		Timestamp: time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC), SeverityLevel: cloudapi.PostgresLogSeverityError,
-		StreamName: cloudapi.PostgresLogStreamPostgres, ServerRole: cloudapi.PostgresServerRolePrimary, Message: "deadlock detected\nProcess 7",
-	}
-	const want = "2026-08-01 12:00:00.000 ERROR primary postgres: deadlock detected\n\tProcess 7\n"
-	if err := printText(&stdout)(&line); err != nil || stdout.String() != want {
-		t.Errorf("printed %q, want %q", stdout.String(), want)
-	}
-}
-
 // TestPrintsNothingThatATerminalExecutes: parts of a line come from clients of
 // the database.
 func TestPrintsNothingThatATerminalExecutes(t *testing.T) {
 	t.Parallel()
-	var stdout bytes.Buffer
-	line := cloudapi.PostgresLogEntry{
-		Timestamp: time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC), SeverityLevel: "INFO", StreamName: "postgres", ServerRole: "primary",
-		Message: "relation \"\x1b[2J\x1b]0;title\a\" is\r\u009b31m \u202efake\tgrün\n2026", Context: map[string]string{"user": "a\n2026", "dbname": "\x1b[1m"},
-	}
-	const want = "2026-08-01 12:00:00.000 INFO  primary postgres a\\n2026@\\x1b[1m: " +
-		"relation \"\\x1b[2J\\x1b]0;title\\a\" is\\r\\u009b31m \\u202efake\tgrün\n\t2026\n"
-	if err := printText(&stdout)(&line); err != nil || stdout.String() != want {
-		t.Errorf("printed %q, want %q", stdout.String(), want)
+	for want, context := range map[string]map[string]string{": ": nil, " a\\n2026@\\x1b[1m: ": {"user": "a\n2026", "dbname": "\x1b[1m"}} {
+		var stdout bytes.Buffer
+		line := cloudapi.PostgresLogEntry{
+			Timestamp: time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC), SeverityLevel: "INFO", StreamName: "postgres", ServerRole: "primary",
+			Message: "relation \"\x1b[2J\x1b]0;title\a\" is\r\u009b31m \u202efake\tgrün\n2026", Context: context,
+		}
+		want = "2026-08-01 12:00:00.000 INFO  primary postgres" + want + "relation \"\\x1b[2J\\x1b]0;title\\a\" is\\r\\u009b31m \\u202efake\tgrün\n\t2026\n"
+		if err := printText(&stdout)(&line); err != nil || stdout.String() != want {
+			t.Errorf("printed %q, want %q", stdout.String(), want)
+		}
 	}
 }
 
@@ -99,10 +87,7 @@ func TestBadArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"--level", "loud"}, {"--since", "0s"}, {"--since", "169h"}, {"--state", bad}, {"--state", filepath.Join(bad, "state")}, {"--state", filepath.Join(t.TempDir(), "missing", "state")}, {"--every", "1m"}, {"eu-central-h1/nobody"}} {
-		var stdout, stderr bytes.Buffer
-		if err := run(t.Context(), args, &stdout, &stderr); err == nil || stdout.Len() > 0 {
-			t.Errorf("%v: %v, %s", args, err, stdout.String())
-		}
+		demo.Refuses(t, run, "", args...)
 	}
 }
 

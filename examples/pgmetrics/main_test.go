@@ -16,30 +16,24 @@ func TestMain(m *testing.M) { demo.Isolate(m) }
 
 func TestShowsMetrics(t *testing.T) {
 	t.Parallel()
-	var stdout, stderr bytes.Buffer
-	err := run(t.Context(), []string{"--start", "2h", "--metric", "cpu_usage, network_traffic", "eu-central-h1/orders-reports"}, &stdout, &stderr)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, stderr.String())
-	}
-	for _, want := range []string{"eu-central-h1/orders-reports from ", "CPU Usage (%)\n", "─ user now ", "* system now ", "Network Traffic (bytes/s)\n", "Ki ┤"} {
-		if !strings.Contains(stdout.String(), want) {
-			t.Errorf("no %q in\n%s", want, stdout.String())
+	for resource, test := range map[string]struct {
+		metrics string
+		want    []string
+	}{
+		"eu-central-h1/orders-reports": {"cpu_usage, network_traffic", []string{"CPU Usage (%)\n", "─ user now ", "* system now ", "Network Traffic (bytes/s)\n", "Ki ┤"}},
+		"us-east-a2/staging":           {"pending_pods,api_request_rate", []string{"Pending Pods (count)\n", "API Server Requests (req/s)\n"}},
+	} {
+		var stdout, stderr bytes.Buffer
+		if err := run(t.Context(), []string{"--start", "2h", "--metric", test.metrics, resource}, &stdout, &stderr); err != nil {
+			t.Fatalf("%v\n%s", err, stderr.String())
 		}
-	}
-	if strings.Contains(stdout.String(), "\x1b") || strings.Contains(stdout.String(), "Deadlocks") {
-		t.Error("there are colours, or metrics that nobody asked for")
-	}
-}
-
-func TestShowsMetricsOfClusters(t *testing.T) {
-	t.Parallel()
-	var stdout, stderr bytes.Buffer
-	if err := run(t.Context(), []string{"--start", "1h", "--metric", "pending_pods,api_request_rate", "us-east-a2/staging"}, &stdout, &stderr); err != nil {
-		t.Fatalf("%v\n%s", err, stderr.String())
-	}
-	for _, want := range []string{"us-east-a2/staging from ", "Pending Pods (count)\n", "API Server Requests (req/s)\n"} {
-		if !strings.Contains(stdout.String(), want) {
-			t.Errorf("no %q in\n%s", want, stdout.String())
+		for _, want := range append(test.want, resource+" from ") {
+			if !strings.Contains(stdout.String(), want) {
+				t.Errorf("no %q in\n%s", want, stdout.String())
+			}
+		}
+		if strings.Contains(stdout.String(), "\x1b") || strings.Contains(stdout.String(), "Deadlocks") {
+			t.Error("there are colours, or metrics that nobody asked for")
 		}
 	}
 }

@@ -63,35 +63,7 @@ func results(r *report) string {
 // TestNamesHalfSetVariables: the error isn't about the file.
 func TestNamesHalfSetVariables(t *testing.T) {
 	t.Setenv(cloudapi.EnvToken, "pat-test")
-	err := run(t.Context(), nil, io.Discard, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "CLOUDAPI_TOKEN is set, but not CLOUDAPI_PROJECT") {
-		t.Errorf("error %v", err)
-	}
-}
-
-func TestRunsAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server := cloudapitest.New(t)
-		client := server.Client()
-		env := stub.Must(load(""))(t)
-		for _, want := range []string{"created", "was there"} {
-			results := stub.Must(provision(t, client, env, false))(t)
-			if want := strings.ReplaceAll("deploy X; blog-web X; blog X; blog-1 X; blog-2 X; blog X; ", "X", want); results != want {
-				t.Errorf("did %s, want %s", results, want)
-			}
-		}
-
-		firewall := stub.Must(client.Firewalls.Get(t.Context(), env.Location, "blog-web"))(t)
-		rules := ruleTexts(firewall.FirewallRules)
-		if want := "0.0.0.0/0 443, 0.0.0.0/0 80, 203.0.113.0/24 22"; rules != want {
-			t.Errorf("rules are %s, want %s", rules, want)
-		}
-		db := stub.Must(client.Postgres.Get(t.Context(), env.Location, "blog"))(t)
-		if len(db.FirewallRules) != 4 || db.HAType != "async" || len(firewall.PrivateSubnets) != 1 {
-			t.Errorf("database %v, firewall %v", db, firewall)
-		}
-	})
+	demo.Refuses(t, run, "CLOUDAPI_TOKEN is set, but not CLOUDAPI_PROJECT")
 }
 
 func ruleTexts(rules []cloudapi.FirewallRule) string {
@@ -192,7 +164,8 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// TestPlan: a plan changes nothing, and a run then does what the plan says.
+// TestPlan: a plan changes nothing, a run then does what the plan says, and
+// another run does nothing.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -220,8 +193,19 @@ func TestPlan(t *testing.T) {
 			return strings.ReplaceAll("deploy X; blog-web X; blog X; blog-1 X; blog-2 X; blog X; ", "X", result)
 		}
 		plan(false, all("create"))
-		stub.Must(provision(t, client, env, false))(t)
+		for _, want := range []string{"created", "was there"} {
+			if results := stub.Must(provision(t, client, env, false))(t); results != all(want) {
+				t.Errorf("did %s, want %s", results, all(want))
+			}
+		}
 		plan(false, all("keep"))
+		firewall := stub.Must(client.Firewalls.Get(t.Context(), env.Location, "blog-web"))(t)
+		if rules, want := ruleTexts(firewall.FirewallRules), "0.0.0.0/0 443, 0.0.0.0/0 80, 203.0.113.0/24 22"; rules != want || len(firewall.PrivateSubnets) != 1 {
+			t.Errorf("rules are %s, want %s: %+v", rules, want, firewall)
+		}
+		if db := stub.Must(client.Postgres.Get(t.Context(), env.Location, "blog"))(t); len(db.FirewallRules) != 4 || db.HAType != "async" {
+			t.Errorf("the database is %+v", db)
+		}
 
 		env.Firewalls[0].Rules[0].From = "198.51.100.0/24"
 		env.Databases[0].Storage = 128
@@ -242,31 +226,6 @@ func TestPlan(t *testing.T) {
 		text = plan(true, "deploy keep; new create; blog change; blog-1 keep; blog-2 keep; blog-3 create; blog change; ")
 		if want := "wanted the firewall that would be created"; !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
-		}
-	})
-}
-
-// TestChangesNothingWithoutUpdate: existing resources and their rules stay
-// unchanged.
-func TestChangesNothingWithoutUpdate(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server := cloudapitest.New(t)
-		env := stub.Must(load(""))(t)
-		stub.Must(provision(t, server.Client(), env, false))(t)
-		env.Firewalls[0].Rules = append(env.Firewalls[0].Rules, rule{"0.0.0.0/0", "8080"})
-		env.Databases[0].Allow = append(env.Databases[0].Allow, "192.0.2.0/24")
-		before := len(server.Requests())
-		for range 2 {
-			if _, err := provision(t, server.Client(), env, false); err == nil {
-				t.Error("nothing differs")
-			}
-			env.Firewalls[0].Rules = env.Firewalls[0].Rules[:3] // so that it gets to the database
-		}
-		for _, r := range server.Requests()[before:] {
-			if r.Method != "GET" {
-				t.Errorf("without --update it sends %s %s", r.Method, r.Path)
-			}
 		}
 	})
 }

@@ -74,6 +74,7 @@ func (d *drill) databases(t *testing.T) string {
 
 const database = "/project/{project_id}/location/{location}/postgres/{postgres_database_reference}"
 
+// TestDeletesTheCopyWhateverFails: if the copy may be left, the error says so.
 func TestDeletesTheCopyWhateverFails(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -82,6 +83,7 @@ func TestDeletesTheCopyWhateverFails(t *testing.T) {
 		fault         cloudapitest.Fault
 		text          string
 		is            error
+		left          bool   // whether the error asks to delete the copy
 		outage        string // the method of the requests that fail when the copy is to be deleted, for longer than a call retries
 	}{
 		{name: "content", command: "false", text: "failed 1 check"},
@@ -98,6 +100,10 @@ func TestDeletesTheCopyWhateverFails(t *testing.T) {
 			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.DropAfter()},
 		{name: "refused", command: "true", is: cloudapi.ErrInvalidRequest,
 			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.Reply(400, nil, "{}")},
+		{name: "no deletion", text: " pg", left: true,
+			match: cloudapitest.Match{Method: http.MethodDelete, Route: database}, fault: cloudapitest.Reply(403, nil, "{}").Repeating()},
+		{name: "no reply, and no copy", left: true,
+			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.DropBefore()},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -113,10 +119,10 @@ func TestDeletesTheCopyWhateverFails(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), test.text) || test.is != nil && !errors.Is(err, test.is) {
 					t.Errorf("error %v, want %s %v", err, test.text, test.is)
 				}
-				if strings.Contains(err.Error(), "delete eu-central-h1/") {
-					t.Errorf("asks to delete what is gone: %v", err)
+				if strings.Contains(err.Error(), "delete eu-central-h1/db-drill-") != test.left {
+					t.Errorf("asks to delete what is gone, or not what may be left: %v", err)
 				}
-				if names := d.databases(t); names != "db " {
+				if names := d.databases(t); names != "db " && !test.left {
 					t.Errorf("there are %s", names)
 				}
 			})
@@ -213,28 +219,6 @@ func TestRefuses(t *testing.T) {
 		demo.Refuses(t, run, "can't be restored", "eu-central-h1/orders-reports")
 		demo.Refuses(t, run, "not found", "eu-central-h1/payments")
 	})
-}
-
-func TestTellsWhatIsLeft(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		name  string
-		match cloudapitest.Match
-		fault cloudapitest.Fault
-		id    string // which the error names
-	}{
-		{"delete", cloudapitest.Match{Method: http.MethodDelete}, cloudapitest.Reply(403, nil, "{}"), " pg"},
-		{"unknown", cloudapitest.Match{Route: database + "/restore"}, cloudapitest.DropBefore(), ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			server, d := newDrill(t)
-			server.Fail(test.match, test.fault)
-			if err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "delete eu-central-h1/db-drill-") || !strings.Contains(err.Error(), test.id) {
-				t.Errorf("error %v", err)
-			}
-		})
-	}
 }
 
 func TestCompare(t *testing.T) {

@@ -197,28 +197,19 @@ func TestMatches(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--keep", "[a"}, "syntax error in pattern"},
-		{[]string{"--keep", ""}, `"" for flag -keep: it is empty: is a variable not set?`},
-		{[]string{"--keep", "--yes"}, "that is the next flag"},
-		{[]string{"--keep", "/"}, "a location or name in it is empty"},
-		{[]string{"--keep", "/web-*"}, "a location or name in it is empty"},
-		{[]string{"--keep", "eu-central-h1/"}, "a location or name in it is empty"},
-		{[]string{"--keep", " "}, "a location or name in it is empty"},
-		{[]string{"--timeout", "0s"}, "use a duration"},
-		{[]string{"-o", ""}, "it is empty"},
-		{[]string{""}, "an argument is empty"},
-		{[]string{"--yes"}, "--yes has no effect with --plan"},
-		{[]string{"everything"}, `unexpected argument "everything"`},
+	const empty = "a location or name in it is empty"
+	for _, test := range [][]string{ // the error, and then arguments
+		{"syntax error in pattern", "--keep", "[a"},
+		{`"" for flag -keep: it is empty: is a variable not set?`, "--keep", ""},
+		{"that is the next flag", "--keep", "--yes"},
+		{empty, "--keep", "/"}, {empty, "--keep", "/web-*"}, {empty, "--keep", "eu-central-h1/"}, {empty, "--keep", " "},
+		{"use a duration", "--timeout", "0s"},
+		{"it is empty", "-o", ""},
+		{"an argument is empty", ""},
+		{"--yes has no effect with --plan", "--yes"},
+		{`unexpected argument "everything"`, "everything"},
 	} {
-		var stdout, stderr bytes.Buffer
-		err := run(t.Context(), append([]string{"--plan"}, test.args...), &stdout, &stderr)
-		if !errors.As(err, new(*demo.UsageError)) || !strings.Contains(err.Error(), test.want) || stdout.Len()+stderr.Len() > 0 {
-			t.Errorf("%q: error %v, want %q, and it printed %s%s", test.args, err, test.want, &stdout, &stderr)
-		}
+		demo.Refuses(t, run, test[0], append(test[1:], "--plan")...)
 	}
 }
 

@@ -142,16 +142,10 @@ func TestResult(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	t.Parallel()
-	for want, args := range map[string][]string{
-		"name a script":       nil,
-		"or use --clean":      {"--clean", "job.sh"},
-		"must be 1 to 20":     {"--owner", "Me", "job.sh"},
-		"no such file":        {"missing.sh"},
-		"too long":            {script(t, strings.Repeat("# long\n", 300))},
-		"unexpected argument": {"a", "b"},
-	} {
-		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", args, err, want)
-		}
-	}
+	demo.Refuses(t, run, "name a script")
+	demo.Refuses(t, run, "or use --clean", "--clean", "job.sh")
+	demo.Refuses(t, run, "must be 1 to 20", "--owner", "Me", "job.sh")
+	demo.Refuses(t, run, "no such file", "missing.sh")
+	demo.Refuses(t, run, "too long", script(t, strings.Repeat("# long\n", 300)))
+	demo.Refuses(t, run, "unexpected argument", "a", "b")
 }
