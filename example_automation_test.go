@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -15,31 +16,27 @@ func ExampleClient_Resolve() {
 	client, ctx := srv.Client(), context.Background()
 	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 
 	// An ID contains the kind but not the location, which most methods need.
 	resource, err := client.Resolve(ctx, vm.ID)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(resource.Kind, resource.Location, resource.Name)
 
 	// The record is in its full form, either of any type,
 	record, err := client.Fetch(ctx, *resource)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Printf("%T\n", record)
 
 	// or of a known type, by ID or by location and name.
 	again, err := cloudapi.Lookup[cloudapi.VM](ctx, client, "eu-central-h1/web-1")
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(again.Size, again.ID == vm.ID)
 	// Output:
@@ -57,8 +54,7 @@ func ExampleVMsService_Ensure() {
 	for range 2 {
 		vm, outcome, err := client.VMs.Ensure(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "standard-2"}, nil)
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		fmt.Println(vm.Name, outcome)
 	}
@@ -89,14 +85,12 @@ func ExampleEnsureOptions() {
 	for _, size := range []int{64, 128} {
 		_, _, err := client.Postgres.Ensure(ctx, "eu-central-h1", "db-1", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: size}, opts)
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 	}
 	db, err := client.Postgres.WaitResized(ctx, "eu-central-h1", "db-1", nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(db.StorageSizeGiB, "GiB")
 	// Output:
@@ -115,8 +109,7 @@ func ExampleVMsService_Watch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if _, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey}); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 
 	opts := &cloudapi.WatchOptions{
@@ -145,8 +138,7 @@ func ExampleVMsService_Watch() {
 			cancel()
 		}
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 	}
 	// Output:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"net/http"
 	"time"
 
@@ -45,8 +46,7 @@ func Example_waits() {
 	defer cancel()
 	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	srv.SetState(vm.ID, cloudapi.VMStateWaitingForCapacity)
 
@@ -123,8 +123,7 @@ func Example_tests() {
 	srv := cloudapitest.NewServer(cloudapitest.WithDelays(cloudapitest.Delays{}))
 	defer srv.Close()
 	if err := deployAll(context.Background(), srv.Client(), "web-1", "web-2"); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	for _, request := range srv.Requests() {
 		if request.Method == http.MethodPost {

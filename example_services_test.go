@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/pem"
 	"fmt"
+	"log"
 	"strings"
 	"time"
 
@@ -20,26 +21,22 @@ func ExampleFirewallsService() {
 	// A firewall without rules lets nothing in.
 	firewall, err := client.Firewalls.Create(ctx, "eu-central-h1", "edge", &cloudapi.FirewallCreateRequest{Description: "web servers"})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	for _, port := range []string{"22", "8000..8999"} {
 		rule := &cloudapi.FirewallRuleCreateRequest{CIDR: "203.0.113.0/24", PortRange: port}
 		if _, err := client.Firewalls.CreateRule(ctx, firewall.Location, firewall.ID, rule); err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 	}
 	// It protects the VMs of the subnets that it is attached to.
 	subnet, err := client.PrivateSubnets.Create(ctx, "eu-central-h1", "frontend", &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	firewall, err = client.Firewalls.Get(ctx, "eu-central-h1", "edge")
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	for _, rule := range firewall.FirewallRules {
 		fmt.Println(rule.CIDR, rule.PortRange)
@@ -64,23 +61,19 @@ func ExampleKubernetesService() {
 		WorkerNodes: 2,
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	cluster, err = client.Kubernetes.WaitRunning(ctx, cluster.Location, cluster.ID, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	pool := cluster.NodePools[0]
 	if _, err := client.Kubernetes.ResizeNodePool(ctx, cluster.Location, cluster.ID, pool.ID, 3); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	nodes, err := client.Kubernetes.WaitNodePool(ctx, cluster.Location, cluster.ID, pool.ID, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(cluster.DisplayState, nodes.Name, len(nodes.VMs))
 	// Output: running apps-np 3
@@ -93,15 +86,13 @@ func ExampleLoadBalancersService() {
 	ctx := context.Background()
 	subnet, err := client.PrivateSubnets.Create(ctx, "eu-central-h1", "frontend", nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{
 		PublicKey: publicKey, PrivateSubnetID: subnet.ID, EnableIP4: new(true),
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 
 	lb, err := client.LoadBalancers.Create(ctx, "eu-central-h1", "www", &cloudapi.LoadBalancerCreateRequest{
@@ -113,13 +104,11 @@ func ExampleLoadBalancersService() {
 		HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTPS,
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	lb, err = client.LoadBalancers.AttachVM(ctx, lb.Location, lb.ID, vm.ID)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(lb.Name, lb.SrcPort, lb.DstPort, lb.HealthCheckEndpoint, lb.VMs[0] == vm.ID)
 	// Output: www 443 8443 /up true
@@ -139,20 +128,17 @@ func ExamplePostgresService() {
 		Tags:        []cloudapi.PostgresTag{{Key: "team", Value: "shop"}},
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	db, err = client.Postgres.WaitRunning(ctx, db.Location, db.ID, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(db.State, db.ConnectionString)                           // a secret
 	fmt.Println(db.ConnectionString.Reveal()[:len("postgres://")])       // for a driver
 	file, err := client.Postgres.CACertificates(ctx, db.Location, db.ID) // the certificates to trust
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	block, _ := pem.Decode(file.Content)
 	fmt.Println(block.Type)
@@ -175,16 +161,14 @@ func ExamplePrivateLocationsService() {
 		SecretKey:            cloudapi.NewSecret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(location.UIName, location.Provider, location.Name)
 
 	// UIName is the location of the resources in it.
 	db, err := client.Postgres.Create(ctx, location.UIName, "orders", &cloudapi.PostgresCreateRequest{Size: "m8gd.large", StorageSize: 118})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(db.Location)
 	// Output:
@@ -200,19 +184,16 @@ func ExamplePrivateSubnetsService() {
 
 	frontend, err := client.PrivateSubnets.Create(ctx, "eu-central-h1", "frontend", nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	backend, err := client.PrivateSubnets.Create(ctx, "eu-central-h1", "backend", nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	// Connected subnets can reach each other.
 	frontend, err = client.PrivateSubnets.Connect(ctx, frontend.Location, frontend.ID, backend.ID)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	// Without a firewall in the request the server makes one that lets
 	// everything in.
@@ -233,8 +214,7 @@ func ExampleVMInitScriptsService() {
 		Script: "#!/bin/sh\napt-get install -y \"$1\"\n",
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{
 		PublicKey:      publicKey,
@@ -242,8 +222,7 @@ func ExampleVMInitScriptsService() {
 		InitScriptArgs: "nginx",
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(vm.Name, "runs", script.Name)
 	// Output: web-1 runs web-server
@@ -260,29 +239,24 @@ func ExampleVMsService() {
 		EnableIP4: new(true),
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 
 	// By ID, which does not change with the name.
 	if _, err := client.VMs.Rename(ctx, vm.Location, vm.ID, "web-2"); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	if _, err := client.VMs.Restart(ctx, vm.Location, vm.ID); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(vm.Name, vm.State, vm.Subnet)
 
 	if err := client.VMs.Delete(ctx, vm.Location, vm.ID); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(client.VMs.WaitDeleted(ctx, vm.Location, vm.ID, nil))
 	// Output:
@@ -298,20 +272,17 @@ func ExampleVMsService_WaitSerialLog() {
 	ctx := context.Background()
 	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	if _, err := client.VMs.WaitRunning(ctx, vm.Location, vm.ID, nil); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	srv.SetSerialLog(vm.ID, "\x1b[32mOK\x1b[0m\r\nlogin: ")
-	log, err := client.VMs.WaitSerialLog(ctx, vm.Location, vm.ID, nil)
+	serial, err := client.VMs.WaitSerialLog(ctx, vm.Location, vm.ID, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
-	for line := range strings.Lines(log.Output) {
+	for line := range strings.Lines(serial.Output) {
 		fmt.Printf("%q\n", line)
 	}
 	// Output:
@@ -333,8 +304,7 @@ func ExampleInferenceEndpointsService() {
 
 	for model, err := range client.InferenceEndpoints.All(ctx) {
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		if model.Tags["capability"] == "Text Generation" {
 			fmt.Println(model.ModelName, "at", model.URL, model.Tags["context_length"])
@@ -352,19 +322,16 @@ func ExampleAuditLogService() {
 	ctx := context.Background()
 	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	if err := client.VMs.Delete(ctx, vm.Location, vm.ID); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 
 	// Who did what to the VM in the last three months? The newest comes first.
 	for entry, err := range client.AuditLog.All(ctx, &cloudapi.AuditLogOptions{Object: vm.ID}) {
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		fmt.Println(entry.SubjectName, entry.Action, entry.ObjectIDs[0] == vm.ID)
 	}
@@ -381,34 +348,28 @@ func ExampleKubernetesService_Upgrade() {
 	ctx := context.Background()
 	cluster, err := client.Kubernetes.Create(ctx, "eu-central-h1", "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	if _, err := client.Kubernetes.WaitRunning(ctx, cluster.Location, cluster.ID, nil); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 
 	if _, err := client.Kubernetes.Upgrade(ctx, cluster.Location, cluster.ID); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	cluster, err = client.Kubernetes.WaitRunning(ctx, cluster.Location, cluster.ID, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	for _, pool := range cluster.NodePools {
 		fmt.Println(pool.Name, "has", pool.Version, "in a cluster of", cluster.Version)
 		before, err := client.Kubernetes.UpgradeNodePool(ctx, cluster.Location, cluster.ID, pool.ID)
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		after, err := client.Kubernetes.WaitNodePoolUpgraded(ctx, cluster.Location, cluster.ID, before, nil)
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		fmt.Println(after.Name, "has", after.Version)
 	}
@@ -424,8 +385,7 @@ func ExamplePostgresService_AllLogs() {
 	ctx := context.Background()
 	db, err := client.Postgres.Create(ctx, "eu-central-h1", "shop-db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 
 	// The last error of the last hour.
@@ -434,8 +394,7 @@ func ExamplePostgresService_AllLogs() {
 		SeverityLevel: cloudapi.PostgresLogSeverityError,
 	}) {
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		fmt.Println(line.SeverityLevel, line.ServerRole, line.Context["user"], strings.Contains(line.Message, "does not exist"))
 		break // they are the newest first
@@ -451,33 +410,27 @@ func ExampleMachineImagesService() {
 	const location = "eu-central-h1"
 	vm, err := client.VMs.Create(ctx, location, "build-1", &cloudapi.VMCreateRequest{PublicKey: publicKey})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 
 	// Only a VM that is stopped can be copied.
 	if _, err := client.VMs.Stop(ctx, location, vm.ID); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	if _, err := client.VMs.WaitStopped(ctx, location, vm.ID, nil); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	image, err := client.MachineImages.Create(ctx, location, "golden", &cloudapi.MachineImageCreateRequest{VM: vm.ID, Version: "v1"})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	if _, err := client.MachineImages.WaitVersion(ctx, location, image.ID, "v1", nil); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	// Any number of VMs can be created from it.
 	copied, err := client.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, BootImage: image.Name + "@v1"})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(copied.Name, copied.BootImage)
 	// Output: web-1 golden@v1
@@ -492,18 +445,15 @@ func ExampleGitHubService() {
 	// The size of each repository's cache.
 	for installation, err := range client.GitHub.AllInstallations(ctx, nil) {
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		for repository, err := range client.GitHub.AllRepositories(ctx, installation.ID, nil) {
 			if err != nil {
-				fmt.Println(err)
-				return
+				log.Fatal(err)
 			}
 			entries, err := cloudapi.Collect(client.GitHub.AllCacheEntries(ctx, installation.ID, repository.ID, nil))
 			if err != nil {
-				fmt.Println(err)
-				return
+				log.Fatal(err)
 			}
 			var size int64
 			for _, entry := range entries {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net/http"
 	"os"
@@ -28,15 +29,13 @@ func Example() {
 
 	for _, name := range []string{"web-1", "web-2"} {
 		if _, err := client.VMs.Create(ctx, "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: publicKey}); err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 	}
 	vms := map[string]string{}
 	for vm, err := range client.VMs.All(ctx, nil) {
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		vms[vm.Name] = vm.State
 	}
@@ -67,8 +66,7 @@ func ExampleClient_With() {
 	// A copy with the same connections, for calls that may take longer.
 	patient, err := client.With(cloudapi.WithTimeout(5*time.Minute), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 10}))
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	page, err := patient.VMs.List(context.Background(), nil)
 	fmt.Println(len(page.Items), err)
@@ -143,16 +141,14 @@ func ExampleListOptions() {
 	ctx := context.Background()
 	for _, name := range []string{"a", "b", "c"} {
 		if _, err := client.Firewalls.Create(ctx, "eu-central-h1", name, nil); err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 	}
 
 	// One page.
 	page, err := client.Firewalls.List(ctx, &cloudapi.ListOptions{Location: "eu-central-h1", PageSize: 2, OrderColumn: cloudapi.OrderByName})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(len(page.Items), "of", *page.Count, "behind", page.Next)
 
@@ -171,8 +167,7 @@ func ExampleWait() {
 	ctx := context.Background()
 	db, err := client.Postgres.Create(ctx, "eu-central-h1", "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 
 	// The certificates exist some time after the database.
@@ -202,22 +197,19 @@ func ExamplePostgresConfigUpdateRequest() {
 	ctx := context.Background()
 	db, err := client.Postgres.Create(ctx, "eu-central-h1", "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	_, err = client.Postgres.ReplaceConfig(ctx, db.Location, db.ID, &cloudapi.PostgresConfig{
 		PGConfig: map[string]cloudapi.PostgresSetting{"max_connections": cloudapi.Setting("250"), "work_mem": cloudapi.Setting("32MB")},
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	config, err := client.Postgres.UpdateConfig(ctx, db.Location, db.ID, &cloudapi.PostgresConfigUpdateRequest{
 		PGConfig: map[string]*string{"work_mem": new("64MB"), "max_connections": nil},
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(config.PGConfig)
 	// Output: map[work_mem:64MB]
