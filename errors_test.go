@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
@@ -139,6 +137,11 @@ func TestRefusalsByText(t *testing.T) {
 		{message("Project limit exceeded. You can create up to 10 projects. Contact support@ubicloud.com if you need more."), ErrQuotaExceeded},
 		{details("billing_info", "Project doesn't have valid billing information"), ErrBillingRequired},
 		{message("project_id and location_id and name is already taken"), ErrAlreadyExists},
+		{message("project_id and display_name is already taken, project_id and ui_name is already taken"), ErrAlreadyExists},
+		{message("project_id and location_id and name is already taken, public_key invalid SSH public key format"), ErrAlreadyExists},
+		{message("public_key invalid SSH public key format, project_id and name is already taken"), ErrAlreadyExists},
+		{message("Machine image with this name already exists in this location"), ErrAlreadyExists},
+		{message("Version v1 already exists for this machine image"), ErrAlreadyExists},
 
 		{details("size", `"huge-1" is not a valid virtual machine size.`), nil},
 		{details("size", "Invalid size."), nil},
@@ -149,6 +152,9 @@ func TestRefusalsByText(t *testing.T) {
 		{message("billing_info"), nil},
 		{message("name Project limit exceeded."), nil},
 		{message("the name is already taken, or is not"), nil},
+		{message("Another machine image version is already being captured from this source VM"), nil},
+		{message("name must only contain lowercase letters, numbers, and hyphens, public_key is not present"), nil},
+		{with(message("no"), func(e *Error) { e.Type = "AlreadyExists" }), nil},
 		{with(details("size", quota), func(e *Error) { e.Type = "BadRequest" }), nil},
 		{with(details("size", quota), func(e *Error) { e.Details = []byte("[1]") }), nil},
 	} {
@@ -159,6 +165,15 @@ func TestRefusalsByText(t *testing.T) {
 		}
 		if !errors.Is(tt.err, ErrInvalidRequest) {
 			t.Errorf("%v is no invalid request", tt.err)
+		}
+	}
+	for _, e := range []*Error{{Type: "AlreadyExists", Message: "no"}, {Type: "Conflict", Message: "this name is already taken"}, {Type: "Conflict", Message: "a VM of this name already exists"}, {Type: "DependencyError", Message: "has VMs"}} {
+		e.StatusCode = 409
+		if errors.Is(e, ErrAlreadyExists) != (e.Type != "DependencyError") || !errors.Is(e, ErrConflict) || errors.Is(e, ErrInvalidRequest) {
+			t.Errorf("a conflict: %v", e)
+		}
+		if e.StatusCode = 500; errors.Is(e, ErrAlreadyExists) {
+			t.Errorf("a server's error: %v", e)
 		}
 	}
 	for _, status := range []int{403, 422, 500} {
@@ -212,59 +227,5 @@ func TestErrorPrefix(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), prefix) || strings.Count(err.Error(), prefix) != 1 {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// TestForeign404: a 404 that the API did not send proves nothing.
-func TestForeign404(t *testing.T) {
-	t.Parallel()
-	for name, body := range map[string]string{
-		"a page":                    "<html>no such backend</html>",
-		"a text":                    "404 page not found",
-		"nothing":                   "",
-		"other JSON":                `{"message":"no Route matched with those values"}`,
-		"an error that is a text":   `{"error":"not found"}`,
-		"an envelope without types": `{"error":{"code":404,"message":"not found"}}`,
-		"an envelope cut off":       `{"error":{"code":404,"type":"Resou`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				network := &stub.Recorder{Answer: stub.Always(http.StatusNotFound, body)}
-				client := recorded(t, network)
-				find := func(ctx context.Context) (*VM, error) { return client.VMs.Get(ctx, "eu-central-h1", "web-1") }
-				for operation, call := range map[string]func() error{
-					"Get": func() error { _, err := find(t.Context()); return err },
-					"Confirm": func() error {
-						_, err := Confirm(t.Context(), ErrOutcomeUnknown, find, func(*VM) bool { return true })
-						return err
-					},
-					"Resolve":     func() error { _, err := client.Resolve(t.Context(), "eu-central-h1/web-1"); return err },
-					"Resolve ID":  func() error { _, err := client.Resolve(t.Context(), stub.VMID); return err },
-					"WaitDeleted": func() error { return client.VMs.WaitDeleted(t.Context(), "eu-central-h1", "web-1", nil) },
-					"Ensure": func() error {
-						_, _, err := client.VMs.Ensure(t.Context(), "eu-central-h1", "web-1", &VMCreateRequest{PublicKey: "laptop"}, nil)
-						return err
-					},
-					"Resources": func() error {
-						for _, err := range client.Resources(t.Context(), nil) {
-							return err
-						}
-						return nil
-					},
-				} {
-					err := call()
-					e, ok := errors.AsType[*Error](err)
-					if !ok || e.StatusCode != http.StatusNotFound || errors.Is(err, ErrNotFound) {
-						t.Errorf("%s: %v, which is not found: %v", operation, err, errors.Is(err, ErrNotFound))
-					}
-				}
-				for _, sent := range network.Take() {
-					if sent.Method != http.MethodGet {
-						t.Errorf("sent %s %s", sent.Method, sent.Target)
-					}
-				}
-			})
-		})
 	}
 }

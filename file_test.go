@@ -24,6 +24,7 @@ func TestFileResponses(t *testing.T) {
 	sent := func(status int, contentType, body string) *call.Response {
 		return &call.Response{Status: status, Header: http.Header{"Content-Type": {contentType}}, Body: []byte(body)}
 	}
+	endless := func(r *call.Response) *call.Response { r.UnmarkedEnd = true; return r }
 	for _, tt := range []struct {
 		name   string
 		reply  *call.Response
@@ -33,6 +34,8 @@ func TestFileResponses(t *testing.T) {
 		{"PEM", sent(200, "application/x-pem-file", testPEM), caCertificatesFile, ""},
 		{"PEM of another type", sent(200, "application/octet-stream", "# two roots\n"+testPEM), caCertificatesFile, ""},
 		{"PEM without a type", sent(200, "", testPEM), caCertificatesFile, ""},
+		{"PEM without a marked end", endless(sent(200, "", testPEM)), caCertificatesFile, ""},
+		{"YAML without a marked end", endless(sent(200, "text/yaml", testKubeconfig)), kubeconfigFile, errEndless.Error()},
 		{"YAML", sent(200, "text/yaml", testKubeconfig), kubeconfigFile, ""},
 		{"YAML in the form of JSON", sent(200, "text/plain", `{"apiVersion":"v1","kind":"Config"}`), kubeconfigFile, ""},
 

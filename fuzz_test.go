@@ -8,8 +8,6 @@ import (
 	"math"
 	"math/big"
 	"net/http"
-	"net/url"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -18,96 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
-	"github.com/cloudapi-sdk/cloudapi/internal/contract"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
-
-// oddSegments would lead to another resource, or to none.
-var oddSegments = []string{"", ".", "..", "a/b", "a?b", "a#b", "a%2Fb", "a b", "a\nb", "a\x00", "é", "a\xff", strings.Repeat("a", 256)}
-
-// FuzzPath fills the routes of the contract: an argument is refused, or becomes
-// exactly one segment of the path, and no other segment changes.
-func FuzzPath(f *testing.F) {
-	rows := contract.Rows()
-	for _, odd := range oddSegments {
-		f.Add(uint8(8), odd, "web-1")
-		f.Add(uint8(15), "eu-central-h1", odd)
-	}
-	f.Add(uint8(70), "eu-central-h1", stub.VMID)
-	f.Add(uint8(2), stub.Project, "")
-	f.Add(uint8(4), "..;", "pj%2e%2e")
-	f.Add(uint8(70), "pat-secret", strings.Repeat("~", 255))
-	f.Fuzz(func(t *testing.T, n uint8, first, second string) {
-		row := rows[int(n)%len(rows)]
-		op := Operation{Name: row.Names[0], Method: row.Method, Route: row.Route}
-		values := []string{first, second, stub.VMID, stub.Project}
-		args := values[:strings.Count(row.Route, "{")]
-		got, _, err := op.path("", args)
-		if err != nil {
-			e, ok := errors.AsType[*ArgumentError](err)
-			if !ok || !slices.Contains(args, e.Value) && (e.Value != "" || !strings.Contains(first+second, "pat-")) {
-				t.Fatalf("%s of %q: %#v", row.Route, args, err)
-			}
-			return
-		}
-		want := strings.Split(row.Route, "/")
-		segments := strings.Split(got, "/")
-		if len(segments) != len(want) {
-			t.Fatalf("%q has another number of segments than %s", got, row.Route)
-		}
-		for i, segment := range want {
-			if strings.HasPrefix(segment, "{") {
-				segment, args = args[0], args[1:]
-			}
-			if segments[i] != segment {
-				t.Fatalf("%q has %q where %q belongs", got, segments[i], segment)
-			}
-		}
-		u, err := url.Parse("https://api.example.com" + got)
-		if err != nil || u.Path != got || u.RequestURI() != got || u.Host != "api.example.com" || path.Clean(got) != got {
-			t.Fatalf("%q is not sent as it is: %v, %v", got, u, err)
-		}
-	})
-}
-
-// FuzzDoPath: the segments of Do may be anything and reach the server
-// unchanged, one by one.
-func FuzzDoPath(f *testing.F) {
-	for _, odd := range oddSegments {
-		f.Add("project", odd)
-	}
-	f.Add("%2e%2e", "..%2f")
-	f.Add("a//b", "\\..\\")
-	var network stub.Recorder
-	client, err := NewClient(WithBaseURL("https://api.example.com/prefix"), WithToken(stub.Token), WithHTTPClient(&http.Client{Transport: &network}))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, first, second string) {
-		want := []string{first, second}
-		err := client.Do(t.Context(), "GET", want, nil, nil, nil)
-		sent := network.Take()
-		if errors.Is(err, ErrInvalidArgument) {
-			if len(sent) > 0 || !slices.ContainsFunc(want, func(s string) bool { return s == "" || s == "." || s == ".." }) {
-				t.Fatalf("%q: %v after %d requests", want, err, len(sent))
-			}
-			return
-		}
-		if len(sent) != 1 || sent[0].Host != "api.example.com" {
-			t.Fatalf("%q: sent %+v, %v", want, sent, err)
-		}
-		target, found := strings.CutPrefix(sent[0].Target, "/prefix/")
-		got := strings.Split(target, "/")
-		if !found || len(got) != len(want) {
-			t.Fatalf("%q was sent as %s", want, sent[0].Target)
-		}
-		for i := range want {
-			if text, err := url.PathUnescape(got[i]); err != nil || text != want[i] {
-				t.Fatalf("%q was sent as %s", want, sent[0].Target)
-			}
-		}
-	})
-}
 
 // FuzzID: a parsed ID is canonical.
 func FuzzID(f *testing.F) {

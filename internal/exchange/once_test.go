@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -83,11 +84,13 @@ func TestGuard(t *testing.T) {
 			t.Errorf("%s: it speaks only HTTP/1.1: %v", name, got)
 		}
 	}
+	const key = "Idempotency-Key" // a request with it is repeated by net/http
 	for _, once := range []bool{true, false} {
 		for _, body := range []string{"", "{}"} {
 			var sent *http.Request
 			ctx, _, end := Begin(t.Context(), 0, once)
 			req := stub.Must(http.NewRequestWithContext(ctx, http.MethodPost, "https://api.test/", strings.NewReader(body)))(t)
+			req.Header = http.Header{key: {"1"}, "X-" + key: {"2"}}
 			_, _ = Guard(Transport{}, func() http.RoundTripper {
 				return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 					sent = req
@@ -96,6 +99,9 @@ func TestGuard(t *testing.T) {
 			}).RoundTrip(req)
 			if readable := sent.GetBody == nil && sent.Body != nil && sent.Body != http.NoBody; readable != once {
 				t.Errorf("once %v, body %q: it can be read only once: %v", once, body, readable)
+			}
+			if want := (http.Header{"idempotency-key": {"1"}, "x-idempotency-key": {"2"}}); !reflect.DeepEqual(sent.Header, want) || req.Header.Get(key) != "1" {
+				t.Errorf("once %v: the header %v is sent as %v", once, req.Header, sent.Header)
 			}
 			if text, err := io.ReadAll(sent.Body); string(text) != body || err != nil || sent.ContentLength != req.ContentLength || req.GetBody == nil {
 				t.Errorf("once %v: the body %q is sent as %q, %v", once, body, text, err)

@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -24,19 +23,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// served returns a client of [NewTransport] whose connections end in serve.
-func served(t *testing.T, serve func(net.Conn)) *http.Client {
-	transport := NewTransport()
-	transport.Proxy = nil
-	transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
-		near, far := net.Pipe()
-		go serve(far)
-		return near, nil
-	}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport}
-}
-
 // get reads what is at an address.
 func get(hc *http.Client, address string) (string, error) {
 	resp, err := hc.Get(address)
@@ -46,39 +32,6 @@ func get(hc *http.Client, address string) (string, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	return string(body), err
-}
-
-// TestConnectionsAreBounded: callers beyond the limit wait, and connections are
-// kept for later ones.
-func TestConnectionsAreBounded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var connections atomic.Int32
-		hc := served(t, func(conn net.Conn) {
-			defer conn.Close()
-			connections.Add(1)
-			for reader := bufio.NewReader(conn); ; {
-				if _, err := http.ReadRequest(reader); err != nil {
-					return
-				}
-				_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-			}
-		})
-		var callers sync.WaitGroup
-		for range maxConns + 36 {
-			callers.Go(func() {
-				for range 5 {
-					if body, err := get(hc, "http://api.test/"); body != "ok" {
-						t.Error(body, err)
-					}
-				}
-			})
-		}
-		callers.Wait()
-		if n := connections.Load(); n > maxConns {
-			t.Errorf("%d connections, at most %d are wanted", n, maxConns)
-		}
-	})
 }
 
 // TestStalledHandshake: a TLS handshake that stalls doesn't hold up other
@@ -156,25 +109,6 @@ func TestSharedTLS(t *testing.T) {
 			t.Errorf("%v became %v", offered, shared.NextProtos)
 		}
 	}
-}
-
-// TestHeadersAreBounded: a valid response with 2 MiB of headers is refused,
-// although net/http accepts it by default.
-func TestHeadersAreBounded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		filler := "X-Filler: " + strings.Repeat("x", 8<<10) + "\r\n"
-		hc := served(t, func(conn net.Conn) {
-			defer conn.Close()
-			if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
-				t.Error(err)
-			}
-			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n"+strings.Repeat(filler, 256)+"Content-Length: 2\r\n\r\nok")
-		})
-		if body, err := get(hc, "http://api.test/"); err == nil {
-			t.Errorf("got %q", body)
-		}
-	})
 }
 
 // TestLoopbackIsLoopback: requests to loopback names use neither a proxy nor

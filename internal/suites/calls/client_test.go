@@ -24,43 +24,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-func TestNoProject(t *testing.T) {
-	t.Parallel()
-	var network stub.Recorder
-	client := sdktest.Recorded(t, &network).InProject("")
-	_, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
-	if !errors.Is(err, cloudapi.ErrNoProject) || err.Error() != "cloudapi: VMs.Get: "+cloudapi.ErrNoProject.Error() {
-		t.Errorf("Get: %v", err)
-	}
-	for _, err := range client.VMs.All(t.Context(), nil) {
-		if !errors.Is(err, cloudapi.ErrNoProject) {
-			t.Errorf("All: %v", err)
-		}
-	}
-	if sent := network.Take(); len(sent) != 0 {
-		t.Errorf("%d requests were sent", len(sent))
-	}
-	if _, err := client.Projects.List(t.Context(), nil); !errors.Is(err, cloudapi.ErrNotFound) {
-		t.Errorf("a list of projects, which needs none: %v", err)
-	}
-}
-
-// TestProjectsAreCheckedAlike: the operations of a client of InProject refuse
-// what WithProject refuses, for the same reason, and send nothing.
-func TestProjectsAreCheckedAlike(t *testing.T) {
-	t.Parallel()
-	client := sdktest.SendingNothing(t)
-	for _, id := range []string{"staging", stub.VMID, strings.ToUpper(stub.Project), stub.Project + "0", "../" + stub.Project} {
-		_, err := client.With(cloudapi.WithProject(id))
-		option, isOption := errors.AsType[*cloudapi.ArgumentError](err)
-		_, err = client.InProject(id).VMs.List(t.Context(), nil)
-		argument, isArgument := errors.AsType[*cloudapi.ArgumentError](err)
-		if !isOption || !isArgument || option.Reason != argument.Reason || option.Value != id || argument.Value != id {
-			t.Errorf("%q: WithProject returns %v, and a list %v", id, option, argument)
-		}
-	}
-}
-
 func TestWithAndInProjectChangeACopy(t *testing.T) {
 	t.Parallel()
 	var first, second stub.Recorder

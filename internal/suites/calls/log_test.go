@@ -110,18 +110,3 @@ func failingAt(n int) cloudapi.Limiter {
 		return nil
 	})
 }
-
-// The last poll of a wait for a deletion gets a 404, which isn't worth a
-// warning.
-func TestWaitDeletedLogsNoWarning(t *testing.T) {
-	t.Parallel()
-	got := logged(t, slog.LevelInfo, func(logger *slog.Logger) {
-		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) { return stub.Respond(404, stub.Envelope(404)), nil }}
-		if err := sdktest.Recorded(t, &network, cloudapi.WithLogger(logger)).VMs.WaitDeleted(t.Context(), "l", "v", nil); err != nil {
-			t.Error(err)
-		}
-	})
-	if len(got) != 1 || !strings.HasPrefix(got[0], "level=INFO ") {
-		t.Errorf("the log is %q", got)
-	}
-}

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
-	"testing/synctest"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
@@ -336,37 +334,6 @@ func TestSentinelsByStatus(t *testing.T) {
 	}
 }
 
-func TestAlreadyExists(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		status      int
-		kind, text  string
-		want, asBad bool // whether it matches ErrAlreadyExists, and ErrInvalidRequest
-	}{
-		{400, "InvalidRequest", "project_id and location_id and name is already taken", true, true},
-		{400, "InvalidRequest", "project_id and display_name is already taken, project_id and ui_name is already taken", true, true},
-		{400, "InvalidRequest", "the name is already taken by the rules of another", false, true},
-		{400, "AlreadyExists", "no", false, true},
-		{400, "InvalidRequest", "project_id and location_id and name is already taken, public_key invalid SSH public key format", true, true},
-		{400, "InvalidRequest", "public_key invalid SSH public key format, project_id and name is already taken", true, true},
-		{400, "InvalidRequest", "name must only contain lowercase letters, numbers, and hyphens, public_key is not present", false, true},
-		{400, "InvalidRequest", "Machine image with this name already exists in this location", true, true},
-		{400, "InvalidRequest", "Version v1 already exists for this machine image", true, true},
-		{400, "InvalidRequest", "Another machine image version is already being captured from this source VM", false, true},
-		{409, "DependencyError", "Private subnet 'x' has VMs attached, first, delete them.", false, false},
-		{409, "AlreadyExists", "no", true, false},
-		{409, "Conflict", "this name is already taken", true, false},
-		{409, "Conflict", "a VM of this name already exists", true, false},
-		{500, "UnexceptedError", "name is already taken", false, false},
-	} {
-		body := string(stub.JSON(map[string]any{"error": map[string]any{"code": tt.status, "type": tt.kind, "message": tt.text, "details": nil}}))
-		_, err := sdktest.Recorded(t, replying(tt.status, "application/json", body)).VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
-		if errors.Is(err, cloudapi.ErrAlreadyExists) != tt.want || errors.Is(err, cloudapi.ErrInvalidRequest) != tt.asBad || errors.Is(err, cloudapi.ErrConflict) != (tt.status == 409) {
-			t.Errorf("%v: already exists %v, invalid request %v", err, !tt.want, errors.Is(err, cloudapi.ErrInvalidRequest))
-		}
-	}
-}
-
 // TestInvalidUTF8IsNotSent: text that isn't UTF-8 would arrive changed, for
 // example as a password that nobody knows. U+FFFD is the result of such a
 // change, so it isn't sent either.
@@ -429,31 +396,4 @@ func TestNilContextAndZeroClient(t *testing.T) {
 	if got := (&cloudapi.TransportError{Operation: "VMs.Get"}).Error(); !strings.HasPrefix(got, "cloudapi: VMs.Get") {
 		t.Errorf("a transport error without a cause is %q", got)
 	}
-}
-
-// TestFilesWithoutEnd: if only the end of the connection marks the end of a
-// response, it must be a file whose content shows that it is complete. A
-// truncated file is requested again.
-func TestFilesWithoutEnd(t *testing.T) {
-	t.Parallel()
-	const pem = "-----BEGIN CERTIFICATE-----\nUExBQ0VIT0xERVIx\n-----END CERTIFICATE-----\n"
-	endless := func(p *sdktest.Peer, conn net.Conn) {
-		p.Read(conn)
-		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"+pem)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		client := sdktest.StartPeer(t, endless).Client(t)
-		if f, err := client.Postgres.CACertificates(t.Context(), "eu-central-h1", "pg-1"); err != nil || string(f.Content) != pem {
-			t.Errorf("the certificates are %v, %v", f, err)
-		}
-		f, err := client.Kubernetes.Kubeconfig(t.Context(), "eu-central-h1", "k8s-1")
-		if !errors.Is(err, cloudapi.ErrInvalidResponse) || !errors.Is(err, io.ErrUnexpectedEOF) || f != nil {
-			t.Errorf("the kubeconfig is %v, %v", f, err)
-		}
-		var content []byte
-		err = client.Do(t.Context(), "GET", []string{"file"}, nil, nil, &content)
-		if !errors.Is(err, cloudapi.ErrInvalidResponse) || !errors.Is(err, io.ErrUnexpectedEOF) || content != nil {
-			t.Errorf("what Do gets is %q, %v", content, err)
-		}
-	})
 }

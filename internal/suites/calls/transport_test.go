@@ -1,15 +1,10 @@
 package calls_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -87,66 +82,6 @@ func TestAttemptsEnd(t *testing.T) {
 	for _, ctx := range attempts {
 		if ctx.Err() != context.Canceled {
 			t.Errorf("after the call the context of the attempt has %v", ctx.Err())
-		}
-	}
-}
-
-// TestMiddlewareCannotMakeRepeatable: a request with a header that would make
-// net/http retry it arrives once, with the header.
-func TestMiddlewareCannotMakeRepeatable(t *testing.T) {
-	t.Parallel()
-	for name, create := range map[string]func(context.Context, *cloudapi.Client) error{
-		"with a body": func(ctx context.Context, c *cloudapi.Client) error {
-			_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
-			return err
-		},
-		"without a body": func(ctx context.Context, c *cloudapi.Client) error {
-			_, err := c.VMs.Restart(ctx, "eu-central-h1", "web-1")
-			return err
-		},
-	} {
-		for _, header := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
-			synctest.Test(t, func(t *testing.T) {
-				var wire bytes.Buffer
-				var arrived atomic.Int32
-				p := sdktest.StartPeer(t, func(_ *sdktest.Peer, conn net.Conn) {
-					reader := bufio.NewReader(io.TeeReader(conn, &wire))
-					for range 2 {
-						req, err := http.ReadRequest(reader)
-						if err != nil {
-							return
-						}
-						_, _ = io.Copy(io.Discard, req.Body)
-						arrived.Add(1)
-						if req.Method == http.MethodPost {
-							return
-						}
-						_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\n")
-					}
-				})
-				client := p.Client(t, cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-					return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-						keyed := req.Clone(req.Context())
-						keyed.Header.Set(header, "key-1")
-						resp, err := next.RoundTrip(keyed)
-						if keyed.Header.Get(header) != "key-1" {
-							t.Error("the header of the middleware's request has changed")
-						}
-						return resp, err
-					})
-				}))
-				if err := client.VMs.Delete(t.Context(), "eu-central-h1", "web-2"); err != nil {
-					t.Fatal(err) // leaves a used connection
-				}
-				err := create(t.Context(), client)
-				if !errors.Is(err, cloudapi.ErrOutcomeUnknown) || arrived.Load() != 2 {
-					t.Errorf("%s, %s: %v after %d requests", name, header, err, arrived.Load()-1)
-				}
-				synctest.Wait()
-				if n := strings.Count(wire.String(), "\r\n"+strings.ToLower(header)+": key-1\r\n"); n != 2 {
-					t.Errorf("%s, %s: the header was sent %d times in\n%s", name, header, n, &wire)
-				}
-			})
 		}
 	}
 }

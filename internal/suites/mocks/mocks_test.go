@@ -139,19 +139,6 @@ func TestActivateNonDefault(t *testing.T) {
 	}
 }
 
-// TestMissingResponder: a request that no responder expects is sent once, and
-// ends a wait.
-func TestMissingResponder(t *testing.T) {
-	t.Parallel()
-	client := sdktest.Client(t, httpmock.NewMockTransport())
-	_, err := client.VMs.WaitRunning(t.Context(), "eu-central-h1", "web-1", nil)
-	e, ok := errors.AsType[*cloudapi.TransportError](err)
-	wait, _ := errors.AsType[*cloudapi.WaitError](err)
-	if !ok || e.Attempts != 1 || wait == nil || wait.Polls != 1 || !errors.Is(err, httpmock.NoResponderFound) {
-		t.Errorf("the wait ended with %v", err)
-	}
-}
-
 const secret = "postgres://postgres:s3cret@db-1.example.com:5432/postgres?sslmode=require&x=<1>"
 
 // TestEncodedRecords: Encode returns JSON with every field of a record,
