@@ -412,7 +412,7 @@ func TestPropagation(t *testing.T) {
 	var seen []trace.SpanContext // by whatever follows the instrumentation
 	for _, opts := range [][]otelcloudapi.Option{nil, {otelcloudapi.WithPropagator(propagation.TraceContext{})}} {
 		inner := cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-			return middleware(func(req *http.Request) (*http.Response, error) {
+			return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				seen = append(seen, trace.SpanContextFromContext(req.Context()))
 				return next.RoundTrip(req)
 			})
@@ -437,14 +437,14 @@ func TestTransportWithoutResponse(t *testing.T) {
 	t.Parallel()
 	tel := newTelemetry()
 	broken := errors.New("the cable is cut")
-	for _, answer := range []func() (*http.Response, error){
-		func() (*http.Response, error) { return nil, broken },
-		func() (*http.Response, error) { return nil, nil },
-		func() (*http.Response, error) { return &http.Response{StatusCode: 204}, nil },
+	for _, answer := range []func(*http.Request) (*http.Response, error){
+		func(*http.Request) (*http.Response, error) { return nil, broken },
+		func(*http.Request) (*http.Response, error) { return nil, nil },
+		func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 204}, nil },
 	} {
 		client := stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com:8443"), cloudapi.WithToken("pat-x"),
 			cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}),
-			cloudapi.WithHTTPClient(&http.Client{Transport: roundTripper(answer)}), tel.instrument()))(t)
+			cloudapi.WithHTTPClient(&http.Client{Transport: stub.RoundTripper(answer)}), tel.instrument()))(t)
 		_ = client.VMs.Delete(t.Context(), location, "web-1")
 	}
 	want := "internal VMs.Delete cloudapi.attempts=1 error.type=*errors.errorString\n" +
@@ -460,14 +460,6 @@ func TestTransportWithoutResponse(t *testing.T) {
 		t.Errorf("the attempt has %v", got)
 	}
 }
-
-type roundTripper func() (*http.Response, error)
-
-func (f roundTripper) RoundTrip(*http.Request) (*http.Response, error) { return f() }
-
-type middleware func(*http.Request) (*http.Response, error)
-
-func (f middleware) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // A nil option is skipped, as by package cloudapi.
 func TestNilOption(t *testing.T) {

@@ -33,10 +33,6 @@ func TestTeardownGrowth(t *testing.T) {
 		beside  int    // and in all
 		keep    string // how the names of kept resources begin
 	}{
-		"20 subnets with load balancers": {most: 4, project: func(t *testing.T) *cloudapitest.Server {
-			srv, subnets := newSubnets(t, 20)
-			return balancers(t, srv, subnets...)
-		}},
 		"80 subnets with load balancers": {most: 4, project: func(t *testing.T) *cloudapitest.Server {
 			srv, subnets := newSubnets(t, 80)
 			return balancers(t, srv, subnets...)

@@ -241,12 +241,10 @@ var scenarios = map[string]scenario{
 		return req.Method == http.MethodGet && strings.Contains(req.URL.Path, "/location/own/vm/")
 	}, then: replaceLocation},
 	"a location that is renamed before a VM's deletion":         {at: deletion("/location/own/vm/"), then: renameLocation},
-	"a location that is renamed before a subnet's deletion":     {at: deletion("/location/own/private-subnet/"), then: renameLocation},
 	"a location that is renamed before a firewall's deletion":   {at: deletion("/location/own/firewall/"), then: renameLocation},
 	"a location that is renamed before its deletion":            {at: deletion("/private-location/own"), then: renameLocation},
 	"a location that is replaced before a VM's deletion":        {at: deletion("/location/own/vm/"), then: replaceLocation},
 	"a location that is replaced before a subnet's deletion":    {at: deletion("/location/own/private-subnet/"), then: replaceLocation},
-	"a location that is replaced before a firewall's deletion":  {at: deletion("/location/own/firewall/"), then: replaceLocation},
 	"a location that is replaced while Run looks for its users": {at: isListOfFirewalls, then: replaceLocation},
 
 	"a location with backups, which the server keeps for days": {
@@ -317,13 +315,6 @@ var scenarios = map[string]scenario{
 		kept: slices.Concat([]string{"load balancer eu-central-h1/kept", cluster}, balancer, // with which its firewall would go
 			[]string{"private subnet eu-central-h1/renamed", "firewall eu-central-h1/fw-1", "firewall eu-central-h1/ID-firewall"}),
 	},
-	"a cluster in whose renamed subnet there is a new load balancer": {
-		project: newCluster,
-		before:  renameSubnet,
-		between: func(t *testing.T, p *scene) { p.balancer(t, "new", p.Subnet.ID) },
-		want:    blocked("private subnet eu-central-h1/renamed", "firewall eu-central-h1/fw-1"),
-		blocker: "load balancer eu-central-h1/new",
-	},
 	"a firewall that is merely called like a cluster's": {
 		project: newCluster,
 		before:  foreignFirewall,
@@ -372,28 +363,11 @@ var scenarios = map[string]scenario{
 	},
 
 	"a database": {project: newDatabase},
-	"a database that is kept": {
-		project: newDatabase,
-		keep:    isOwner,
-		kept:    slices.Concat([]string{database}, network),
-	},
 	"a database in whose subnet a load balancer is kept": {
 		project: newDatabase,
 		before:  func(t *testing.T, p *scene) { p.balancer(t, "kept", p.Subnet.ID) },
 		keep:    named("kept"),
 		kept:    slices.Concat([]string{"load balancer eu-central-h1/kept", database}, network),
-	},
-	"a database in whose subnet a VM is kept": {
-		project: newDatabase,
-		before:  func(t *testing.T, p *scene) { p.vm(t, sdktest.Somewhere, "kept", p.Subnet.ID) },
-		keep:    named("kept"),
-		kept:    slices.Concat([]string{"VM eu-central-h1/kept", database}, network),
-	},
-	"a database whose firewall a kept subnet uses": {
-		project: newDatabase,
-		before:  attach,
-		keep:    named("net-1"),
-		kept:    []string{database, "private subnet eu-central-h1/net-1", network[0], "firewall eu-central-h1/net-1-default", network[1]},
 	},
 	"a database in whose subnet there is a new load balancer": {
 		project: newDatabase,

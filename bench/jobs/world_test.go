@@ -10,6 +10,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 const (
@@ -47,7 +48,7 @@ func (w *world) sdk() *cloudapi.Client {
 
 // counted returns an HTTP client whose requests take the latency.
 func (w *world) counted(next http.RoundTripper) *http.Client {
-	return &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+	return &http.Client{Transport: stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		w.requests.Add(1)
 		if err := pause(req.Context(), latency); err != nil {
 			return nil, err
@@ -59,10 +60,6 @@ func (w *world) counted(next http.RoundTripper) *http.Client {
 		return resp, err
 	})}
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // body counts what is read of it.
 type body struct {

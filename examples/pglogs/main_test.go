@@ -20,6 +20,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestMain(m *testing.M) { demo.Isolate(m) }
@@ -99,11 +100,6 @@ func respond(status int, body string, now time.Time) *http.Response {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// roundTripper is a function that sends a request.
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
 // TestFollowEnds: following continues after transient failures, and ends when
 // it's interrupted or the certificate isn't trusted.
 func TestFollowEnds(t *testing.T) {
@@ -114,7 +110,7 @@ func TestFollowEnds(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			requests := 0
-			client := newClient(t, roundTripper(func(req *http.Request) (*http.Response, error) {
+			client := newClient(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				if !strings.HasSuffix(req.URL.Path, "/logs") {
 					return respond(200, database, time.Now()), nil
 				}
@@ -138,12 +134,8 @@ func TestFollowEnds(t *testing.T) {
 // newClient returns a client that sends each request once, with the transport.
 func newClient(t *testing.T, transport http.RoundTripper) *cloudapi.Client {
 	t.Helper()
-	client, err := cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com"), cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"),
-		cloudapi.WithHTTPClient(&http.Client{Transport: transport}), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	return stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com"), cloudapi.WithProject(stub.Project),
+		cloudapi.WithHTTPClient(&http.Client{Transport: transport}), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})))(t)
 }
 
 // TestContinues: with a state file each line is printed once, even if printing
@@ -153,7 +145,7 @@ func TestContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var times []string // of the lines
 		fails := false
-		client := newClient(t, roundTripper(func(req *http.Request) (*http.Response, error) {
+		client := newClient(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			query := req.URL.Query()
 			switch {
 			case !strings.HasSuffix(req.URL.Path, "/logs"):

@@ -1,7 +1,6 @@
 package reliability
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -137,10 +136,7 @@ type http2Server struct {
 	foreign bool // whether the transport is the user's
 }
 
-type http2Result struct {
-	failed, unknown, executed, duplicates int
-	first                                 error
-}
+type http2Result struct{ failed, unknown, executed, duplicates int }
 
 // run sends creates, half of them at a time.
 func (s http2Server) run(t *testing.T, creates int64) (r http2Result) {
@@ -203,7 +199,6 @@ func (s http2Server) run(t *testing.T, creates int64) (r http2Result) {
 					if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
 						r.unknown++
 					}
-					r.first = cmp.Or(r.first, err)
 					mu.Unlock()
 				}
 			}
