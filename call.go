@@ -55,7 +55,7 @@ func download(ctx context.Context, c *conn, op *Operation, format fileFormat, re
 	if err != nil {
 		return nil, err
 	}
-	in.request.Accept, in.request.FinalOn500 = format.accept, format.notReadyOn500
+	in.request.Accept, in.request.NoRetryOn500 = format.accept, format.noRetryOn500
 	err = in.do(ctx, func(r call.Response) (err error) {
 		file, err = format.decode(r)
 		return err

@@ -53,10 +53,10 @@ func (f File) write(path string, write func(path string, content []byte) error) 
 
 // fileFormat describes the file that an operation returns.
 type fileFormat struct {
-	name          string   // the default, if the server sends no valid name
-	accept        string   // the Accept header
-	notReadyOn500 bool     // whether a 500 of the API means that the file doesn't exist yet
-	pem           []string // the kinds of PEM blocks; nil for another format, which can't show that it's truncated
+	name         string   // the default, if the server sends no valid name
+	accept       string   // the Accept header
+	noRetryOn500 bool     // whether a 500 of the API means that the file doesn't exist yet
+	pem          []string // the kinds of PEM blocks; nil for another format, which can't show that it's truncated
 }
 
 // Accept headers for files. The contract names a type for PEM, but none for a

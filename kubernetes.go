@@ -73,7 +73,7 @@ var (
 
 	clusterFamily = family[KubernetesCluster, *KubernetesCluster]{lists: &listKubernetesClusters, get: &opKubernetesGet, del: &opKubernetesDelete, pauses: &waitSlow, lingers: true}
 
-	kubeconfigFile = fileFormat{name: "kubeconfig.yaml", accept: acceptYAML, notReadyOn500: true}
+	kubeconfigFile = fileFormat{name: "kubeconfig.yaml", accept: acceptYAML, noRetryOn500: true}
 )
 
 // List returns one page of the clusters.

@@ -132,7 +132,7 @@ var (
 	opLoadBalancersToggleSSL      = Operation{"LoadBalancers.ToggleSSLCertificate", "POST", loadBalancerRoute + "/toggle-ssl-certificate", idempotent | serviceOnly}
 
 	listLoadBalancers     = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation}
-	listLoadBalancersOnce = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation, final500: true}
+	listLoadBalancersOnce = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation, noRetryOn500: true}
 
 	loadBalancerFamily = family[LoadBalancer, *LoadBalancer]{lists: &listLoadBalancers, get: &opLoadBalancersGet, del: &opLoadBalancersDelete, pauses: &waitQuick, lingers: true, homonyms: true,
 		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
@@ -500,7 +500,7 @@ func (s *LoadBalancersService) portlessAfter(ctx context.Context, at ListOptions
 func (s *LoadBalancersService) getOnce(ctx context.Context, r Resource) error {
 	in, err := s.conn.invoke(&opLoadBalancersGet, nil, []string{r.Location, r.Name})
 	if err == nil {
-		in.request.FinalOn500 = true
+		in.request.NoRetryOn500 = true
 		_, err = perform[LoadBalancer](ctx, in)
 	}
 	return err

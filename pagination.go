@@ -64,11 +64,11 @@ const maxPageSize = 1000
 
 // listRoutes are the operations that list one family.
 type listRoutes struct {
-	project  *Operation
-	location *Operation // nil: the family has no locations
-	unpaged  bool       // the list has no parameters: one response has all items
-	tags     bool       // it can be filtered by tags
-	final500 bool       // a 500 isn't retried
+	project      *Operation
+	location     *Operation // nil: the family has no locations
+	unpaged      bool       // the list has no parameters: one response has all items
+	tags         bool       // it can be filtered by tags
+	noRetryOn500 bool       // a 500 isn't retried
 }
 
 // list fetches one page. args are the route's values besides the location.
@@ -91,7 +91,7 @@ func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes
 	if err := in.setQuery(o); err != nil {
 		return nil, err
 	}
-	in.request.FinalOn500 = routes.final500
+	in.request.NoRetryOn500 = routes.noRetryOn500
 	var page *Page[T]
 	err = in.do(ctx, func(r call.Response) (err error) {
 		if page, err = decodePage[T, P](r, &o); err != nil {

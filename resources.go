@@ -71,10 +71,7 @@ func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind
 func resourceLists(opts *ListOptions, kinds []Kind) ([]anyFamily, error) {
 	var lists []anyFamily
 	for _, f := range families() {
-		switch {
-		case f.kind() == KindProject:
-		case len(kinds) > 0 && !slices.Contains(kinds, f.kind()):
-		default:
+		if f.kind() != KindProject && (len(kinds) == 0 || slices.Contains(kinds, f.kind())) {
 			lists = append(lists, f)
 		}
 	}

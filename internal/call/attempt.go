@@ -20,9 +20,8 @@ type Attempt struct {
 	Duration time.Duration
 	Status   int // 0 if there was no response
 
-	// NotSent is why nothing was sent: the error of the limiter, the token
-	// source, the budget, or the context. Duration, Status and Failure are then
-	// meaningless.
+	// NotSent is why nothing was sent: the error of the limiter, the token source,
+	// the budget, or the context. Then only Number has a meaning.
 	NotSent error
 
 	Failure *Failure // nil if the response was accepted

@@ -1,7 +1,6 @@
 // Package call makes the calls of a client: one attempt after another, until it
-// accepts the server's response or no further attempt is useful and safe. It
-// knows requests, responses and the API's error envelope, but no operations,
-// records or lists.
+// accepts the server's response or no other is useful and safe. It knows the
+// API's error envelope, but no operations, records or lists.
 package call
 
 import (
@@ -26,8 +25,7 @@ type Config struct {
 	// that printing a Config never shows the credentials.
 	Header func(content bool) http.Header
 
-	// Token returns the bearer token of an attempt. It is nil if Header has the
-	// credentials.
+	// Token returns the bearer token of an attempt; nil if Header has credentials.
 	Token func(context.Context) (string, error)
 
 	// Limit, unless nil, is called before each attempt.
@@ -55,13 +53,11 @@ type Request struct {
 	Secrets    []string // in the body; a response may repeat them
 	Idempotent bool
 
-	// NoContent says that the response has no body to decode. Only the beginning
-	// of a body is read.
+	// NoContent says that only the beginning of a body is read, and not decoded.
 	NoContent bool
 
-	// FinalOn500 says that a 500 of the API is final, since a retry would get
-	// it as well.
-	FinalOn500 bool
+	// NoRetryOn500 says that a retry after a 500 of the API would get it as well.
+	NoRetryOn500 bool
 
 	// Received, unless nil, is called with what each attempt has received.
 	Received func(Received)
@@ -128,8 +124,7 @@ func (l *Loop) Init(maxAttempts int, minDelay, maxDelay time.Duration) {
 	l.CheckRetry, l.Backoff, l.ErrorHandler = checkRetry, backoff, retryablehttp.PassthroughErrorHandler
 }
 
-// Do makes attempts until one succeeds or no other is due. It returns how the
-// call failed, or nil.
+// Do makes attempts until one succeeds or no other is due.
 func Do(ctx context.Context, cfg *Config, req *Request) *Failure {
 	c := &req.call
 	c.Context, c.cfg, c.req = ctx, cfg, req
@@ -168,12 +163,10 @@ func (c *call) secrets() mask.Secrets {
 	return c.known
 }
 
-// Format prints the caller's context in place of the call, which contains
-// secrets.
+// Format prints the caller's context instead of the call with its secrets.
 func (c *call) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.Context) }
 
-// noHeader is the header of requests that only retryablehttp sees. Nobody
-// writes to it.
+// noHeader is for requests that only retryablehttp sees. Nobody writes to it.
 var noHeader = http.Header{}
 
 // newRequest returns the request for retryablehttp. It has no headers and no

@@ -41,8 +41,8 @@ type Failure struct {
 	RetryAfter    time.Duration  // of a refusal: the delay in the header, or 0
 	HasRetryAfter bool           // whether there was a valid Retry-After header
 
-	sent     bool // without a Status: whether the request may have reached the server
-	notReady bool // whether it's the 500 that [Request.FinalOn500] is about
+	sent         bool // without a Status: whether the request may have reached the server
+	noRetryOn500 bool // whether it's the 500 that [Request.NoRetryOn500] is about
 }
 
 // isOwn reports whether a refusal comes from the API, and not from a gateway or
@@ -73,7 +73,7 @@ func (f *Failure) Class() Class {
 		return Soon
 	case errors.Is(f.Cause, ErrTooLarge):
 		return Final
-	case status < 300, f.notReady:
+	case status < 300, f.noRetryOn500:
 		return Later
 	case status == http.StatusNotFound && !f.isOwn():
 		return Stray

@@ -103,8 +103,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	return nil
 }
 
-// received returns what an attempt has received, with its own copy of the
-// header.
+// received returns what an attempt has received, with a copy of the header.
 func (c *call) received(resp *http.Response, body []byte) Received {
 	header, secrets := resp.Header.Clone(), c.secrets()
 	for name, values := range header {
@@ -129,7 +128,7 @@ func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 		f.Body, _ = mask.Excerpt(secrets.Mask(string(body[:min(len(body), MaxSearched)])), maxExcerpt)
 	}
 	e := &f.Envelope
-	f.notReady = c.req.FinalOn500 && f.Status == http.StatusInternalServerError && f.isOwn()
+	f.noRetryOn500 = c.req.NoRetryOn500 && f.Status == http.StatusInternalServerError && f.isOwn()
 	if f.Status < 400 && e.Message == "" {
 		e.Message = "redirects are not followed, check the base URL"
 		base := c.cfg.BaseURL

@@ -33,8 +33,7 @@ func backoff(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
 	return resp.Request.Context().(*call).pause
 }
 
-// checkRetry tells retryablehttp whether there is another attempt. It gets the
-// call from the context.
+// checkRetry tells retryablehttp whether there is another attempt.
 func checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) {
 	c := ctx.(*call)
 	c.retrying = err == nil && c.next()
@@ -100,8 +99,7 @@ const retryCost = 5
 // ErrBudget says that the budget is used up.
 var ErrBudget = errors.New("the client's retry budget is used up")
 
-// take takes one retry from a budget of the given size, and reports whether
-// there was one.
+// take takes one retry from a budget of the given size, if there is one.
 func (b *Budget) take(retries int) bool {
 	if b.taken.Add(retryCost) <= int64(retries)*retryCost {
 		return true

@@ -1,7 +1,6 @@
 // Package exchange works around the pitfalls of net/http, and knows nothing
 // about the API: it controls one attempt to send a request, limits the memory
-// for its response, and has a transport for one host. It imports no package of
-// this module.
+// for its response, and has a transport for one host.
 package exchange
 
 import (

@@ -19,8 +19,7 @@ const (
 	// maxPooledBuffer is the maximum size of a buffer that is reused.
 	maxPooledBuffer = 4 << 20
 
-	// minRead is the free space for the first read, and for one that finds the
-	// end of a body.
+	// minRead is the free space for the first read, and for the end of a body.
 	minRead = 512
 )
 

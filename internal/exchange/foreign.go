@@ -6,7 +6,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/go-retryablehttp"
 )
@@ -65,17 +66,23 @@ func isOfNetwork(transport http.RoundTripper, err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) {
 		return true
 	}
+	return says(err, func(text string) bool {
+		return slices.ContainsFunc(untyped, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
+	})
+}
+
+// untyped are how errors of net/http and crypto/tls without a type begin.
+var untyped = []string{"net/http: ", "http: ", "http2: ", "tls: ", "stream error: ", "connection error: "}
+
+// says reports whether the text of an error, or of one that it wraps, matches.
+func says(err error, matches func(text string) bool) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
-		if untyped.MatchString(err.Error()) {
+		if matches(err.Error()) {
 			return true
 		}
 	}
 	return false
 }
-
-// untyped matches the errors of net/http and crypto/tls that have no exported
-// type.
-var untyped = regexp.MustCompile(`^((net/http|http2?|tls): |(stream|connection) error: )`)
 
 // ownError is an error of a transport that doesn't come from the network.
 type ownError struct{ error }

@@ -1,11 +1,9 @@
 package exchange
 
 import (
-	"errors"
 	"io"
 	"maps"
 	"net/http"
-	"regexp"
 	"strings"
 )
 
@@ -83,13 +81,16 @@ func withoutIdempotencyKeys(req *http.Request) *http.Request {
 // server refused the stream, or the connection accepted no more requests. It
 // compares texts, since net/http doesn't export the types.
 func isUnprocessed(err error) bool {
-	for ; err != nil; err = errors.Unwrap(err) {
-		if unprocessed.MatchString(err.Error()) {
+	return says(err, func(text string) bool {
+		switch text {
+		case "net/http: cannot rewind body after connection loss",
+			"http2: client conn not usable", "http2: client conn could not be established":
 			return true
 		}
-	}
-	return false
+		reason, cannot := strings.CutPrefix(text, "http2: Transport: cannot retry err [")
+		stream, isStream := strings.CutPrefix(reason, "stream error: stream ID ")
+		code := strings.TrimLeft(stream, "0123456789")
+		return cannot && (strings.HasPrefix(reason, "http2: Transport received Server's graceful shutdown GOAWAY]") ||
+			isStream && (strings.HasPrefix(code, "; REFUSED_STREAM;") || strings.HasPrefix(code, "; REFUSED_STREAM]")))
+	})
 }
-
-var unprocessed = regexp.MustCompile(`^(net/http: cannot rewind body after connection loss|http2: client conn (not usable|could not be established))$|` +
-	`^http2: Transport: cannot retry err \[(http2: Transport received Server's graceful shutdown GOAWAY\]|stream error: stream ID \d+; REFUSED_STREAM[;\]])`)

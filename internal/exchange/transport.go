@@ -29,8 +29,7 @@ type Transport struct {
 // The transport keeps its connections and limits their number. By default
 // net/http keeps two, and opens another for every call that finds none idle. It
 // pings idle HTTP/2 connections, since a dead one would otherwise be used
-// forever. It isn't a copy of http.DefaultTransport, which a program may have
-// replaced.
+// forever. It isn't a copy of http.DefaultTransport, which programs replace.
 //
 // Loopback names always lead to loopback, since credentials may go there
 // unencrypted: the transport doesn't look up names below .localhost, and uses
@@ -68,8 +67,7 @@ func NewTransport(changes ...func(*http.Transport)) Transport {
 		// create that is sent at that moment would be unknown.
 		IdleConnTimeout: 50 * time.Second,
 
-		// The limit for bodies doesn't apply to headers, for which the default is
-		// 10 MiB.
+		// The limit for bodies doesn't apply to headers. The default is 10 MiB.
 		MaxResponseHeaderBytes: 1 << 20,
 	}
 	t.Protocols.SetHTTP1(true)
