@@ -250,8 +250,7 @@ func (s *FirewallsService) Delete(ctx context.Context, location, firewall string
 }
 
 // AttachSubnet attaches a firewall to a private subnet in its location. It
-// returns before the rules take effect. It returns [ErrServer] if the subnet is
-// attached already. After [ErrOutcomeUnknown], Get shows whether it is.
+// returns before the rules take effect, or [ErrServer] if already attached.
 func (s *FirewallsService) AttachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsAttachSubnet, subnetRequest{subnetID}, location, firewall)
 }
@@ -269,8 +268,7 @@ func (s *FirewallsService) Rename(ctx context.Context, location, firewall, newNa
 }
 
 // CreateRule adds a rule, or two for a subnet; see [FirewallRule.IPv6Rule]. It
-// returns before the rule takes effect. It returns [ErrAlreadyExists] if the
-// firewall has the rule; after [ErrOutcomeUnknown], Get shows whether it does.
+// returns before the rule takes effect, or [ErrAlreadyExists] if it exists.
 func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall string, request *FirewallRuleCreateRequest) (*FirewallRule, error) {
 	created, err := send[createdRule](ctx, s.conn, &opFirewallsCreateRule, request, location, firewall)
 	if err != nil {

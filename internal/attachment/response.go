@@ -12,8 +12,7 @@ import (
 // maxError is larger than any JSON error.
 const maxError = 1 << 20
 
-// Check returns why a response isn't a complete file, as far as its status,
-// header and content show.
+// Check returns why a response isn't a complete file, as far as it shows.
 func Check(status int, header http.Header, body []byte) error {
 	mediaType, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
 	trimmed := bytes.TrimSpace(body)
@@ -32,8 +31,7 @@ func Check(status int, header http.Header, body []byte) error {
 	return nil
 }
 
-// isErrorObject reports whether a response is a JSON error, although its
-// content type isn't JSON.
+// isErrorObject reports whether a response of any type is a JSON error.
 func isErrorObject(body []byte) bool {
 	var object struct {
 		Error json.RawMessage `json:"error"`

@@ -6,9 +6,8 @@ import (
 	"path/filepath"
 )
 
-// Save writes a new file that only its owner may read: the whole file or
-// nothing. It returns [os.ErrExist] if the path exists, even as a symbolic
-// link.
+// Save writes a new file that only its owner may read: all of it or nothing. It
+// returns [os.ErrExist] if the path exists, even as a symlink.
 func Save(path string, content []byte) error {
 	return write(path, content, func(temporary string) error {
 		err := os.Link(temporary, path)
@@ -24,8 +23,7 @@ func Replace(path string, content []byte) error {
 	return write(path, content, func(temporary string) error { return os.Rename(temporary, path) })
 }
 
-// write writes a temporary file beside the path, and calls publish to give it
-// its name.
+// write writes a temporary file beside the path, and calls publish to name it.
 func write(path string, content []byte, publish func(temporary string) error) (err error) {
 	defer func() {
 		if e, ok := errors.AsType[*os.LinkError](err); ok {

@@ -1,5 +1,4 @@
-// Package cidr reads and writes address ranges in the server's formats, and reads
-// ranges of ports.
+// Package cidr reads and writes the server's ranges of addresses and ports.
 package cidr
 
 import (
@@ -71,8 +70,7 @@ func withoutLeadingZeros(dotted string) string {
 	return strings.Join(parts, ".")
 }
 
-// maskLength returns the prefix length of a mask such as 255.255.0.0, or -1 if
-// it's invalid.
+// maskLength returns the length of a mask such as 255.255.0.0, or -1.
 func maskLength(mask string) int {
 	addr, _ := netip.ParseAddr(mask)
 	ones, bits := net.IPMask(addr.AsSlice()).Size()

@@ -1,5 +1,4 @@
-// Package diff finds what was added, modified and removed between two readings
-// of a list.
+// Package diff finds what has changed between two readings of a list.
 package diff
 
 import (
@@ -11,9 +10,8 @@ import (
 // List is a list as it was last read. It maps IDs to records.
 //
 // A List keeps the records, but doesn't read or change them again: it compares
-// their digests. So a program may do whatever it likes with a record that it
-// got from a List. A note holds what is needed of a record that is missing
-// later.
+// their digests. So a program may change a record that it got from a List. A
+// note holds what is needed of a record that is missing later.
 type List[T, N any] struct {
 	records map[string]*entry[T, N]
 	reading int
@@ -40,8 +38,7 @@ func (l *List[T, N]) Len() int { return len(l.records) }
 func (l *List[T, N]) Begin() { l.reading++ }
 
 // Put adds a record to the reading, with a note. It reports whether the record
-// is new or changed, and returns the list's previous record with the ID if that
-// has changed.
+// is new or changed, and returns the previous record if it has changed.
 func (l *List[T, N]) Put(id string, record *T, note N) (old *T, changed bool) {
 	digest := l.digests.Sum(reflect.ValueOf(record).Elem())
 	known := l.records[id]

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Digester computes digests of values. Digests of different Digesters can't be
-// compared.
+// Digester computes digests of values, which only it can compare.
 type Digester struct {
 	seed   maphash.Seed
 	buffer []byte

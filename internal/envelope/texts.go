@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// For some errors, the API has no type of its own. The texts below tell them from
-// others.
+// Some errors have no type of their own: the texts below tell them from others.
 
 // takenTexts are the endings of messages that say that a name or another value,
 // a machine image, an image version, a node pool or an attachment already exists.
@@ -51,8 +50,7 @@ var quotaTexts = []string{"Insufficient quota for requested size.", "Insufficien
 
 // SaysQuota reports whether an error with a status says that the request
 // exceeds a quota. It looks only at the beginning of messages, and only for
-// certain fields: messages for other fields may begin with text from the
-// request.
+// certain fields: others may begin with text from the request.
 func (e *Error) SaysQuota(status int) bool {
 	if status != http.StatusBadRequest || e.Type != "InvalidRequest" {
 		return false

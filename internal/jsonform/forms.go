@@ -8,8 +8,7 @@ import (
 )
 
 // formLevels is how many levels of arrays and records are converted. Real
-// responses have fewer. Hostile JSON could have thousands, and converting a level
-// takes as long as the whole JSON.
+// responses have fewer, but hostile JSON could have thousands.
 const formLevels = 16
 
 // otherForms converts JSON that doesn't decode into a type, such as a number
@@ -61,8 +60,7 @@ func otherForms(data json.RawMessage, t reflect.Type, levels int) json.RawMessag
 }
 
 // idOrRecord converts an element of an array to the form of the element type:
-// an ID or a record. It doesn't convert the records of a page, which are
-// pointers.
+// an ID or a record. It doesn't convert a page's records, which are pointers.
 func idOrRecord(item json.RawMessage, t reflect.Type) json.RawMessage {
 	switch {
 	case t.Kind() == reflect.String && item[0] == '{':

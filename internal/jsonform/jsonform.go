@@ -39,8 +39,7 @@ type Decoder struct {
 }
 
 // Decode is like [json.Unmarshal]. It refuses JSON with too many values, and
-// returns an error that matches [io.ErrUnexpectedEOF] if the JSON ends too
-// early.
+// returns [io.ErrUnexpectedEOF] if the JSON ends too early.
 func (d Decoder) Decode(data []byte, v any) error {
 	if len(data) > Small && size(data, reflect.TypeOf(v)) > d.Memory {
 		return fmt.Errorf("its %d bytes have so many values that they would take more than %d MiB of memory", len(data), d.Memory>>20)
@@ -74,8 +73,7 @@ func size(data []byte, t reflect.Type) int64 {
 	return objectSize*count('{') + value*(count('[')+count(','))
 }
 
-// largest returns the size of the largest element of a type, which isn't among
-// those that were seen.
+// largest returns the size of a type's largest element outside seen.
 func largest(t reflect.Type, seen map[reflect.Type]bool) (size uintptr) {
 	if t == nil || seen[t] {
 		return 0

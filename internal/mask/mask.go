@@ -23,15 +23,13 @@ const minSecret = 6
 // Secrets are values that texts must not show.
 type Secrets []string
 
-// New returns the values that are long enough to be secrets. It modifies the
-// slice.
+// New returns the values that can be secrets. It modifies the slice.
 func New(values []string) Secrets {
 	return slices.DeleteFunc(values, func(s string) bool { return len(s) < minSecret })
 }
 
 // maxNesting is how many levels of JSON within JSON are examined. Real texts
-// have two or three. A short text can have thousands, and each takes as long as
-// the text.
+// have two or three, but a short text can have thousands.
 const maxNesting = 8
 
 // in reports whether a text contains one of the secrets, plain or in any JSON
@@ -63,8 +61,7 @@ func (secrets Secrets) Mask(text string) string {
 	return text
 }
 
-// replacer returns a replacer of the secrets, plain and in their two common
-// JSON encodings.
+// replacer returns a replacer of the secrets, plain and in two JSON encodings.
 func (secrets Secrets) replacer() *strings.Replacer {
 	// The longest first, since a secret may be part of another.
 	longest := slices.Clone(secrets)
@@ -108,8 +105,7 @@ func unescaped(s string) string {
 	}
 }
 
-// escapedUnit returns the UTF-16 unit of an escape such as \u00e9 at the
-// beginning of a text.
+// escapedUnit returns the UTF-16 unit of a text that begins like \u00e9.
 func escapedUnit(s string) (unit rune, ok bool) {
 	if len(s) < 6 || s[:2] != `\u` {
 		return 0, false

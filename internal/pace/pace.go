@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Err returns an error that matches both the error of an ended context and its
-// cause.
+// Err returns an error that matches an ended context's error and its cause.
 func Err(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
@@ -46,8 +45,7 @@ type Pauses struct {
 	grown time.Duration // the next pause, without the random part; 0 means First
 }
 
-// Next returns the next pause. Each is half as long again as the last, and
-// randomized by up to 20%.
+// Next returns the next pause, longer by half and randomized by up to 20%.
 func (p *Pauses) Next() time.Duration {
 	longest := max(p.First, p.Longest)
 	d := min(max(p.First, p.grown), math.MaxInt64/2)

@@ -47,8 +47,7 @@ func (g *Group) EndCall() {
 	g.calls--
 }
 
-// End waits for the goroutines of a group whose context has ended, and panics
-// if one of them did.
+// End waits for the goroutines after the context's end, and panics if one did.
 func (g *Group) End() {
 	g.mu.Lock()
 	lists := maps.Clone(g.lists)
@@ -91,8 +90,7 @@ type reading[T any] struct {
 }
 
 // Join lets a wait share the list with the key until it calls Leave. The first
-// wait that joins opens the list. Join returns nil if the context isn't a
-// Group.
+// wait opens the list. Join returns nil if the context isn't a Group.
 func Join[T any](ctx context.Context, key any, open func() Source[T]) *List[T] {
 	g, ok := ctx.(*Group)
 	if !ok {
@@ -228,8 +226,7 @@ func (l *List[T]) read(r *reading[T]) {
 	}
 }
 
-// hasSize records the size of the list, and reports whether the list is worth
-// it.
+// hasSize records the size of the list, and returns isWorthIt.
 func (l *List[T]) hasSize(items int) bool {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()

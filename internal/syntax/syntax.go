@@ -1,6 +1,5 @@
 // Package syntax checks the address of a server, the segments of a path,
-// tokens, and headers. Each check returns what is wrong, as the end of a
-// sentence, or "".
+// tokens, and headers. Each returns what is wrong, or "".
 package syntax
 
 import (
@@ -11,8 +10,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// isMasked is the reason for refusing a value that a program has printed or
-// stored without revealing it.
+// isMasked is the reason for refusing a value that nobody has revealed.
 const isMasked = "is the masked form of a Secret: use the result of Reveal"
 
 // maxSegment is the maximum length of a path segment.

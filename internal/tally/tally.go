@@ -1,11 +1,9 @@
-// Package tally records which items of a list have been read, and whether all
-// have.
+// Package tally records which items of a list have been read, and if all have.
 package tally
 
 import "maps"
 
-// Tally records the items that have been read, in one walk over the list or
-// several.
+// Tally records the items that one or several walks over the list have read.
 type Tally struct {
 	known     map[string]struct{} // the IDs of the items after passed, except recent
 	recent    []string            // IDs of the first walk, as long as they ascend and need no lookup

@@ -53,8 +53,7 @@ func WellFormed(s string) bool {
 }
 
 // Parse parses an identifier. It ignores case, and accepts "o" for 0, and "i"
-// and "l" for 1. The error says what is wrong, in words that can follow the
-// identifier.
+// and "l" for 1. The error's words can follow the identifier.
 func Parse(s string) (Value, error) {
 	if len(s) != Length {
 		return Value{}, fmt.Errorf("has %d characters, an ID has %d", len(s), Length)
@@ -131,8 +130,7 @@ func encodeGroup(dst []byte, value uint64) {
 	}
 }
 
-// decodeGroup is the reverse of encodeGroup. It returns false if the parity is
-// wrong.
+// decodeGroup reverses encodeGroup. It returns false if the parity is wrong.
 func decodeGroup(s string) (value uint64, ok bool) {
 	last := len(s) - 1
 	for i := range last {
