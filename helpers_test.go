@@ -20,12 +20,6 @@ func mockClient(t testing.TB, transport http.RoundTripper, opts ...Option) *Clie
 	return client
 }
 
-// recorded returns a client with a recorder. It does not retry.
-func recorded(t testing.TB, r *stub.Recorder, opts ...Option) *Client {
-	t.Helper()
-	return mockClient(t, r, append([]Option{WithRetry(RetryPolicy{MaxAttempts: 1})}, opts...)...)
-}
-
 // answering returns a client that gets the same response to every request.
 func answering(t testing.TB, status int, contentType, body string) *Client {
 	t.Helper()

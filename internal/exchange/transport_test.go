@@ -1,26 +1,16 @@
 package exchange
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"io"
-	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
-
-	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // get reads what is at an address.
@@ -32,51 +22,6 @@ func get(hc *http.Client, address string) (string, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	return string(body), err
-}
-
-// TestStalledHandshake: a TLS handshake that stalls doesn't hold up other
-// calls, and 64 callers need no more than 64 connections from a cold start.
-func TestStalledHandshake(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := memnet.Listen()
-		server := &httptest.Server{Listener: l, Config: &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			stub.Elapse(time.Second)
-			_, _ = io.WriteString(w, "ok")
-		})}}
-		server.StartTLS()
-		roots := x509.NewCertPool()
-		roots.AddCert(server.Certificate())
-		var dials atomic.Int32
-		transport := NewTransport(func(t *http.Transport) {
-			t.TLSClientConfig = &tls.Config{RootCAs: roots}
-			t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-				if dials.Add(1) == 1 {
-					near, _ := net.Pipe() // nobody reads the other end
-					return near, nil
-				}
-				return l.Dial(ctx)
-			}
-		})
-		var callers sync.WaitGroup
-		start := time.Now()
-		for range maxConns {
-			callers.Go(func() {
-				if body, err := get(&http.Client{Transport: transport}, "https://example.com/"); body != "ok" {
-					t.Error(body, err)
-				}
-			})
-		}
-		callers.Wait()
-		// The call whose handshake stalls gets another call's connection.
-		if n, took := dials.Load(), time.Since(start); n > maxConns || took != 2*time.Second {
-			t.Errorf("%d connections in %v", n, took)
-		}
-		transport.CloseIdleConnections()
-		stub.Elapse(15 * time.Second) // the handshake ends
-		synctest.Wait()
-		server.Close()
-	})
 }
 
 // TestSharedTLS: transports with and without HTTP/2 share a TLS configuration
