@@ -13,9 +13,8 @@ import (
 // nil; another program may have created it. Otherwise, it returns the create's
 // error, which then also matches [ErrAlreadyExists] if same rejects the
 // resource, or the error of find. If that is ErrNotFound, the server may still
-// be executing the request; where names are unique, you can create again. Any
-// other error than the one of a create with an unknown outcome is returned
-// unchanged.
+// be executing the request; where names are unique, you can create again. An
+// error that doesn't match [ErrOutcomeUnknown] is returned unchanged.
 //
 // If the create's context ended, pass another one, such as
 // [context.WithoutCancel] with a timeout.

@@ -70,9 +70,8 @@
 // In every family,
 //
 //   - List returns one page of the resources in the project, or in
-//     [ListOptions.Location], and All iterates over the items of all pages.
-//     Items have the short form of their record: the type says which fields
-//     only Get returns.
+//     [ListOptions.Location], and All iterates over all items. Items have the
+//     short form of their record: the type says which fields only Get returns.
 //   - Watch yields these resources, and then their changes, until the context
 //     ends; see [WatchOptions].
 //   - Ensure creates a resource unless one with the name exists; see

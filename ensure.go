@@ -24,8 +24,8 @@ import (
 //
 // Ensure waits while a resource with the name is being deleted, and while the
 // server refuses an update because of another change. It returns a [*WaitError]
-// if a wait fails. If a create's response is lost, Ensure looks for the
-// resource, and retries if there is none. Several programs can ensure one name.
+// if a wait fails. If a create's response is lost, it looks for the resource,
+// and retries if there's none. Several programs can ensure one name.
 type EnsureOptions struct {
 	// Update lets Ensure change a resource that differs from the request, if an
 	// update can remove all differences. Each Ensure method lists what it can.

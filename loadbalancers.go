@@ -335,9 +335,8 @@ func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalance
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersRename, renameRequest{newName}, location, loadBalancer)
 }
 
-// ToggleSSLCertificate turns the certificate for a load balancer's hostname on
-// or off. The returned record has the new CertEnabled; the certificate follows
-// within minutes.
+// ToggleSSLCertificate turns the certificate of a load balancer on or off. The
+// record has the new CertEnabled; the certificate follows within minutes.
 //
 // † Only the service has this.
 func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, location, loadBalancer string, enabled bool) (*LoadBalancer, error) {
@@ -364,8 +363,7 @@ func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBa
 
 // UnlistedError says that the server can't show some resources in a list, which
 // has all others. It's the last element of the list. Only one kind of resource
-// leads to it: the load balancer of a Kubernetes cluster without a Service. The
-// server responds with 500 to its Get, and to every page that contains it.
+// leads to it: the load balancer of a Kubernetes cluster without a Service.
 type UnlistedError struct {
 	Operation string     // the operation's name, such as "LoadBalancers.List"
 	Resources []Resource // without their IDs, which aren't known; at least one

@@ -150,7 +150,7 @@ func unusable(value string) (reason string) {
 	return ""
 }
 
-// PostgresCertificateUsers are the users that log in with a client certificate.
+// PostgresCertificateUsers are the users that log in with a certificate.
 type PostgresCertificateUsers struct {
 	Items []string `json:"items"` // their names
 }

@@ -181,7 +181,7 @@ func (m *PostgresLogMarker) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// PostgresFollowLogsOptions are settings of FollowLogs; nil means the defaults.
+// PostgresFollowLogsOptions are settings of FollowLogs; nil means defaults.
 type PostgresFollowLogsOptions struct {
 	Marker PostgresLogMarker // the position to continue from
 	Start  time.Time         // the time to begin at if there is no Marker

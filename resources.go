@@ -113,10 +113,10 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitO
 // before you treat what isn't in a list as deleted, or a project as empty.
 //
 // CheckAccess corrects the Location of a resource that is in another one. It
-// returns [ErrLocationNotFound] if neither the Location nor the resource exists,
-// [ErrForbidden] if the token is refused a resource twice, a second apart, and
-// [ErrNotFound] if the project is gone or the token's account has left it. An
-// inference API key that the token may not see looks like one that doesn't exist.
+// returns [ErrLocationNotFound] if neither the Location nor the resource
+// exists, [ErrForbidden] if the token is refused a resource twice, a second
+// apart, and [ErrNotFound] if the project is gone or the token's account has
+// left it. An inference API key that the token may not see seems not to exist.
 func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing []Resource, err error) {
 	const operation = "CheckAccess"
 	if ctx == nil {

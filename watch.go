@@ -40,8 +40,8 @@ type Event[T any] struct {
 // between polls, or changes of fields that lists lack or of an array's order.
 //
 // A known record must have its ID and location, and be in Location. It's
-// yielded as modified if it isn't in the short form or was stored without its
-// secrets, and as deleted if it's of another project, which records don't name.
+// yielded as modified if it isn't in the short form or lacks its secrets, and
+// as deleted if it's of another project, which records don't name.
 //
 // Lists leave out what the token may not see. So before a watch yields a
 // deletion, it gets the record by ID, unless that was being deleted. The watch
