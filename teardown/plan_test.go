@@ -66,18 +66,6 @@ kept
   Kubernetes cluster ID
   private subnet eu-central-h1/ID-subnet, needed by Kubernetes cluster ID
 `},
-		"a database": {newDatabase, nil, `5 to delete, 0 to keep
-stage 1
-  Postgres database eu-central-h1/orders
-  and any networks of these clusters and databases that the token may not see
-stage 2
-  private subnet eu-central-h1/net-1
-  private subnet eu-central-h1/ID-subnet
-  and any load balancers of these subnets that the token may not see
-stage 3
-  firewall eu-central-h1/net-1-default
-  firewall eu-central-h1/ID-firewall
-`},
 		"a database without its network": {newDatabase, []string{"PrivateSubnet", "Firewall"}, `1 to delete, 0 to keep
 stage 1
   Postgres database eu-central-h1/orders

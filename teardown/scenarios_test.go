@@ -36,16 +36,6 @@ func everythingOfTheCluster(before ...string) []string {
 
 var scenarios = map[string]scenario{
 	"nothing happens": {},
-	"a Keep after the plan, which nobody calls": {
-		between: func(t *testing.T, p *scene) {
-			p.options.Keep = func(cloudapi.Resource) bool { t.Error("called"); return true }
-		},
-	},
-	"a Keep of parts, for which nobody calls it": {
-		keep: func(_ *scene, r cloudapi.Resource) bool {
-			return cloudapi.IsID(r.ID, cloudapi.KindFirewallRule, cloudapi.KindNIC, cloudapi.KindKubernetesNodePool)
-		},
-	},
 	"a Keep of what the token may not see": {
 		keep:   func(_ *scene, r cloudapi.Resource) bool { return r.Kind == cloudapi.KindInferenceAPIKey },
 		before: func(t *testing.T, p *scene) { permit(t, p, "InferenceApiKey") },

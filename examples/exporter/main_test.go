@@ -62,9 +62,8 @@ func TestOnceFailsIfSomethingIsMissing(t *testing.T) {
 // token, since nobody would look for the cause in an empty scrape.
 func TestWrongToken(t *testing.T) {
 	server, _ := newServer(t)
-	t.Setenv(cloudapi.EnvBaseURL, server.Start())
+	demo.Use(t, server)
 	t.Setenv(cloudapi.EnvToken, server.Token()+"x")
-	t.Setenv(cloudapi.EnvProject, server.ProjectID())
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	var stderr bytes.Buffer
