@@ -172,7 +172,8 @@ func TestRetryBudgetOfTheHost(t *testing.T) {
 			return errors.Is(err, cloudapi.ErrRetryBudget)
 		}
 		elsewhere := stub.Must(client.With(cloudapi.WithBaseURL("https://other.example.com")))(t)
-		for !usedUp(client) {
+		for range 3 { // each takes a retry
+			usedUp(client)
 		}
 		if !usedUp(client.InProject(stub.Project)) || !usedUp(stub.Must(client.With(cloudapi.WithTimeout(time.Hour)))(t)) {
 			t.Error("a copy of the client has its own budget")
