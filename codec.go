@@ -41,8 +41,8 @@ func (r renameRequest) newName() string { return r.Name }
 func (r renameRequest) checkIDs() *ArgumentError { return checkNewName(r.Name) }
 
 // checkNewName checks the name that a rename or an update gives to a resource.
-// The server keeps the old name of an SSH public key if the new one is blank, and
-// responds as to a change.
+// For an SSH public key, the server keeps the old name if the new one is blank,
+// but responds as if it had changed.
 func checkNewName(name string) *ArgumentError {
 	if strings.TrimSpace(name) == "" {
 		return argumentError("", "name", name, "must not be blank")
@@ -135,7 +135,7 @@ func decodeRecords(r call.Response, v any) error {
 	if err := decodeJSON(r, v, true); err != nil {
 		return err
 	}
-	// A mock that sends the SDK's own records has no large response.
+	// Only mocks send masked records, and their responses are small.
 	if len(r.Body) <= jsonform.Small && hasMask(r.Body) && slices.Contains(mask.SecretsIn(v), redacted) {
 		return errMasked
 	}

@@ -201,8 +201,8 @@ func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref s
 }
 
 // waitState waits until done reports true for a resource's record. An error of
-// done ends the wait. If done reports false for the short form of a record, from
-// a list, that must also hold for the full one.
+// done ends the wait. If done is false for the short form of a record, from
+// a list, it must be false for the full one.
 func (f *family[T, P]) waitState(ctx context.Context, c *conn, operation, location, ref string, done func(*T) (bool, error), opts *WaitOptions) (*T, error) {
 	w := f.waiter(c, operation, location, ref)
 	w.done = done

@@ -6,11 +6,12 @@ import (
 	"iter"
 )
 
-// VMInitScriptsService manages the init scripts, for VMs, that are registered
-// in a project. With the service, use [VMCreateRequest.InitScriptText].
+// VMInitScriptsService manages the project's registered scripts for VMs. With
+// the service, use [VMCreateRequest.InitScriptText].
 //
 // A 404 of Get doesn't say whether script or operation is missing, so [IsGone]
-// returns false for it; Ensure, [Client.CheckAccess] and [Lookup] can tell.
+// returns false for it. Ensure, [Client.CheckAccess] and [Lookup] also ask for
+// the list, which shows whether the server has scripts at all.
 //
 // ‡ Only the contract has these.
 type VMInitScriptsService service

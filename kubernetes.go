@@ -290,9 +290,9 @@ func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster,
 	return s.waitNodePool(ctx, "Kubernetes.WaitNodePool", location, cluster, nodePool, (*KubernetesNodePool).settled, opts)
 }
 
-// WaitNodePoolUpgraded waits until running VMs have replaced all those in the
-// record upgraded, such as the result of [KubernetesService.UpgradeNodePool],
-// and returns the node pool.
+// WaitNodePoolUpgraded waits until every VM in upgraded, the record from before,
+// has been replaced and the new ones are running, and returns the node pool.
+// upgraded can be the result of [KubernetesService.UpgradeNodePool].
 func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, upgraded *KubernetesNodePool, opts *WaitOptions) (*KubernetesNodePool, error) {
 	const operation = "Kubernetes.WaitNodePoolUpgraded"
 	if upgraded == nil {

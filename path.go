@@ -63,8 +63,8 @@ func (op *Operation) checkArgs(project string, args ...string) error {
 
 // path fills the placeholders of the route with args, in order. If the route
 // has one placeholder more than there are args, the first is the client's
-// project. The last placeholder names the resource; if the last two are of the
-// same kind, the first of them does.
+// project. want is the last placeholder's resource; if the last two name the
+// same kind, it's the first of these.
 func (op *Operation) path(project string, args []string) (path string, want expected, err error) {
 	var b strings.Builder
 	size := len(op.Route) + len(project)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
@@ -135,7 +136,7 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 	for i, r := range known {
 		exists, err := families[i].exists(ctx, &c.conn, r)
 		if errors.Is(err, ErrForbidden) {
-			if err := pace.Sleep(ctx, waitQuick.Interval); err != nil {
+			if err := pace.Sleep(ctx, time.Second); err != nil {
 				return nil, err
 			}
 			exists, err = families[i].exists(ctx, &c.conn, r)
@@ -457,7 +458,8 @@ type child struct {
 	find func(container any, id string) any // in the parent's record, or in the list
 }
 
-// container returns the record of a parent, or the list of its children.
+// container returns the list of a parent's children if ch.list is set, else the
+// parent's record.
 func (ch *child) container(ctx context.Context, c *conn, f anyFamily, parent Resource) (any, error) {
 	if ch.list != nil {
 		return ch.list(ctx, c, parent)

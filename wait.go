@@ -33,8 +33,9 @@ type Progress struct {
 // WaitOptions are settings of a wait; nil means the defaults.
 type WaitOptions struct {
 	// Interval is the pause after the first poll. Each further one is longer by
-	// half, up to MaxInterval, and randomized by up to 20%. The defaults are 1 and 5
-	// seconds for VMs and networks, and 5 and 15 seconds for others.
+	// half, up to MaxInterval, or stays the same if Interval is longer. All are
+	// randomized by up to 20%. The defaults are 5 and 15 seconds for databases,
+	// Kubernetes and versions of machine images, and 1 and 5 seconds for others.
 	Interval, MaxInterval time.Duration
 
 	// Tolerance is how many polls in a row may fail transiently, after retries,
@@ -191,7 +192,7 @@ func (w *waiter[T]) run(ctx context.Context, opts *WaitOptions) (*T, error) {
 	var paced time.Time      // when the pause was chosen; lists may come before its end
 	failures, listed := 0, 0 // in a row
 	for {
-		var record *T // if a list shows that the wait isn't over
+		var record *T // set if a list shows that the wait isn't over, else nil
 		var err, end error
 		if list != nil && failures == 0 && listed < maxListed {
 			var records map[string]*T

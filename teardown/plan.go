@@ -214,8 +214,8 @@ func (p *Plan) arrange(all []item) {
 	}
 }
 
-// keep returns the resources that stay. Each is mapped to the resource that
-// needs it, or to none if Keep returns true for it or it's hidden.
+// keep returns the resources that stay, each with the one that needs it; that
+// is empty if Keep chose it or it's hidden.
 func (p *Plan) keep(all []item, needs map[string][]string, owners map[string]cloudapi.Resource) map[string]cloudapi.Resource {
 	kept := map[string]cloudapi.Resource{}
 	for _, item := range all {

@@ -61,8 +61,8 @@ func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 }
 
 // survey lists the resources of some kinds, in the order of the kinds: in one
-// location, or in all if location is "". It leaves out a kind whose list not
-// every server has, if this one doesn't.
+// location, or in all if location is "". It skips a kind that only some
+// servers list, if this one doesn't.
 func (s *surveyor) survey(ctx context.Context, kinds []cloudapi.Kind, location string) ([]item, error) {
 	type list struct {
 		items []item
@@ -135,7 +135,8 @@ func collect[T any](all iter.Seq2[T, error], of func(T) item) (items []item, err
 }
 
 // complete gets the full form of load balancers whose subnet isn't known yet.
-// One that isn't there any more may be in any subnet, in case that is wrong.
+// A load balancer that is gone counts as being in any subnet, in case the 404 is
+// wrong.
 func (s *surveyor) complete(ctx context.Context, items []item) ([]item, error) {
 	type completed struct {
 		item

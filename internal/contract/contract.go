@@ -84,7 +84,7 @@ func Composite(method string) bool {
 }
 
 // idempotentPosts are the POSTs that set a value, or have no effect the second
-// time.
+// time: a Rename only by ID, since by name docs/retries.md calls it once.
 var idempotentPosts = []string{
 	"Firewalls.DetachSubnet", "Firewalls.Rename",
 	"Kubernetes.Rename", "Kubernetes.RenameNodePool", "Kubernetes.ResizeNodePool",

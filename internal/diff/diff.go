@@ -38,7 +38,7 @@ func (l *List[T, N]) Len() int { return len(l.records) }
 func (l *List[T, N]) Begin() { l.reading++ }
 
 // Put adds a record to the reading, with a note. It reports whether the record
-// is new or changed, and returns the previous record if it has changed.
+// is new or changed. If the record has changed, it also returns the previous one.
 func (l *List[T, N]) Put(id string, record *T, note N) (old *T, changed bool) {
 	digest := l.digests.Sum(reflect.ValueOf(record).Elem())
 	known := l.records[id]

@@ -122,7 +122,7 @@ func (l *List[T]) end() {
 	wait()
 }
 
-// Leave ends a wait's share in the list.
+// Leave says that a wait no longer uses the list.
 func (l *List[T]) Leave() {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()

@@ -13,7 +13,7 @@ type Location struct {
 	Hidden bool      // readable, but nothing can be created there
 	Owner  *Project  // the owner of a private location
 	Region string    // the provider's name of a private location
-	InUse  time.Time // the earliest time of its deletion, even if it is empty
+	InUse  time.Time // not deleted before this time, even if empty
 }
 
 func (l *Location) usableBy(p *Project) bool { return l.Owner == nil || l.Owner == p }

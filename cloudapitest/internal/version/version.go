@@ -20,9 +20,9 @@ type API struct {
 	Both    bool
 }
 
-// Select returns the operations or fields that the API has. The function returns
-// the name of an item, and its version, or "" if both versions have it. If each
-// version has another item of that name, Select returns one of them.
+// Select returns the operations or fields that the API has. of returns an item's
+// version, "" for both, and its name. If the versions have different items of
+// one name, Select returns a.Version's.
 func Select[T any](a API, all []T, of func(*T) (Version, string)) []T {
 	var selected []T
 	names := map[string]bool{}

@@ -92,8 +92,9 @@ func confirm[T any](get string, args func(*world) []any, changed func(*world, *T
 	}
 }
 
-// changes are the operations of docs/retries.md, each with a check for its
-// effect.
+// changes are operations of the table in docs/retries.md, each with a check for
+// its effect. Nothing compares them with the table, whose PrivateSubnets.Connect
+// has no check.
 func changes() []change {
 	of := func(args ...any) func(*world) []any {
 		return func(*world) []any { return append([]any{location}, args...) }
