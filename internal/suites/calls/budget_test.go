@@ -119,7 +119,8 @@ func TestRetryBudgetUnits(t *testing.T) {
 }
 
 // TestRetryBudgetIsTakenBySentRetries: calls that are canceled while they wait
-// to retry take nothing from the budget.
+// to retry take nothing from the budget, and calls that wait together retry no
+// more often than it has retries.
 func TestRetryBudgetIsTakenBySentRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -155,6 +156,20 @@ func TestRetryBudgetIsTakenBySentRetries(t *testing.T) {
 		synctest.Wait()
 		up.Store(true)
 		calling.Wait()
+
+		up.Store(false)
+		network.Take()
+		for range 10 {
+			calling.Go(func() {
+				if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); !errors.Is(err, cloudapi.ErrRetryBudget) || !errors.Is(err, cloudapi.ErrServer) {
+					t.Errorf("a call beside others ends with %v", err)
+				}
+			})
+		}
+		calling.Wait()
+		if n := len(network.Take()); n != 10+3 {
+			t.Errorf("10 calls at a time sent %d requests, want one each and three retries", n)
+		}
 	})
 }
 
