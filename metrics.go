@@ -67,7 +67,7 @@ func (s *Samples) UnmarshalJSON(data []byte) error {
 		return errors.New("samples are not an array")
 	}
 	// There can be hundreds of thousands, so they get one allocation.
-	samples := make(Samples, 0, bytes.Count(rest, []byte("]")))
+	samples := make(Samples, 0, min(bytes.Count(rest, []byte("]")), bytes.Count(rest, []byte("["))))
 	for len(rest) > 0 {
 		var pair []byte
 		pair, rest, _ = bytes.Cut(rest, []byte("]"))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,14 @@ func TestSamplesMemory(t *testing.T) {
 	text := []byte("[" + strings.Repeat(`[1759512000.25,"1.125"],`, 2000) + `[1,"2"]]`)
 	var samples Samples
 	allocs := testing.AllocsPerRun(5, func() { _ = samples.UnmarshalJSON(text) })
+	brackets := []byte(`["` + strings.Repeat("]", 1<<20) + `"]`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_ = new(Samples).UnmarshalJSON(brackets)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<16 {
+		t.Errorf("brackets in a text take %d bytes", n)
+	}
 	if allocs > 3 || len(samples) != 2001 || cap(samples) != 2001 || samples[0] != (Sample{time.Unix(1759512000, 250_000_000).UTC(), 1.125}) {
 		t.Errorf("%v allocations for %d samples in a slice for %d", allocs, len(samples), cap(samples))
 	}

@@ -66,9 +66,10 @@
 //     after the response, and become ready together. A draining node has the
 //     state "running" until it's gone.
 //   - Only common Postgres settings are known, the same in all versions of
-//     PostgreSQL, and others are refused; the real server knows about 180 more.
-//     If several settings are invalid, they're reported in the order of their
-//     names. Records contain only some of the defaults. Metrics are invented,
+//     PostgreSQL and with [Contract], and others are refused; the real server
+//     knows about 180 more. A number for a setting that is a size, a duration or
+//     a boolean is refused; the real server may answer it with a 500. If several
+//     settings are invalid, they're reported in the order of their names. Records contain only some of the defaults. Metrics are invented,
 //     and always available.
 //   - The target time of a restore must be in RFC 3339, except that its zone is
 //     optional. The real server also accepts formats such as "2:00" and

@@ -91,7 +91,8 @@ func (f *Failure) Class() Class {
 // ask for the same request at another address. A 429 or 503 says that the
 // server didn't execute it, if it's the API's own or has a Retry-After header.
 // Otherwise it may come from a gateway, and some gateways send it after passing
-// the request on. So may any refusal that breaks off.
+// the request on. So may any other
+// refusal that breaks off.
 func (f *Failure) mayHaveRun() bool {
 	switch f.Status {
 	case 0:

@@ -87,7 +87,7 @@ func largest(t reflect.Type, seen map[reflect.Type]bool) (size uintptr) {
 		size = max(size, t.Elem().Size(), largest(t.Elem(), seen))
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if f := t.Field(i); f.IsExported() {
+			if f := t.Field(i); f.IsExported() || f.Anonymous {
 				size = max(size, largest(f.Type, seen))
 			}
 		}

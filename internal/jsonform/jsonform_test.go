@@ -55,6 +55,9 @@ func repeated(n int, begin, unit, end string) string {
 	return begin + strings.Repeat(unit+",", n/(len(unit)+1)) + unit + end
 }
 
+// common is a struct that others embed.
+type common struct{ Items []record }
+
 // TestMemory: the largest text that is accepted doesn't take much more memory
 // than is allowed.
 func TestMemory(t *testing.T) {
@@ -68,6 +71,7 @@ func TestMemory(t *testing.T) {
 		"items":           {`{"items":[`, `{}`, `]}`, func() any { return new(record) }},
 		"refs":            {`{"refs":[`, `{}`, `]}`, func() any { return new(record) }},
 		"nulls":           {`{"items":[`, `null`, `]}`, func() any { return new(record) }},
+		"embedded nulls":  {`{"items":[`, `null`, `]}`, func() any { return new(struct{ common }) }},
 		"texts as items":  {`{"items":[`, `""`, `]}`, func() any { return new(record) }},
 		"IDs":             {`{"ids":[`, `""`, `]}`, func() any { return new(record) }},
 		"numbers":         {`[`, `1`, `]`, func() any { return new(any) }},

@@ -13,8 +13,8 @@ import (
 // settings maps the names of settings to the rules for their values.
 type settings map[string]settingRule
 
-// settingRule returns the problem of a value, or "".
-type settingRule func(text string) string
+// settingRule returns the problem of a value, or "". The text may be a number's.
+type settingRule func(text string, isNumber bool) string
 
 // highestCost is the maximum of settings without a limit.
 const highestCost = 1.79769e+308
@@ -131,16 +131,16 @@ func (s settings) add(rule settingRule, names string) {
 }
 
 // text returns the text of a JSON string or number.
-func text(raw json.RawMessage) (s string) {
+func text(raw json.RawMessage) (s string, isNumber bool) {
 	var f float64
 	if json.Unmarshal(raw, &s) != nil && json.Unmarshal(raw, &f) == nil {
-		return strconv.FormatFloat(f, 'f', -1, 64)
+		return strconv.FormatFloat(f, 'f', -1, 64), true
 	}
-	return s
+	return s, false
 }
 
 func integers(low, high int64) settingRule {
-	return func(text string) string {
+	return func(text string, _ bool) string {
 		n, err := strconv.ParseInt(text, 10, 64)
 		switch {
 		case err != nil:
@@ -153,7 +153,7 @@ func integers(low, high int64) settingRule {
 }
 
 func floats(low, high float64) settingRule {
-	return func(text string) string {
+	return func(text string, _ bool) string {
 		f, err := strconv.ParseFloat(text, 64)
 		switch {
 		case err != nil || math.IsNaN(f) || math.IsInf(f, 0):
@@ -174,7 +174,7 @@ func fraction(f float64) string {
 }
 
 func oneOfValues(values ...string) settingRule {
-	return func(text string) string {
+	return func(text string, _ bool) string {
 		if !slices.Contains(values, text) {
 			return "must be one of: " + strings.Join(values, ", ")
 		}
@@ -182,7 +182,7 @@ func oneOfValues(values ...string) settingRule {
 	}
 }
 
-func texts(string) string { return "" }
+func texts(string, bool) string { return "" }
 
 var (
 	booleanForm  = regexp.MustCompile(`^(?i:on|off?|t|tr|tru|true|f|fa|fal|fals|false|0|1)$`)
@@ -196,8 +196,8 @@ var (
 )
 
 func matching(form *regexp.Regexp, problem string) settingRule {
-	return func(text string) string {
-		if !form.MatchString(text) {
+	return func(text string, isNumber bool) string {
+		if isNumber || !form.MatchString(text) {
 			return problem
 		}
 		return ""

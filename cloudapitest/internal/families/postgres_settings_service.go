@@ -32,7 +32,7 @@ var customSettingForm = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_$]*\.[a-zA-Z_][
 func settingProblems(field string, known settings, values schema.Fields) []reply.Problem {
 	var problems []reply.Problem
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		value := text(values[name].(json.RawMessage))
+		value, isNumber := text(values[name].(json.RawMessage))
 		rule := known[name]
 		var what any
 		switch {
@@ -45,7 +45,7 @@ func settingProblems(field string, known settings, values schema.Fields) []reply
 		case len(value) > 1 && strings.HasPrefix(value, "'") && strings.HasSuffix(value, "'"):
 			what = []string{"must not be wrapped in single quotes - quoting is handled automatically"}
 		case rule != nil:
-			if problem := rule(value); problem != "" {
+			if problem := rule(value, isNumber); problem != "" {
 				what = []string{problem}
 			}
 		case !customSettingForm.MatchString(name):
@@ -67,7 +67,8 @@ const (
 func (config postgresConfig) connectionLimit() int {
 	limit := defaultConnections
 	if raw, ok := config.Postgres[connections].(json.RawMessage); ok {
-		fmt.Sscan(text(raw), &limit) // already checked
+		value, _ := text(raw)
+		fmt.Sscan(value, &limit) // already checked
 	}
 	return limit
 }
