@@ -138,8 +138,8 @@
 // # The contract and the service
 //
 // The SDK works with two descriptions of the API, without a setting: the
-// contract, which is OpenAPI description 0.1.0 with 93 operations, and the
-// service, which is Ubicloud's as of autumn 2026, with 132. Comments mark what
-// only the service has with a †, and what only the contract has with a ‡.
-// Methods that the server lacks return [ErrMaybeUnsupported].
+// contract, which is OpenAPI description 0.1.0, and the service, which is
+// Ubicloud's as of autumn 2026. Comments mark what only the service has with a †,
+// and what only the contract has with a ‡. Methods that the server lacks return
+// [ErrMaybeUnsupported].
 package cloudapi

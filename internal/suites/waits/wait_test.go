@@ -202,7 +202,7 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 				text := fmt.Sprintf(`cloudapi: VMs.WaitRunning of eu-central-h1/%s ended after 10s and %d polls, last state "creating": `+
 					`context deadline exceeded: the operator lost patience`, tt.text, e.Polls)
 				if err.Error() != text || e.Polls < 3 || e.Polls > 6 {
-					t.Errorf("%s: the error is %q, want %q", name, err, text)
+					t.Errorf("%s: the error is %q, want %q, with 3 to 6 polls", name, err, text)
 				}
 			}
 			if !reflect.DeepEqual(*e, want) {

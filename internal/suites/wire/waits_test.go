@@ -68,8 +68,8 @@ func (c *waitCase) run(t *testing.T, pauses [2]time.Duration, paths []string) {
 	start := time.Now()
 	got, err := c.wait.On(t.Context(), client)
 	took, n := time.Since(start), time.Duration(len(c.polls)-1)
-	if asked != len(replies) || took < n*pauses[0]*4/5 || took > n*pauses[1]*6/5 {
-		t.Errorf("%d requests in %v, want %d", asked, took, len(replies))
+	if least, most := n*pauses[0]*4/5, n*pauses[1]*6/5; asked != len(replies) || took < least || took > most {
+		t.Errorf("%d requests in %v, want %d in %v to %v", asked, took, len(replies), least, most)
 	}
 	if _, isWaitError := errors.AsType[*cloudapi.WaitError](err); !errors.Is(err, c.err) || isWaitError != (c.err != nil) {
 		t.Errorf("the error is %v, want %v", err, c.err)
