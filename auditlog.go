@@ -37,7 +37,7 @@ type AuditLogOptions struct {
 	PaginationKey string `url:"pagination_key,omitempty"` // Page.Next of a page with the same options
 }
 
-// inUTC returns the options with End in UTC, in which the server counts days.
+// inUTC returns the options with End in UTC: the server's days are UTC days.
 func (o *AuditLogOptions) inUTC() AuditLogOptions {
 	options := orZero(o)
 	options.End = options.End.UTC()
@@ -62,7 +62,7 @@ func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.S
 		if o.End.IsZero() {
 			o.End = now
 		}
-		var oldest time.Time // of the entries so far
+		var oldest time.Time // the time of the oldest entry so far
 		return o.PaginationKey, func(ctx context.Context, key string) (*Page[AuditLogEntry], error) {
 			asked := o
 			asked.PaginationKey = key
@@ -70,7 +70,7 @@ func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.S
 			if err != nil || len(page.Items) == 0 {
 				return page, err
 			}
-			// A server that ignores the key has no last page.
+			// A server that ignores the key sends the first page again and again.
 			isNewer := func(e *AuditLogEntry) bool { return e.At.After(oldest) }
 			if !oldest.IsZero() && page.Next != "" && slices.ContainsFunc(page.Items, isNewer) {
 				return nil, fmt.Errorf("cloudapi: %s: %w: a page starts the list over", opAuditLogList.Name, ErrPaginationStalled)

@@ -102,7 +102,7 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 	}
 	in := &invocation{conn: c, op: op, want: want, request: call.Request{Method: op.Method, Path: path, Idempotent: op.class&once == 0}}
 	if name := newNameOf(request); name != "" {
-		// After the first attempt the old name may be gone.
+		// A retry by the old name fails if the first attempt changed it.
 		in.request.Idempotent = in.request.Idempotent && want.id != ""
 		if !in.request.Idempotent {
 			in.want = expected{location: want.location, name: name}
@@ -132,8 +132,8 @@ func (in *invocation) setQuery(parameters any) error {
 	return nil
 }
 
-// do sends the call. The function decodes the response of each attempt, or
-// returns what is wrong with it.
+// do sends the call. decode is called for the response of each attempt; it
+// returns an error if the response is invalid.
 func (in *invocation) do(ctx context.Context, decode func(call.Response) error) error {
 	if ctx == nil {
 		return noContext(in.op.Name)
@@ -168,7 +168,7 @@ func (in *invocation) observed(ctx context.Context, observers []Observer) (err e
 	return nil
 }
 
-// exchange returns the exchange of an attempt.
+// exchange returns the Exchange of the attempt that received r.
 func (in *invocation) exchange(r call.Received) *Exchange {
 	return &Exchange{
 		Operation:  in.op.Name,
@@ -182,13 +182,14 @@ func (in *invocation) exchange(r call.Received) *Exchange {
 	}
 }
 
-// errNotReturned is what observers get if the call panics, as in a middleware.
+// errNotReturned is the error that observers get if the call panics, for
+// example in a middleware.
 var errNotReturned = errors.New("the call did not return")
 
 // invocationKey is the key of the invocation in the contexts of its attempts.
 type invocationKey struct{}
 
-// invocationOf returns the invocation of a request with the context, or nil.
+// invocationOf returns the invocation in the context of a request, or nil.
 func invocationOf(ctx context.Context) *invocation {
 	in, _ := ctx.Value(invocationKey{}).(*invocation)
 	return in
@@ -231,7 +232,7 @@ func CaptureExchange(ctx context.Context) (context.Context, func() *Exchange) {
 
 // capture keeps the last exchange of the calls with a context.
 type capture struct {
-	outer *capture // of the context that this one is derived from, or nil
+	outer *capture // the capture of the parent context, or nil
 	last  atomic.Pointer[Exchange]
 }
 
@@ -262,7 +263,7 @@ func (in *invocation) log(ctx context.Context, a *call.Attempt) {
 		err = failed(in.op, in.request.Path, &failure)
 		level, message = slog.LevelWarn, "cloudapi: request failed"
 		if isMissing(err) {
-			level = slog.LevelInfo // a wait for a deletion expects it
+			level = slog.LevelInfo // a wait for a deletion expects this status
 		}
 	}
 	logger := in.conn.config.logger

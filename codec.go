@@ -16,9 +16,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// namer is a request that names the resource of the response. An idempotent
-// operation gives the name to the resource in the path, any other operation to a
-// new resource.
+// namer is a request that gives a name to the resource in the response. An
+// idempotent operation renames the resource in the path. Any other operation
+// creates a resource with the name.
 type namer interface {
 	newName() string // "" if the resource keeps its name
 }
@@ -50,7 +50,7 @@ func checkNewName(name string) *ArgumentError {
 	return nil
 }
 
-// checkOptionalName is [checkNewName] for a request that may keep the name.
+// checkOptionalName is [checkNewName] for a request that may leave out the name.
 func checkOptionalName(name string) *ArgumentError {
 	if name == "" {
 		return nil
@@ -58,9 +58,9 @@ func checkOptionalName(name string) *ArgumentError {
 	return checkNewName(name)
 }
 
-// confidential is a request with secrets, which its JSON masks.
+// confidential is a request with secrets. Marshaling it to JSON masks them.
 type confidential interface {
-	prune(body map[string]any) // removes from the body, which has the secrets, what isn't sent
+	prune(body map[string]any) // removes the fields that aren't sent from the unmasked body
 }
 
 // encodeBody returns a body and the secrets in it. A nil request becomes {}.
@@ -98,8 +98,8 @@ func encodeBody(operation string, request any) (body []byte, secrets []string, e
 	return body, secrets, nil
 }
 
-// hasReplacement reports whether JSON contains U+FFFD, with which encoding/json
-// replaces what isn't UTF-8, as a character or an escape.
+// hasReplacement reports whether JSON contains U+FFFD, as a character or an
+// escape. encoding/json replaces bytes that aren't UTF-8 with it.
 func hasReplacement(body []byte) bool {
 	return bytes.Contains(body, []byte("\uFFFD")) ||
 		bytes.Contains(body, []byte(`\ufffd`)) && bytes.Contains(bytes.ReplaceAll(body, []byte(`\\`), nil), []byte(`\ufffd`))
@@ -130,7 +130,7 @@ type referrer interface {
 	checkIDs() *ArgumentError
 }
 
-// decodeRecords decodes records, even if fields have another form.
+// decodeRecords decodes records. It tolerates fields of an unexpected type.
 func decodeRecords(r call.Response, v any) error {
 	if err := decodeJSON(r, v, true); err != nil {
 		return err
@@ -167,8 +167,8 @@ func decodeJSON(r call.Response, v any, otherForms bool) error {
 // freeMemory is the memory that any response may take when it is decoded.
 const freeMemory = 16 << 20
 
-// firstByte returns the first byte that isn't white space, or 0. It doesn't
-// search a flood of white space.
+// firstByte returns the first byte that isn't white space, or 0. It gives up
+// after a limited amount of white space.
 func firstByte(data []byte) byte {
 	text := bytes.TrimLeft(data[:min(len(data), call.MaxSearched)], " \t\r\n")
 	if len(text) == 0 {
@@ -210,11 +210,11 @@ func idOrName(orderColumn, id, name string) string {
 	return id
 }
 
-// expected is the resource that a request names. Records in the response are
-// compared with its fields, except for empty ones.
+// expected is the resource that a request names. Records in the response must
+// have the same values as its fields; an empty field matches any value.
 type expected struct {
 	location string
-	kinds    kinds // of a record with the ID or the name; "" for any kind
+	kinds    kinds // the kinds that the resource can have; "" for any kind
 	id, name string
 }
 
@@ -234,9 +234,9 @@ func (want *expected) mismatch(r Resource) string {
 	return ""
 }
 
-// firstMismatch returns the index of the first record that isn't what the call
-// asked for, and the field in which it differs, or "" if all are. Caches and
-// gateways can mix up responses.
+// firstMismatch returns the index of the first record that the call didn't ask
+// for, and the field that shows it. field is "" if there's no such record.
+// Caches and gateways can mix up responses.
 func firstMismatch[T any](want *expected, records []*T) (i int, field string) {
 	for i, record := range records {
 		if r, ok := any(record).(identified); ok {

@@ -14,7 +14,7 @@ import (
 )
 
 // conn is what a client's calls share: settings, transport and headers.
-// Services, lists and waits need no more of a [Client] than this.
+// Services, lists and waits need only this part of a [Client].
 type conn struct {
 	config  config
 	network http.RoundTripper // the transport below the middlewares
@@ -62,8 +62,8 @@ func (c *conn) prepareCalls() {
 	}
 }
 
-// secretsFunc returns a function that returns the credentials that a response
-// to a request may repeat: the client's and the proxy's.
+// secretsFunc returns a function from a request to the credentials that the
+// response may repeat: those of the client and those of the proxy.
 func (cfg *config) secretsFunc() func(*http.Request) []string {
 	secrets := []string{cfg.token.Reveal()}
 	for _, header := range cfg.headers {
@@ -78,14 +78,15 @@ func (cfg *config) secretsFunc() func(*http.Request) []string {
 	}
 }
 
-// headerFunc returns a function for headers; content says if there's a body.
+// headerFunc returns a function that returns the headers of a request. content
+// says whether the request has a body.
 func (cfg *config) headerFunc() func(content bool) http.Header {
 	agent := userAgent
 	if cfg.application != "" {
 		agent += " " + cfg.application
 	}
 	values := []string{"application/json", agent, "Bearer " + cfg.token.Reveal()}
-	shared := len(cfg.middleware) == 0 // or else a middleware may write to the values
+	shared := len(cfg.middleware) == 0 // a middleware may write to the values, so it gets a copy
 	return func(content bool) http.Header {
 		v := values
 		if !shared {

@@ -62,7 +62,7 @@ type ensureSpec[T any] struct {
 	create func(context.Context) (*T, error)
 
 	// compare returns the differences between a record and the request. update
-	// removes the updatable ones; it's nil if none is.
+	// removes the updatable differences; it's nil if the family can't update.
 	compare func(context.Context, *T) (drift, error)
 	update  func(context.Context, *T, drift) (*T, error)
 
@@ -71,8 +71,9 @@ type ensureSpec[T any] struct {
 	isBusy func(error) bool
 }
 
-// ensureTries is how often Ensure tries to create what it doesn't find,
-// although the server says that the name is taken, or may have created it.
+// ensureTries is how often Ensure tries to create a resource that it doesn't
+// find. It tries again if the server says that the name is taken, or if the
+// outcome of a create is unknown.
 const ensureTries = 4
 
 // ensure creates or updates the resource if necessary.
@@ -117,9 +118,9 @@ func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOut
 		report(stateOf(record), record, nil)
 		return record, outcome, nil
 	}
-	var failure error // of the last create
-	var lost error    // of a create that may have succeeded
-	refused := false  // whether the server refused a create
+	var failure error // the error of the last create
+	var lost error    // the error of a create that may have succeeded
+	refused := false  // whether the server refused a create as invalid
 	failed := func(err error) (*T, EnsureOutcome, error) {
 		if lost != nil && !errors.Is(err, ErrOutcomeUnknown) {
 			err = fmt.Errorf("%w; an earlier create may have succeeded: %w", err, unprefixed{lost})

@@ -140,7 +140,8 @@ func (e *Error) hint() string {
 	return ""
 }
 
-// isMaybeUnsupported reports whether the operation may be what doesn't exist.
+// isMaybeUnsupported reports whether the 404 may mean that the operation, and
+// not the resource, doesn't exist.
 func (e *Error) isMaybeUnsupported() bool {
 	return e.StatusCode == http.StatusNotFound && e.Type == "ResourceNotFound" && e.class&(serviceOnly|contractOnly) != 0
 }
@@ -191,7 +192,7 @@ func (e *Error) Is(target error) bool {
 	return outcomeMatches(&e.outcome, target)
 }
 
-// content returns what the envelope says.
+// content returns the contents of the envelope.
 func (e *Error) content() *envelope.Error {
 	return &envelope.Error{Code: e.Code, Type: e.Type, Message: e.Message, Details: e.Details}
 }
@@ -339,8 +340,8 @@ func writeCall(b *strings.Builder, operation, method, path string) {
 	fmt.Fprintf(b, "cloudapi: %s: %s %s: ", operation, method, path)
 }
 
-// writeEnd adds the number of attempts, the request's ID, why there was no
-// further attempt, and whether the outcome is unknown.
+// writeEnd writes the end of an error's text: the number of attempts, the
+// request's ID, why the SDK didn't retry, and whether the outcome is unknown.
 func writeEnd(b *strings.Builder, o *call.Outcome, attempts int, requestID string) {
 	if attempts > 1 {
 		fmt.Fprintf(b, " (after %d attempts)", attempts)
@@ -370,7 +371,7 @@ func causes(errs ...error) []error {
 }
 
 // These predicates classify failures, for waits, Ensure, Watch, Resolve and
-// Confirm. [call.Class] says what may be tried again.
+// Confirm. [call.Class] says which failures may be retried.
 
 // IsGone reports whether an error proves that a resource doesn't exist in the
 // location of the request; [Client.CheckAccess] also looks in others. Unlike a
@@ -390,11 +391,12 @@ func isMissing(err error) bool {
 	return errors.Is(err, ErrNotFound) && !errors.Is(err, ErrLocationNotFound)
 }
 
-// errNotShown is the ErrNotFound of a search in lists.
+// errNotShown is the error of a search in lists that found nothing. It matches
+// ErrNotFound, but the resource may exist.
 var errNotShown = fmt.Errorf("%w among what the token can see", ErrNotFound)
 
 // isPartial reports whether an error at the end of a list names the resources
-// that are missing from the list, which has all others.
+// that are missing from the list. All other resources are in the list.
 func isPartial(err error) bool {
 	_, ok := errors.AsType[interface {
 		error
@@ -411,8 +413,8 @@ func isPartial(err error) bool {
 // create can be sent again, see [ErrOutcomeUnknown].
 func IsTransient(err error) bool { return classOf(err) >= call.Later }
 
-// classOf returns the class of a failure. Errors that a program makes itself,
-// for example in its tests, may have few fields.
+// classOf returns the class of a failure. An error that a program has created
+// itself, for example in its tests, may have only some of its fields.
 func classOf(err error) call.Class {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return (&call.Failure{Status: max(e.StatusCode, 300), Envelope: envelope.Error{Type: e.Type}, Outcome: e.outcome}).Class()
@@ -426,8 +428,8 @@ func classOf(err error) call.Class {
 	return call.Final
 }
 
-// errMayHaveRun marks the failures of requests that the server may have
-// executed, also if that doesn't matter.
+// errMayHaveRun matches the failure of a request that changes something and that
+// the server may have executed. The request may be idempotent.
 var errMayHaveRun = errors.New("the server may have executed the request")
 
 // outcomeMatches tells if an outcome is ErrOutcomeUnknown or errMayHaveRun.

@@ -17,12 +17,12 @@ type family[T any, P listItem[T]] struct {
 	lists  *listRoutes
 	get    *Operation
 	del    *Operation
-	pauses *WaitOptions // of waits, unless nobody waits
+	pauses *WaitOptions // the default pauses of waits; nil if no method waits
 
 	lingers  bool // whether a deleted resource exists until its deletion is over
 	homonyms bool // whether a location can have two resources of one name
 
-	// each replaces the walk of the list, if that isn't enough.
+	// each, if not nil, yields the items of the list in place of all.
 	each func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*T, error]
 }
 
@@ -30,9 +30,9 @@ type family[T any, P listItem[T]] struct {
 type anyFamily interface {
 	kind() Kind
 	hasLocations() bool
-	takesNames() bool  // names are references
-	takesIDs() bool    // IDs are references
-	hasHomonyms() bool // a location can have two resources of one name
+	takesNames() bool  // whether a name is a valid reference
+	takesIDs() bool    // whether an ID is a valid reference
+	hasHomonyms() bool // whether a location can have two resources of one name
 
 	all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[any, error]
 	read(ctx context.Context, c *conn, location, reference string) (any, error)
@@ -63,8 +63,9 @@ func (f *family[T, P]) read(ctx context.Context, c *conn, location, reference st
 	return untypedRecord(f.find(ctx, c, location, reference))
 }
 
-// find reads a resource. If the service may lack the operation, a 404 doesn't
-// prove that the resource is missing; then find also reads the list.
+// find reads a resource. A 404 doesn't prove that the resource is missing if the
+// service may lack the operation. find then reads the list: if the server has
+// the list, it has the operation.
 func (f *family[T, P]) find(ctx context.Context, c *conn, location, reference string) (*T, error) {
 	record, err := fetch[T, P](ctx, c, f.get, f.args(location, reference)...)
 	if e, ok := errors.AsType[*Error](err); ok && f.get.class&contractOnly != 0 && e.isMaybeUnsupported() {
@@ -99,7 +100,7 @@ func (f *family[T, P]) waitGone(ctx context.Context, c *conn, location, referenc
 	return f.waitDeleted(ctx, c, location, reference, opts)
 }
 
-// args returns the arguments of the operations on one resource.
+// args returns the arguments of an operation on one resource.
 func (f *family[T, P]) args(location, reference string) []string {
 	if f.hasLocations() {
 		return []string{location, reference}
@@ -125,11 +126,11 @@ func untyped[T any](seq iter.Seq2[*T, error]) iter.Seq2[any, error] {
 	}
 }
 
-// untypedRecord returns a method's results without the type of the record.
+// untypedRecord returns the results of a method, with the record as an any.
 func untypedRecord[T any](record *T, err error) (any, error) { return recordOf(record), err }
 
-// waiter returns a waiter for the resource with a reference, which gets it at
-// each poll. It has no condition yet.
+// waiter returns a waiter that gets the resource with the reference at each
+// poll. The caller sets the condition.
 func (f *family[T, P]) waiter(c *conn, operation, location, ref string) waiter[T] {
 	args := f.args(location, ref)
 	return waiter[T]{
@@ -152,7 +153,7 @@ type listKey struct {
 // join lets a wait share the list of a location with other waits of a WaitAll.
 // It returns nil if there is nothing to share.
 func (f *family[T, P]) join(ctx context.Context, c *conn, location string) *sharedlist.List[T] {
-	if f.lists == nil || !f.takesIDs() { // records are found by ID
+	if f.lists == nil || !f.takesIDs() { // a shared list finds records by ID
 		return nil
 	}
 	return sharedlist.Join(ctx, listKey{c, f.lists, location}, func() sharedlist.Source[T] {
@@ -184,7 +185,7 @@ func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref s
 	if err := rule.check(operation, "reference", ref); err != nil {
 		return err
 	}
-	id := "" // of the resource to wait for, also if another one takes its name
+	id := "" // the ID of the resource to wait for; another one may take its name
 	if IsID(ref, kind) {
 		id = ref
 	}
@@ -201,8 +202,8 @@ func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref s
 }
 
 // waitState waits until done reports true for a resource's record. An error of
-// done ends the wait. If done is false for the short form of a record, from
-// a list, it must be false for the full one.
+// done ends the wait. If done is false for the short form of a record, which
+// lists have, it must also be false for the full form.
 func (f *family[T, P]) waitState(ctx context.Context, c *conn, operation, location, ref string, done func(*T) (bool, error), opts *WaitOptions) (*T, error) {
 	w := f.waiter(c, operation, location, ref)
 	w.done = done

@@ -56,7 +56,7 @@ type fileFormat struct {
 	name         string   // the default, if the server sends no valid name
 	accept       string   // the Accept header
 	noRetryOn500 bool     // whether a 500 of the API means that the file doesn't exist yet
-	pem          []string // the kinds of PEM blocks; nil for another format, which can't show that it's truncated
+	pem          []string // the kinds of PEM blocks; nil for other formats, where truncation doesn't show
 }
 
 // Accept headers for files. The contract names a type for PEM, but none for a
@@ -66,8 +66,8 @@ const (
 	acceptYAML = "text/plain, text/yaml, application/yaml, application/json;q=0.5, */*;q=0.1"
 )
 
-// decode returns the response as a file. It refuses what a server or proxy may
-// send in place of a file: an empty body, an HTML page, a JSON error.
+// decode returns the response as a file. It refuses an empty body, an HTML page
+// and a JSON error, which a server or proxy may send in place of a file.
 func (format fileFormat) decode(r call.Response) (*File, error) {
 	if err := attachment.Check(r.Status, r.Header, r.Body); err != nil {
 		return nil, err

@@ -83,21 +83,22 @@ func (k Kind) String() string { return cmp.Or(kindNames[k], string(k)) }
 // Known reports whether k is one of the Kind constants.
 func (k Kind) Known() bool { return kindNames[k] != "" }
 
-// also returns another kind whose prefix the IDs of this kind may have, or "".
+// also returns the other kind whose prefix IDs of this kind may have, or "".
 func (k Kind) also() Kind {
 	switch k {
 	case KindPostgresFirewallRule:
-		return KindFirewallRule // its kind with the service
+		return KindFirewallRule // the service gives these rules the prefix fr
 	case KindPostgresMetricDestination:
 		return KindOther
 	}
 	return ""
 }
 
-// includes reports whether IDs of the kind may have the prefix of another.
+// includes reports whether an ID of kind k may have the prefix of kind other.
 func (k Kind) includes(other Kind) bool { return other == k || other != "" && other == k.also() }
 
-// kinds are the prefixes, in one string, of what a reference can stand for.
+// kinds is a set of kinds that a reference can stand for: their prefixes, in one
+// string.
 type kinds string
 
 func (set kinds) has(kind Kind) bool {
@@ -256,21 +257,21 @@ type referenceRule struct {
 	nameOnly bool  // it accepts only a name and no ID
 	optional bool  // it may be empty
 
-	// certain: it refuses what no resource can have, even an ID that could be a
-	// name. Only deletions need it, because the server answers 204 to the deletion
-	// of what doesn't exist.
+	// certain: the rule refuses any value that no resource of these kinds can have,
+	// such as the ID of another kind. Only deletions need this: the server responds
+	// with a 204 even if the resource to delete doesn't exist.
 	certain bool
 }
 
-// Rules for the arguments whose kind the server checks: the contract says only
-// that they are strings, and the server's error names the field.
+// Rules for references of which the contract says only that they are strings.
+// The server checks their kind, and its error names the field.
 var (
 	anyReference      = referenceRule{}
 	optionalReference = referenceRule{optional: true}
 )
 
-// idOf is the rule for an ID that is compared with IDs in records, where a name
-// or an ID of another kind would seem to be missing.
+// idOf is the rule for an ID that the SDK compares with IDs in records. With a
+// name or an ID of another kind, the resource would seem not to exist.
 func idOf(kind Kind) referenceRule { return referenceRule{kinds: kinds(kind), idOnly: true} }
 
 // takesIDs reports whether the rule accepts IDs.

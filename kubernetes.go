@@ -367,8 +367,8 @@ func (s *KubernetesService) waitGone(ctx context.Context, operation, location, c
 	return err
 }
 
-// nodePool returns the node pool with an ID or a name. Its error says that
-// waiting is useless.
+// nodePool returns the node pool with an ID or a name. It returns ErrWaitFailed
+// if there's no such node pool, or if the cluster is being deleted.
 func (k *KubernetesCluster) nodePool(ref string) (*KubernetesNodePool, error) {
 	if k.DisplayState == KubernetesClusterStateDeleting {
 		return nil, fmt.Errorf("%w: the cluster is being deleted", ErrWaitFailed)
@@ -380,8 +380,8 @@ func (k *KubernetesCluster) nodePool(ref string) (*KubernetesNodePool, error) {
 	return &k.NodePools[i], nil
 }
 
-// workers returns the node pool that Create created, or nil if it can't be told
-// from others, as in a renamed cluster.
+// workers returns the node pool that Create created. It returns nil if it can't
+// tell which one that is, for example in a renamed cluster.
 func (k *KubernetesCluster) workers() *KubernetesNodePool {
 	if len(k.NodePools) == 1 {
 		return &k.NodePools[0]
@@ -399,14 +399,14 @@ func (p *KubernetesNodePool) settled() bool {
 		!slices.ContainsFunc(p.VMs, func(vm VM) bool { return vm.State != VMStateRunning })
 }
 
-// lacksNodes returns the name of the field that has the nodes if it's missing,
-// or doesn't say which they are.
+// lacksNodes returns "vms" if this field is missing, or if one of its nodes has
+// no ID or no name. Otherwise it returns "".
 func (p *KubernetesNodePool) lacksNodes() string {
 	isUnknown := func(vm VM) bool { return vm.ID == "" || vm.Name == "" }
 	return missing("vms", p.VMs == nil || slices.ContainsFunc(p.VMs, isUnknown))
 }
 
-// isCalled reports whether a reference names the node pool.
+// isCalled reports whether a reference is the ID or the name of the node pool.
 func (p *KubernetesNodePool) isCalled(ref string) bool { return p.ID == ref || p.Name == ref }
 
 // has reports whether a node with the name or ID is in the node pool.

@@ -136,7 +136,7 @@ var (
 
 	loadBalancerFamily = family[LoadBalancer, *LoadBalancer]{lists: &listLoadBalancers, get: &opLoadBalancersGet, del: &opLoadBalancersDelete, pauses: &waitQuick, lingers: true, homonyms: true,
 		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
-			return (&LoadBalancersService{c}).All(ctx, opts) // which may be partial
+			return (&LoadBalancersService{c}).All(ctx, opts) // unlike all, it can read past a 500
 		}}
 )
 
@@ -291,7 +291,8 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 	return l, err
 }
 
-// otherInSubnet is inSubnet for a name that another subnet of the location has.
+// otherInSubnet is inSubnet for a name that also occurs in another subnet of the
+// location.
 func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resource, name string) (*LoadBalancer, error) {
 	for l, err := range s.All(ctx, &ListOptions{Location: subnet.Location}) {
 		if isPartial(err) {
@@ -380,8 +381,8 @@ func (e *UnlistedError) Error() string {
 
 func (e *UnlistedError) isPartial() {}
 
-// isUnexpected reports whether an error is a 500 of the API, as for a load
-// balancer without ports.
+// isUnexpected reports whether an error is a 500 of the API. The server sends it
+// for a load balancer without ports.
 func isUnexpected(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.StatusCode == http.StatusInternalServerError && e.isOwn()
@@ -394,14 +395,14 @@ func withPortlessHint(err error) error {
 	return err
 }
 
-// besidesPortless returns the load balancers of a list that the server refuses
-// with a 500, and an [*UnlistedError] that names those without ports.
+// besidesPortless reads a list that the server refuses with a 500. It returns the
+// load balancers with ports, and an [*UnlistedError] that names the others.
 //
-// A cluster has two load balancers: <cluster ID>-apiserver, and, without ports
-// at first, <cluster ID>-services. They are neighbors in the order by name. So if
-// the server shows a page that ends with the first, and refuses one with another
-// item, the list continues after the name of the second; see portlessAfter for
-// clusters whose first load balancer has another name. If a 500 has another
+// A cluster has two load balancers: <cluster ID>-apiserver and <cluster
+// ID>-services. The second has no ports at first, and it follows the first in the
+// order by name. So if the server shows a page that ends with the first, and
+// refuses a longer page, the list continues after the second. portlessAfter
+// describes the search if the first has another name. If a 500 has another
 // cause, the list is read again as usual, with retries.
 func (s *LoadBalancersService) besidesPortless(ctx context.Context, o ListOptions) (listed []*LoadBalancer, err error) {
 	var portless []Resource
@@ -443,8 +444,8 @@ func (s *LoadBalancersService) besidesPortless(ctx context.Context, o ListOption
 	return listed, err
 }
 
-// longestPage returns the longest page that the server doesn't refuse, which may
-// be empty, and whether it refuses a longer one.
+// longestPage returns the longest page that the server doesn't refuse. The page
+// may be empty. refused says whether the server refuses a longer page.
 func (s *LoadBalancersService) longestPage(ctx context.Context, o ListOptions) (longest *Page[LoadBalancer], refused bool, err error) {
 	longest = &Page[LoadBalancer]{}
 	shown, tooMany := 0, maxPageSize+1
@@ -462,11 +463,11 @@ func (s *LoadBalancersService) longestPage(ctx context.Context, o ListOptions) (
 	return longest, tooMany <= maxPageSize, nil
 }
 
-// portlessAfter returns the load balancer without ports that follows the items, if
-// it's one that makes the server refuse a longer page. After the first load
-// balancer of a cluster, it's the second. If somebody has renamed the first, or
-// another name is between them, it's the first of all clusters' that the server
-// refuses.
+// portlessAfter returns the load balancer without ports that follows the items.
+// ok is false if something else makes the server refuse a longer page. If the
+// last item is the first load balancer of a cluster, the second one may follow.
+// If it isn't, or if another name is between the two, portlessAfter tries the
+// second load balancers of all clusters, in the order by name.
 func (s *LoadBalancersService) portlessAfter(ctx context.Context, at ListOptions, items []*LoadBalancer) (portless Resource, ok bool) {
 	of := func(cluster, location string) Resource {
 		return Resource{Kind: KindLoadBalancer, Location: location, Name: cluster + "-services"}
@@ -488,7 +489,7 @@ func (s *LoadBalancersService) portlessAfter(ctx context.Context, at ListOptions
 	slices.SortFunc(all, func(a, b Resource) int { return cmp.Compare(a.Name, b.Name) })
 	for _, r := range all {
 		if err := s.getOnce(ctx, r); !IsGone(err) {
-			return r, isUnexpected(err) // if the server shows it, another item is refused
+			return r, isUnexpected(err) // if the server shows r, it refuses another item
 		}
 	}
 	return Resource{}, false

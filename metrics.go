@@ -66,7 +66,7 @@ func (s *Samples) UnmarshalJSON(data []byte) error {
 	if !isArray || !ends {
 		return errors.New("samples are not an array")
 	}
-	// There can be hundreds of thousands, so they get one allocation.
+	// There can be hundreds of thousands of samples: allocate the slice once.
 	samples := make(Samples, 0, min(bytes.Count(rest, []byte("]")), bytes.Count(rest, []byte("["))))
 	for len(rest) > 0 {
 		var pair []byte

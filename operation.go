@@ -13,7 +13,7 @@ type Operation struct {
 	class class
 }
 
-// class is what the SDK knows about an operation besides its request, as a set.
+// class is a set of properties of an operation, such as whether it's idempotent.
 type class uint8
 
 const (

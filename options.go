@@ -21,15 +21,15 @@ import (
 // Option is a setting for [NewClient] and [Client.With]. Later options win.
 type Option func(*config) error
 
-// config contains the settings of a client. It never changes; With works on a
-// copy, and clones a slice before it grows.
+// config contains the settings of a client. It never changes: With changes a
+// copy, and clones a slice before appending to it.
 type config struct {
 	calls        call.Config // complete once all options are applied
 	token        Secret
 	tokenSource  func(context.Context) (string, error)
 	project      string
 	httpClient   *http.Client       // of WithHTTPClient
-	transport    exchange.Transport // the SDK's; zero: not created yet, or httpClient has another
+	transport    exchange.Transport // the SDK's; zero if it isn't created yet, or if httpClient has its own
 	changes      []func(*http.Transport)
 	middleware   []http.RoundTripper // the outermost first, each on top of a layer
 	observers    []Observer
@@ -109,8 +109,8 @@ func FromEnv() Option {
 	}
 }
 
-// unset returns a clause that names the variables that FromEnv didn't find and
-// that no other option replaces.
+// unset returns a clause for an error's text. It names the variables that FromEnv
+// didn't find, except those that another option replaces.
 func (c *config) unset() string {
 	var names []string
 	if !c.hasCredentials() {
@@ -240,8 +240,8 @@ func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Opt
 	}
 }
 
-// layer is the transport that a middleware gets: the transport that the
-// function returns for the context of a request.
+// layer is the transport that a middleware calls. For each request, the function
+// returns the transport to use, given the request's context.
 type layer func(context.Context) http.RoundTripper
 
 func (l layer) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -351,7 +351,7 @@ func defaultRetry() RetryPolicy {
 	}
 }
 
-// over returns the policy, with another policy's fields in place of zero ones.
+// over returns the policy p, with the fields of other where those of p are zero.
 func (p RetryPolicy) over(other RetryPolicy) RetryPolicy {
 	return RetryPolicy{
 		MaxAttempts:   cmp.Or(p.MaxAttempts, other.MaxAttempts),

@@ -51,8 +51,8 @@ type Page[T any] struct {
 type listItem[T any] interface {
 	record[T]
 
-	// cursor returns the start_after of the page after the record: its ID, or its
-	// value in the given order column.
+	// cursor returns the start_after of the page that follows the record: the
+	// record's ID, or its value in the given order column.
 	cursor(orderColumn string) string
 }
 
@@ -203,13 +203,13 @@ func all[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes,
 // walk fetches the pages of a list, and yields each item once.
 //
 // A list ends with an empty page, or with a first page that has all items; see
-// hasAll. The number of items and the length of a page don't mark the end: the
-// server counts in a separate statement, it may send fewer items than
-// requested, and items come and go.
+// hasAll. Neither the server's count nor a short page marks the end: the server
+// counts in a separate statement, it may send fewer items than requested, and
+// items come and go.
 //
 // If every page counted more items than the walk has found, walk reads the list
-// again, after the delay of a retry. That can happen by chance: an item was added
-// between a page and its count, or behind the cursor.
+// again, after the delay of a retry. Such a count can be chance: somebody created
+// an item between a page and its count, or before the cursor.
 func walk[T any, P listItem[T]](c *conn, routes *listRoutes, o ListOptions, args []string) pageSeq[T] {
 	pages := follow(routes.project.Name, o.StartAfter, func(ctx context.Context, cursor string) (*Page[T], error) {
 		asked := o
@@ -257,7 +257,7 @@ func (p *Page[T]) hasAll(pageSize int) bool {
 	return p.Count != nil && *p.Count == n && n != pageSize && n != maxPageSize
 }
 
-// maxKnown limits the IDs to remember if the IDs of a list ascend.
+// maxKnown is how many IDs a walk remembers if the list is sorted by ID.
 const maxKnown = 2 * maxPageSize
 
 // stalled returns the error for a list that doesn't become complete.
@@ -300,8 +300,8 @@ func items[T any](ctx context.Context, c *conn, pages pageSeq[T]) iter.Seq2[*T, 
 	}
 }
 
-// follow fetches pages from a cursor on, until a page has no cursor for the
-// next. It doesn't interpret cursors. It ends with an error if the next cursor
+// follow fetches pages, beginning at the cursor start, until a page has no next
+// cursor. It doesn't interpret cursors. It ends with an error if the next cursor
 // of a page was already used.
 func follow[T any](operation, start string, fetch func(ctx context.Context, cursor string) (*Page[T], error)) pageSeq[T] {
 	return func(ctx context.Context) iter.Seq2[*Page[T], error] {
@@ -392,9 +392,9 @@ func decodePageByKey[T any, P record[T]](r call.Response) (*Page[T], error) {
 	return &Page[T]{Items: body.Items, Next: body.PaginationKey}, nil
 }
 
-// newestFirst yields the items of a list by key, the newest first. begin is
-// called when a walk begins. It sets the defaults that depend on the time, and
-// returns the first key and the function that fetches the page of a key.
+// newestFirst yields the items of a list that continues with keys, the newest
+// first. begin is called when a walk begins. It sets the defaults that depend on
+// the time, and returns the first key and the function that fetches a page.
 func newestFirst[T any](ctx context.Context, c *conn, op *Operation,
 	begin func(now time.Time) (key string, fetch func(context.Context, string) (*Page[T], error))) iter.Seq2[*T, error] {
 	return items(ctx, c, func(ctx context.Context) iter.Seq2[*Page[T], error] {

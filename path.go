@@ -7,7 +7,7 @@ import (
 )
 
 // pathRules are the rules for the placeholders that stand for resources. Any
-// other, such as the location, accepts any segment.
+// other placeholder, such as the location, accepts any segment.
 var pathRules = map[string]referenceRule{
 	"project_id":            projectRule,
 	"object_id":             {kinds: kinds(KindFirewall + KindKubernetesCluster + KindLoadBalancer + KindMachineImage + KindPostgres + KindPrivateSubnet + KindVM), idOnly: true},
@@ -37,8 +37,8 @@ var pathRules = map[string]referenceRule{
 
 var projectRule = referenceRule{kinds: kinds(KindProject), idOnly: true}
 
-// postgresFirewallRule is the rule for the firewall_rule_id of a database, since
-// the contract has one name for two kinds.
+// postgresFirewallRule is the rule for the firewall_rule_id of a database. The
+// contract has the same name for the rules of firewalls.
 var postgresFirewallRule = referenceRule{kinds: kinds(KindPostgresFirewallRule), idOnly: true}
 
 // rule returns the rule for a placeholder of the route.
@@ -63,8 +63,8 @@ func (op *Operation) checkArgs(project string, args ...string) error {
 
 // path fills the placeholders of the route with args, in order. If the route
 // has one placeholder more than there are args, the first is the client's
-// project. want is the last placeholder's resource; if the last two name the
-// same kind, it's the first of these.
+// project. want is the resource of the last placeholder. If the last two stand
+// for the same kind, it's the resource of the last but one.
 func (op *Operation) path(project string, args []string) (path string, want expected, err error) {
 	var b strings.Builder
 	size := len(op.Route) + len(project)

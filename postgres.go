@@ -185,7 +185,7 @@ var (
 
 	postgresFamily = family[Postgres, *Postgres]{lists: &listPostgres, get: &opPostgresGet, del: &opPostgresDelete, pauses: &waitSlow, lingers: true,
 		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*Postgres, error] {
-			return (&PostgresService{c}).All(ctx, opts) // which filters by tags
+			return (&PostgresService{c}).All(ctx, opts) // unlike all, it filters by tags
 		}}
 
 	caCertificatesFile = fileFormat{name: "ca-certificates.pem", accept: acceptPEM, pem: []string{attachment.Certificate}}
@@ -241,8 +241,8 @@ func (o *ListOptions) serverFilters() *ListOptions {
 // isSelectable reports whether the server can filter by a key or value.
 func isSelectable(s string) bool { return !strings.ContainsAny(s, ",:") && strings.TrimSpace(s) == s }
 
-// selectTags removes the databases without the tags from a page. If there are
-// any, it also drops the count, which includes them.
+// selectTags removes the databases without the tags from a page. If it removes
+// any, it also removes the count, which includes them.
 func (o *ListOptions) selectTags(page *Page[Postgres]) {
 	sent := len(page.Items)
 	page.Items = slices.DeleteFunc(page.Items, func(p *Postgres) bool { return !hasTags(p.Tags, o.Tags) })
@@ -321,7 +321,8 @@ func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres st
 	return postgresFamily.waitState(ctx, s.conn, "Postgres.WaitRunning", location, postgres, postgresRunning, opts)
 }
 
-// lacksTarget returns the name of a requested value that the record lacks.
+// lacksTarget returns the name of a field with a requested value that the record
+// lacks, or "".
 func (p *Postgres) lacksTarget() string {
 	return cmp.Or(missing("target_vm_size", p.TargetVMSize == ""), missing("target_storage_size_gib", p.TargetStorageSizeGiB <= 0))
 }

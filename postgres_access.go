@@ -51,7 +51,7 @@ func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 		return Secret{}, argumentError("ConnectionURL", name, value, reason)
 	}
 	text, password := connection.Reveal(), opts.Password.Reveal()
-	unescaped, _ := url.PathUnescape(text) // as a driver reads the values in it
+	unescaped, _ := url.PathUnescape(text) // as a driver decodes the values in the URL
 	for _, field := range []struct{ name, value string }{
 		{"connection", text}, {"connection", unescaped}, {"Password", password}, {"User", opts.User}, {"Database", opts.Database}, {"SSLRootCert", opts.SSLRootCert},
 	} {
@@ -73,7 +73,7 @@ func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 		// "#", which net/url takes for a fragment.
 		return invalid("connection", "", "must be a postgres:// URL")
 	}
-	const plus, space = "%2B", "%20" // libpq reads a plus sign as one, and not as a space
+	const plus, space = "%2B", "%20" // libpq reads a plus sign literally, and not as a space
 	query, err := url.ParseQuery(strings.ReplaceAll(u.RawQuery, "+", plus))
 	if err != nil {
 		return invalid("connection", "", "must be a postgres:// URL")

@@ -37,9 +37,9 @@ func (e *PostgresLogEntry) lacks() string {
 	return ""
 }
 
-// hash returns the same number for a line whenever it is read, although the
-// role of its server can change. An attacker who writes messages must not be
-// able to choose the hash of another line.
+// hash identifies a line. It leaves out the role of the server, which can change
+// before the line is read again. It's cryptographic, so that an attacker who
+// writes messages can't give one the hash of another line.
 func (e *PostgresLogEntry) hash() uint64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q %q %q", e.Timestamp.Unix(), e.Timestamp.Nanosecond(), e.StreamName, e.ServerUBID, e.Message, e.Context))
 	return binary.BigEndian.Uint64(sum[:])
@@ -140,7 +140,7 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 // or so, and while FollowLogs catches up, for each line of up to a day.
 type PostgresLogMarker struct {
 	from    time.Time
-	yielded map[uint64]int // how many lines with a hash were yielded, of those since from at least; shared, so not to be changed
+	yielded map[uint64]int // by hash, how many lines since from were yielded; never changed, since markers share it
 }
 
 // IsZero reports whether the marker is empty.
@@ -204,15 +204,15 @@ type PostgresFollowLogsOptions struct {
 	// keeps the lines after the Marker or Start; the oldest lines that remain follow.
 	Progress func(Progress)
 
-	maxHeld int // bytes of the lines of one range
+	maxHeld int // the limit for the lines of one range, in bytes
 }
 
 const (
 	followLogs  = "Postgres.FollowLogs" // in errors and progress
 	logsOverlap = time.Minute
-	logsMaxSpan = 24 * time.Hour // of a request
+	logsMaxSpan = 24 * time.Hour // the longest span that a request can have
 	logsKept    = 7 * 24 * time.Hour
-	logsMargin  = time.Minute // time passes until the server reads a request for its oldest lines
+	logsMargin  = time.Minute // subtracted from logsKept: a request takes time to reach the server
 
 	maxHeldLogs = 64 << 20
 	logLineSize = 512 // bytes of a line without its message
@@ -273,19 +273,19 @@ func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres str
 	}
 }
 
-// logFollower is one range over the lines that FollowLogs yields. The Marker of
-// its options is the position after the last complete poll.
+// logFollower is the state of one loop over the lines that FollowLogs yields. Its
+// Marker is the position after the last complete poll.
 type logFollower struct {
 	PostgresFollowLogsOptions
 	conn               *conn
 	op                 *Operation
 	location, postgres string
-	last               func() *Exchange // of the last request
+	last               func() *Exchange // returns the exchange of the last request
 
-	date, now time.Time     // of the last response: its Date, and the earlier of it and this machine's clock
-	isDated   bool          // whether responses have a Date
-	until     time.Time     // the end for UntilNow: the server's time at the first response; zero before
-	span      time.Duration // of the next range
+	date, now time.Time     // date is the last response's Date; now is date, or this machine's time if earlier
+	isDated   bool          // whether any response had a Date
+	until     time.Time     // the value of now after the first response, where UntilNow ends; zero before
+	span      time.Duration // the length of the next range
 
 	pauses pace.Pauses
 	began  time.Time
@@ -370,8 +370,8 @@ func (f *logFollower) poll(ctx context.Context, yield func(*PostgresLogEntry, er
 	return !end.Before(f.now), nil
 }
 
-// begin reads the server's clock, and determines where the sequence begins.
-// That is never in the future, even if a marker is.
+// begin reads the server's clock, and determines where the sequence begins. It
+// begins now if the Marker or Start is in the future.
 func (f *logFollower) begin(ctx context.Context) error {
 	supported := opPostgresLogs
 	supported.class &^= serviceOnly // a later 404 says that the database is gone
@@ -392,8 +392,8 @@ func (f *logFollower) begin(ctx context.Context) error {
 	return nil
 }
 
-// read returns the pages of a range, the newest first, and about how many bytes
-// they take. It stops when they take too many.
+// read returns the pages of a range, the newest first, and their approximate size
+// in bytes. It stops when the size exceeds maxHeld.
 func (f *logFollower) read(ctx context.Context, start, end time.Time) (pages [][]*PostgresLogEntry, size int, err error) {
 	for page, err := range follow(f.op.Name, "", func(ctx context.Context, key string) (*Page[PostgresLogEntry], error) {
 		return f.page(ctx, PostgresLogsOptions{
@@ -416,9 +416,9 @@ func (f *logFollower) read(ctx context.Context, start, end time.Time) (pages [][
 	return pages, size, nil
 }
 
-// page returns one page. The first one of a range sets the clocks, since the
-// range doesn't have the lines that come later. A response without a Date
-// doesn't, unless the first response had none.
+// page returns one page. The first page of a range sets date and now, since the
+// range lacks the lines that are written after it. A response without a Date
+// sets them only if no earlier response had a Date.
 func (f *logFollower) page(ctx context.Context, o PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
 	sent := time.Now().UTC()
 	page, err := listByKey[PostgresLogEntry](ctx, f.conn, f.op, o, o.PageSize, f.location, f.postgres)

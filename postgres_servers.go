@@ -267,7 +267,8 @@ func (s *PostgresService) Restore(ctx context.Context, location, postgres string
 	return send[Postgres](ctx, s.conn, &opPostgresRestore, body, location, postgres)
 }
 
-// promotedPostgres is a record that shows whether it has WaitPromoted's field.
+// promotedPostgres is a [Postgres] whose ReadReplica is nil if the response lacks
+// it. WaitPromoted must tell that from false.
 type promotedPostgres struct {
 	Postgres
 	ReadReplica *bool `json:"read_replica"`

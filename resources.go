@@ -36,9 +36,9 @@ func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind
 			yield(Resource{}, err)
 			return
 		}
-		var gone error    // of a list that the server doesn't have
-		var partial error // of a list that lacks some resources
-		has := false      // whether it has any
+		var gone error    // the error of a list that the server doesn't have
+		var partial error // the error of a list that lacks some resources
+		has := false      // whether the server has any of the lists
 		for _, f := range lists {
 			isThere := true
 			for record, err := range f.all(ctx, &c.conn, opts) {
@@ -160,7 +160,8 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 	return existing, nil
 }
 
-// ownFamily is familyOf with an error for resources inside others.
+// ownFamily returns the family of a resource's kind. It returns an error for a
+// resource inside another, such as a rule, which has no family.
 func ownFamily(operation string, resource Resource) (anyFamily, error) {
 	f, child := familyOf(resource.Kind)
 	switch {
@@ -237,7 +238,7 @@ func Lookup[T any, P interface {
 // DeleteExisting finds a resource like [Client.Resolve], deletes it by its ID,
 // and returns it, or [ErrNotFound] if there is none.
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
-	ref, _ := parseReference(reference) // find returns the error
+	ref, _ := parseReference(reference) // c.find returns the error, if any
 	if _, child := familyOf(ID(ref.ID).Kind()); child != nil {
 		return nil, argumentError("DeleteExisting", "reference", reference,
 			"is a "+child.kind.String()+": delete it with the service of its "+child.parent.String())
@@ -247,7 +248,7 @@ func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...
 		return nil, err
 	}
 	err = c.Delete(ctx, *resource)
-	if errors.Is(err, ErrForbidden) { // as one that falls into another deletion can be
+	if errors.Is(err, ErrForbidden) { // a deletion during another one can be forbidden
 		err = c.Delete(ctx, *resource)
 	}
 	if err != nil {
@@ -392,7 +393,7 @@ func (c *Client) findChild(ctx context.Context, operation string, f anyFamily, c
 			var err error
 			item, err = child.container(ctx, &c.conn, f, parent)
 			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden) {
-				return nil, nil // it is gone since it was listed, or is about to go, since lists show only visible resources
+				return nil, nil // lists show only what the token may see, so the parent is gone, or about to be
 			} else if err != nil {
 				return nil, err
 			}
@@ -407,7 +408,8 @@ func (c *Client) findChild(ctx context.Context, operation string, f anyFamily, c
 	return &resource, record, nil
 }
 
-// search returns the first result of pick for the items of a family.
+// search calls pick for the items of a family, and returns the first result that
+// isn't nil.
 func (c *Client) search(ctx context.Context, operation string, f anyFamily, ref reference, pick func(item any) (any, error)) (any, error) {
 	for item, err := range f.all(ctx, &c.conn, &ListOptions{Location: ref.Location}) {
 		if err != nil {
@@ -430,8 +432,8 @@ func families() []anyFamily {
 }
 
 // familyOf returns the family of a kind. Resources such as rules and node pools
-// have no family: for these it returns the family of their parents, such as
-// firewalls, and the child.
+// have no family. For these it returns the family of their parents, such as
+// firewalls, and an entry of children.
 func familyOf(kind Kind) (anyFamily, *child) {
 	var found *child
 	if i := slices.IndexFunc(children, func(c child) bool { return c.kind.includes(kind) }); i >= 0 {
@@ -455,7 +457,7 @@ type child struct {
 	// list lists the children. It's nil if the parent's full record has them.
 	list func(ctx context.Context, c *conn, parent Resource) (any, error)
 
-	find func(container any, id string) any // in the parent's record, or in the list
+	find func(container any, id string) any // finds the child in what container returns
 }
 
 // container returns the list of a parent's children if ch.list is set, else the

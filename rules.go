@@ -112,8 +112,8 @@ func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgr
 	return set.apply(ctx, rules, opts)
 }
 
-// ruleSet describes the rules of one resource to SetRules. R is the record of a
-// rule, W the request that creates one.
+// ruleSet tells SetRules how to handle the rules of one resource. R is the record
+// of a rule, and W is the request that creates a rule.
 type ruleSet[R, W any] struct {
 	operation string
 	resource  string // the location and reference of the resource that has the rules
@@ -121,13 +121,13 @@ type ruleSet[R, W any] struct {
 	list   func(context.Context) ([]R, error)
 	read   func(W) (*R, error) // returns the rule that a request asks for
 	key    func(*R) string     // identifies a rule in the set
-	isHalf func([]*R) bool     // whether a request creates more rules than these, which have one key; nil: never
+	isHalf func([]*R) bool     // whether rules with one key lack some that a request would create; nil: never
 	create func(context.Context, *W) (*R, error)
 	remove func(context.Context, *R) error
 }
 
-// rulePlan is what has to be done to get the wanted rules. Each element of kept,
-// halves and unwanted has all rules with one key.
+// rulePlan says which rules to keep, create and delete. Each element of kept,
+// halves and unwanted contains all existing rules with one key.
 type rulePlan[R any] struct {
 	kept, halves, unwanted [][]*R
 	missing                []int // the indexes of the wanted rules to create
@@ -257,7 +257,8 @@ func (s *ruleSet[R, W]) carryOut(ctx context.Context, plan *rulePlan[R], rules [
 	return nil
 }
 
-// removeAll deletes rules, and records in done those whose key has none left.
+// removeAll deletes rules. It adds a key's first rule to done when all rules with
+// the key are deleted.
 func (s *ruleSet[R, W]) removeAll(ctx context.Context, unwanted [][]*R, done *RuleChanges[R]) error {
 	for _, rules := range unwanted {
 		for _, rule := range rules {
@@ -270,7 +271,8 @@ func (s *ruleSet[R, W]) removeAll(ctx context.Context, unwanted [][]*R, done *Ru
 	return nil
 }
 
-// add creates a rule, unless another program has added it since the list.
+// add creates a rule, unless another program has done so since the rules were
+// listed.
 func (s *ruleSet[R, W]) add(ctx context.Context, rule *R, request *W) (*R, EnsureOutcome, error) {
 	listed := true
 	e := ensureSpec[R]{

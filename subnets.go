@@ -153,7 +153,7 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 				if errors.Is(err, ErrOutcomeUnknown) {
 					_, err = ConfirmChange(ctx, err, find, hasFirewall)
 				}
-				if isMissing(err) { // the firewall, not the subnet
+				if isMissing(err) { // it's the firewall that is missing, not the subnet
 					err = argumentError("PrivateSubnets.Ensure", "firewall_id", request.FirewallID, "is not the ID of a firewall in the location")
 				}
 				if err != nil {
@@ -183,8 +183,8 @@ func subnetWithID(ctx context.Context, c *conn, id string) (*Resource, error) {
 	return &Resource{Kind: KindPrivateSubnet, ID: id, Location: info.Location, Name: info.Name}, nil
 }
 
-// wantsSubnet adds a difference to d unless the wanted subnet's ID belongs to the
-// subnet with the location and name that a record shows.
+// wantsSubnet adds a difference to d unless wanted is the ID of the subnet that
+// the record is in. The record shows that subnet's location and name, not its ID.
 func wantsSubnet(ctx context.Context, c *conn, d *drift, wanted, location, found string) error {
 	if wanted == "" {
 		return nil

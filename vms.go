@@ -147,9 +147,9 @@ type vmCreateBody struct {
 	InitScriptArgs *string `json:"init_script_args,omitzero"`
 }
 
-// body returns the body to send. The name of a script always goes with
-// init_script_args, even if they're empty: a server that takes init_script for a
-// script refuses the arguments, and so doesn't run the name.
+// body returns the body to send. With the name of a script it always sends
+// init_script_args, even if they're empty. A server that expects a script's text
+// in init_script refuses the arguments. Otherwise it would run the name.
 func (r *VMCreateRequest) body() any {
 	switch {
 	case r == nil:

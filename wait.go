@@ -47,14 +47,14 @@ type WaitOptions struct {
 	Progress func(Progress)
 }
 
-// Families point to these. A copy would be made when the program starts, and
-// would link every family into every program.
+// Families point to these. If they had copies, the program would have to make
+// them when it starts, and would link every family.
 var (
 	waitQuick = WaitOptions{Interval: time.Second, MaxInterval: 5 * time.Second, Tolerance: 5}
 	waitSlow  = WaitOptions{Interval: 5 * time.Second, MaxInterval: 15 * time.Second, Tolerance: 5}
 )
 
-// over returns the options, with defaults for those that aren't set.
+// over returns the options, with the defaults for fields that aren't set.
 func (o *WaitOptions) over(defaults WaitOptions) WaitOptions {
 	if o == nil {
 		return defaults
@@ -92,7 +92,7 @@ func (e *WaitError) Error() string {
 		e.Operation, e.named(), e.Elapsed.Round(time.Millisecond), e.Polls, polls, state, unprefixed{e.Err})
 }
 
-// named returns the resource, with the name that a record shows for an ID.
+// named returns Resource. If it's an ID, named adds the name from the record.
 func (e *WaitError) named() string {
 	if record, ok := e.Record.(identified); ok {
 		r := record.Resource()
@@ -142,8 +142,8 @@ type waiter[T any] struct {
 	fetch     func(context.Context) (*T, error)
 	done      func(*T) (bool, error)
 
-	// lacks, if not nil, returns the name of a field that done needs and the
-	// record doesn't have, or "". Its zero value could look like success.
+	// lacks, if not nil, returns the name of a field that done needs and the record
+	// doesn't have, or "". The field's zero value could look like success.
 	lacks func(*T) string
 
 	// gone: the wait is for a deletion, and succeeds if nothing is found.
@@ -189,7 +189,7 @@ func (w *waiter[T]) run(ctx context.Context, opts *WaitOptions) (*T, error) {
 	}
 	pauses, pause := w.config.pauses(), w.config.Interval
 	polled, due := start.Add(-pause), start
-	var paced time.Time      // when the pause was chosen; lists may come before its end
+	var paced time.Time      // when the pause was chosen; a list may arrive before the pause ends
 	failures, listed := 0, 0 // in a row
 	for {
 		var record *T // set if a list shows that the wait isn't over, else nil
@@ -340,7 +340,7 @@ func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context
 		}
 		ended := false
 		defer func() {
-			if !ended { // a panic, which ends all
+			if !ended { // wait has panicked, so end the other waits
 				cancel(nil)
 			}
 		}()

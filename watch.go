@@ -71,13 +71,13 @@ const (
 	watchInterval    = 5 * time.Second
 	watchMaxInterval = 30 * time.Second
 
-	// maxStalls is how often a list may stall, and a missing record be hidden,
-	// before the watch ends. One stall may be chance, if many items came and went
-	// during the walk, and what is being destroyed can be hidden for a moment.
+	// maxStalls is how many polls may stall, or find the same record hidden, before
+	// the watch ends. One stall may be chance, if many items came and went during
+	// the walk. A resource that is being destroyed can be hidden for a moment.
 	maxStalls = 3
 
-	// maxHidden is how many hidden records a poll asks for. A token that has lost
-	// a permission may not see thousands.
+	// maxHidden is how many hidden records a poll asks for. Thousands can be hidden
+	// from a token that has lost a permission.
 	maxHidden = 10
 )
 
@@ -140,8 +140,9 @@ func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions, k
 	}
 }
 
-// checkKnown checks that a watch can find out whether a record exists, and that
-// the record is in the location, unless that is empty. name is for the error.
+// checkKnown checks that the record has what a watch needs to look it up. It also
+// checks that the record is in the location, if that isn't empty. name is for
+// the error.
 func (f *family[T, P]) checkKnown(operation, name, location string, record *T) error {
 	if record == nil {
 		return argumentError(operation, name, "", "must not be nil")
@@ -158,7 +159,7 @@ func (f *family[T, P]) checkKnown(operation, name, location string, record *T) e
 			return argumentError(operation, name+".Location", r.Location, "is not the watch's location, "+location)
 		}
 	}
-	if !f.takesIDs() { // the API refers to it by its name
+	if !f.takesIDs() { // operations take the record's name
 		if err := anyReference.check(operation, name+".Name", r.Name); err != nil {
 			return err
 		}
@@ -166,9 +167,9 @@ func (f *family[T, P]) checkKnown(operation, name, location string, record *T) e
 	return nil
 }
 
-// existsAnywhere reports whether a resource exists that was in the list. If its
-// location doesn't exist any more, either that was renamed, and then the
-// resource has the same ID in the renamed one, or nothing is left in it.
+// existsAnywhere reports whether a resource that was in the list exists. If its
+// location no longer exists, existsAnywhere looks for the ID in the project, since
+// the location may have been renamed.
 func (f *family[T, P]) existsAnywhere(ctx context.Context, c *conn, r Resource) (bool, error) {
 	exists, err := f.exists(ctx, c, r)
 	if !errors.Is(err, ErrLocationNotFound) {
@@ -196,14 +197,14 @@ type watcher[T any, P listItem[T]] struct {
 	exists    func(Resource) (bool, error)
 	known     *diff.List[T, *note]
 	notes     map[note]*note // records with equal notes share one
-	hidden    map[string]int // by ID, for how many polls in a row the token may not see it
+	hidden    map[string]int // by ID, how many polls in a row found the record hidden
 	polls     int
 	left      bool // whether the consumer has left the loop
 	tolerance
 }
 
-// note is what the watch needs of a record once it's missing from the list. The
-// program may have changed the record itself.
+// note is a copy of what the watch needs of a record that is later missing from
+// the list. The program may have changed the record itself.
 type note struct {
 	location, name string
 	deleting       bool
@@ -213,7 +214,7 @@ type note struct {
 func (w *watcher[T, P]) noteOf(record *T) *note {
 	r := any(record).(identified).Resource()
 	n := note{location: r.Location, deleting: stateOf(record) == stateDeleting}
-	if r.Kind == KindPrivateLocation { // which has no reference by ID
+	if r.Kind == KindPrivateLocation { // operations take only its name
 		n.name = r.Name
 	}
 	shared := w.notes[n]
@@ -224,12 +225,12 @@ func (w *watcher[T, P]) noteOf(record *T) *note {
 	return shared
 }
 
-// hiddenError says that a resource is no longer in the list, but that the token
-// may not see it, so it may exist.
+// hiddenError says that a resource is no longer in the list, but may still exist:
+// the server doesn't permit the token to look it up.
 type hiddenError struct {
 	operation string
 	resource  Resource
-	polls     int // in a row
+	polls     int // how many polls in a row found it hidden
 	err       error
 }
 
@@ -239,7 +240,7 @@ func (e *hiddenError) Error() string {
 
 func (e *hiddenError) Unwrap() error { return e.err }
 
-// poll walks the list once and yields the changes since the polls before. It
+// poll walks the list once and yields the changes since the last poll. It
 // reports whether it has yielded any.
 func (w *watcher[T, P]) poll(yield func(Event[T], error) bool) (changed bool, err error) {
 	w.polls++
@@ -294,7 +295,8 @@ func (w *watcher[T, P]) poll(yield func(Event[T], error) bool) (changed bool, er
 }
 
 // stillExists reports whether a resource that is missing from the list exists. It
-// doesn't ask about one that was being deleted, or that has no reference.
+// doesn't ask the server about a resource that was being deleted, or whose ID or
+// name isn't a valid argument.
 func (w *watcher[T, P]) stillExists(r Resource, last *note) (bool, error) {
 	if last.deleting {
 		return false, nil
@@ -306,9 +308,9 @@ func (w *watcher[T, P]) stillExists(r Resource, last *note) (bool, error) {
 	return exists, err
 }
 
-// tolerance decides whether a loop that polls a list continues after an error.
+// tolerance decides whether a loop that polls continues after a failed poll.
 type tolerance struct {
-	stalls int // polls that stalled, began too early, or got a gateway's 404, since the last complete one
+	stalls int // failed polls since the last complete one: ErrPaginationStalled, ErrLogsExpired, or a gateway's 404
 }
 
 // tolerates reports whether to continue after a poll with the error.
