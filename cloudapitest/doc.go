@@ -65,12 +65,12 @@
 //     sizes of other providers. All nodes that a request asks for appear right
 //     after the response, and become ready together. A draining node has the
 //     state "running" until it's gone.
-//   - Only common Postgres settings are known, the same in all versions of
-//     PostgreSQL and with [Contract], and others are refused; the real server
-//     knows about 180 more. A number for a setting that is a size, a duration or
-//     a boolean is refused; the real server may answer it with a 500. If several
-//     settings are invalid, they're reported in the order of their names. Records contain only some of the defaults. Metrics are invented,
-//     and always available.
+//   - Only common Postgres settings are accepted: the same ones in all versions
+//     of PostgreSQL and with [Contract]. The real server accepts about 180 more.
+//     A number for a setting that is a size, a duration or a boolean is refused;
+//     the real server may answer it with a 500. If several settings are invalid,
+//     they're reported in the order of their names. Records contain only some
+//     of the defaults. Metrics are invented, and always available.
 //   - The target time of a restore must be in RFC 3339, except that its zone is
 //     optional. The real server also accepts formats such as "2:00" and
 //     "2026-W47".

@@ -91,7 +91,7 @@ func (cfg config) implemented() version.API {
 	return version.API{Version: version.Version(cfg.api)}
 }
 
-// has begins a sentence that says what the API has.
+// has returns the first words of a message, such as "the contract has".
 func (cfg config) has() string {
 	if cfg.api == "" {
 		return "there is"
@@ -117,9 +117,9 @@ func WithAPI(v API) Option {
 	}
 }
 
-// WithLog sets where the server writes what may come as a surprise, one line
-// each. By default a test's server writes to the test's log, and [NewServer]
-// writes nothing.
+// WithLog sets where the server logs surprises, one line each, such as the first
+// use of something that no real server has. By default a test's server writes to
+// the test's log, and [NewServer] writes nothing.
 func WithLog(w io.Writer) Option {
 	return func(c *config) error {
 		c.log = w

@@ -40,8 +40,8 @@ type Server struct {
 	surprises sync.Map // names of what only the contract has, once used
 	logf      func(format string, args ...any)
 
-	// complain and fatal report mistakes of the test, and misuse mistakes of the
-	// client.
+	// complain and fatal report mistakes of the test. misuse reports mistakes of
+	// the client.
 	complain func(format string, args ...any)
 	fatal    func(format string, args ...any)
 	misuse   func(format string, args ...any)
@@ -210,8 +210,7 @@ func (s *Server) Close() {
 
 func (s *Server) serveMemory() { s.serveInBackground(s.memory) }
 
-// serveInBackground serves on l unless the server is closed. It reports whether
-// it does.
+// serveInBackground serves on l and returns true, unless the server is closed.
 func (s *Server) serveInBackground(l net.Listener) bool {
 	if !s.enter() {
 		l.Close()
@@ -248,8 +247,9 @@ func (s *Server) countConnection(c net.Conn, now http.ConnState) {
 	}
 }
 
-// The largest headers and bodies that the server reads, in bytes; bodies with
-// and without a valid token. Those of the API have a few KiB.
+// The largest headers and bodies that the server reads, in bytes. The limit for
+// a body depends on whether the token is valid. The requests of a client have a
+// few KiB.
 const (
 	maxHeader      = 64 << 10
 	maxBody        = 1 << 20
@@ -311,8 +311,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	out.Write(w)
 }
 
-// isProbe reports whether a request reads an object of another version of the
-// API. A client that supports all versions may send such requests to find out
+// isProbe reports whether a request is a GET that another version of the API
+// has. A client that supports all versions may send such requests to find out
 // what the server has, so the 404 isn't a mistake.
 func (s *Server) isProbe(r *http.Request) bool {
 	return r.Method == http.MethodGet && s.service.InSomeVersion(r.Method, r.URL.EscapedPath())

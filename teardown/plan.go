@@ -46,8 +46,9 @@ type Options struct {
 	// subnet, firewall and load balancers that the server created for a database
 	// or cluster, unless they were renamed; the private location of any resource
 	// in it; and the project. A read replica doesn't need its parent, and a load
-	// balancer doesn't need its VMs. A cluster or database is also kept if any of
-	// what the server created for it is, or anything in its subnet.
+	// balancer doesn't need its VMs. A cluster or database is also kept if
+	// something that the server created for it is kept, or something in its
+	// subnet.
 	Keep func(cloudapi.Resource) bool
 
 	// DeleteProject also deletes the project, after everything in it. The project
@@ -74,7 +75,7 @@ type Plan struct {
 	once     *cloudapi.Client // doesn't retry
 	gate     gate
 	steps    []step                         // each after the steps it waits for
-	unlisted map[string][]cloudapi.Resource // what the server can't list, by the ID of its cluster
+	unlisted map[string][]cloudapi.Resource // resources that the server can't list, by the ID of their cluster
 	kept     []keptResource                 // what stays
 	private  map[string]string              // IDs of the private locations, by name
 }
@@ -160,8 +161,8 @@ func (p *Plan) connect(client *cloudapi.Client) (err error) {
 	return err
 }
 
-// arrange divides the resources into steps, which delete them in order, and
-// kept ones.
+// arrange divides the resources into those to delete, as steps in the order of
+// deletion, and those to keep.
 func (p *Plan) arrange(all []item) {
 	needs, owners := p.needs(all), owners(all)
 	rank := func(i item) int {
@@ -214,8 +215,8 @@ func (p *Plan) arrange(all []item) {
 	}
 }
 
-// keep returns the resources that stay, each with the one that needs it; that
-// is empty if Keep chose it or it's hidden.
+// keep maps the ID of each resource that stays to a resource that needs it. The
+// latter is zero if Keep chose the resource, or if the resource is hidden.
 func (p *Plan) keep(all []item, needs map[string][]string, owners map[string]cloudapi.Resource) map[string]cloudapi.Resource {
 	kept := map[string]cloudapi.Resource{}
 	for _, item := range all {

@@ -21,11 +21,11 @@ import (
 //
 // Run deletes by ID, so it never deletes another resource with the same name,
 // even if a private location is renamed and another takes its name. Only
-// private locations are deleted by name, which Run looks up immediately before.
-// Run deletes a resource once everything that needs it is gone. It
-// keeps the resource if something outside the plan needs it by then: for
-// example a new load balancer in a subnet, a subnet that uses a firewall, or
-// any resource that would be deleted with the project. Run looks for these
+// private locations are deleted by name. Run looks up the name immediately
+// before the deletion. Run deletes a resource once everything that needs it is
+// gone. It keeps the resource if something outside the plan needs it by then:
+// for example a new load balancer in a subnet, a subnet that uses a firewall,
+// or any resource that would be deleted with the project. Run looks for these
 // immediately before each attempt. It can't find what the token may not see.
 //
 // Run attempts a deletion up to 6 times within about 13 seconds if it fails
@@ -97,7 +97,7 @@ type run struct {
 	locations *reads[[]item]                                               // private locations
 
 	reporting chan struct{} // holds a value while Progress is called
-	silent    bool          // Progress hasn't returned
+	silent    bool          // whether Progress is being called, or has panicked
 	deleted   int           // as last reported
 }
 
@@ -181,7 +181,7 @@ func (d *deletion) delete(ctx context.Context) *Failure {
 		if failure == nil {
 			return nil
 		}
-		if last != nil && failure.Outcome == NotTried { // the last one says more
+		if last != nil && failure.Outcome == NotTried { // the previous failure says more
 			return last
 		}
 		last = failure
@@ -219,7 +219,7 @@ func (d *deletion) try(ctx context.Context) *Failure {
 	switch now, err := d.locate(ctx, d.resource); {
 	case err != nil:
 		return &Failure{Resource: d.resource, Outcome: UnderWay, Err: err}
-	case now.ID != "" && now != at: // so it wasn't looked for in its location
+	case now.ID != "" && now != at: // its location was renamed, so the wait looked in the wrong one
 		return &Failure{Resource: d.resource, Outcome: Failed, Err: renamed(now)}
 	}
 	return nil
@@ -269,7 +269,7 @@ func (d *deletion) waitOptions() *cloudapi.WaitOptions {
 func (d *deletion) deleteVersions(ctx context.Context) *Failure {
 	at, err := d.locate(ctx, d.resource)
 	if err != nil || at.ID == "" {
-		return nil // request finds out as well
+		return nil // the method request then finds the same
 	}
 	versions, err := cloudapi.Collect(d.client.MachineImages.AllVersions(ctx, at.Location, at.ID, nil))
 	for _, v := range versions {
@@ -320,7 +320,7 @@ func (d *deletion) request(ctx context.Context, delete func(*cloudapi.Client, co
 			}
 			return nil
 		}
-		if at.Kind == cloudapi.KindPrivateLocation { // is deleted by name
+		if at.Kind == cloudapi.KindPrivateLocation { // a private location is deleted by name
 			switch now, err := d.locate(ctx, d.resource); {
 			case err != nil || now.ID == "":
 				at = now

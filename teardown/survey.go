@@ -30,9 +30,9 @@ type item struct {
 	hidden bool // exists, but is in no list
 }
 
-// located lists the kinds of resources in locations, and order all kinds in a
-// project. Each kind precedes the kinds that its resources may need, so they
-// can be deleted in this order.
+// located lists the kinds of resources in locations. order lists all kinds in a
+// project. Each kind precedes the kinds that its resources may need, so the
+// resources can be deleted in this order.
 var (
 	located = []cloudapi.Kind{cloudapi.KindLoadBalancer, cloudapi.KindVM, cloudapi.KindMachineImage, cloudapi.KindKubernetesCluster,
 		cloudapi.KindPostgres, cloudapi.KindPrivateSubnet, cloudapi.KindFirewall}
@@ -40,8 +40,8 @@ var (
 )
 
 // dependants returns the kinds of resources that may need a resource of the
-// given kind, as their records show. The server doesn't check the last kind: it
-// deletes the resource even if one of that kind needs it.
+// given kind, as their records show. The server doesn't check for resources of
+// the last of these kinds: it deletes the resource even if they need it.
 func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	switch kind {
 	case cloudapi.KindKubernetesCluster, cloudapi.KindPostgres: // its own subnet, and the load balancers in that
@@ -161,10 +161,10 @@ func (s *surveyor) complete(ctx context.Context, items []item) ([]item, error) {
 	return complete, nil
 }
 
-// users maps the ID of the resource to the resources that need it. It does so
-// for all resources of that kind and location, and for the known ones even if
-// the list doesn't show them to the token. A private location is the only one
-// of its kind in the result.
+// users maps the ID of the resource to the resources that need it. The result
+// also has the other resources of that kind and location, and known ones even
+// if the list doesn't show them to the token. For a private location, the
+// result has no other private location.
 func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource, known []cloudapi.Resource) (map[string][]cloudapi.Resource, error) {
 	location := resource.Location
 	if resource.Kind == cloudapi.KindPrivateLocation {

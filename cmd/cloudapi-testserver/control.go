@@ -68,10 +68,10 @@ func (s *server) control() http.Handler {
 	})
 }
 
-// isLocalName reports whether the host of a request is one that public DNS
-// can't resolve: an IP address, a name without a dot, or a name below a domain
-// for private use. So a web page can't reach the control address under a name
-// of its own.
+// isLocalName reports whether the host of a request isn't a public name: it's an
+// IP address, a name without a dot, or a name below a domain for private use.
+// So a web page can't reach the control address by pointing a name of its own
+// at it.
 func isLocalName(host string) bool {
 	name := host
 	if n, _, err := net.SplitHostPort(host); err == nil {

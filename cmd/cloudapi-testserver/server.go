@@ -12,7 +12,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// A server is the server of the API, and what is needed to change it.
+// A server is a test server of the API, with the data for changing it.
 type server struct {
 	*cloudapitest.Server
 	options options

@@ -13,7 +13,7 @@ import (
 // state is what the program remembers for its next run.
 type state struct {
 	Database string                     `json:"database"` // its location and name
-	Marker   cloudapi.PostgresLogMarker `json:"marker"`   // the place after the printed lines
+	Marker   cloudapi.PostgresLogMarker `json:"marker"`   // the position after the last printed line
 
 	file string
 }

@@ -1,5 +1,5 @@
-// Package attachment checks and saves files from a server: whether their names
-// are harmless in any folder, and whether they are complete.
+// Package attachment checks files from a server, and saves them. It checks that
+// the name of a file is harmless in any folder, and that the file is complete.
 package attachment
 
 import (
@@ -36,7 +36,8 @@ func Name(disposition string) string {
 	return name[:min(len(name), maxName)]
 }
 
-// Kinds of PEM blocks: how their types end, such as "EC PRIVATE KEY".
+// Kinds of PEM blocks. The type of a block ends with its kind: an
+// "EC PRIVATE KEY" is a [PrivateKey].
 const (
 	Certificate = "CERTIFICATE"
 	PrivateKey  = "PRIVATE KEY"

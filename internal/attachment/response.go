@@ -12,7 +12,7 @@ import (
 // maxError is larger than any JSON error.
 const maxError = 1 << 20
 
-// Check returns why a response isn't a complete file, as far as it shows.
+// Check returns an error if a response is recognizably not a complete file.
 func Check(status int, header http.Header, body []byte) error {
 	mediaType, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
 	trimmed := bytes.TrimSpace(body)

@@ -39,7 +39,7 @@ type Received struct {
 }
 
 // ErrNotSent marks failures that happened before anything was sent, and
-// ErrTokenSource those of the token source.
+// ErrTokenSource marks failures of the token source.
 var (
 	ErrNotSent     = errors.New("nothing was sent")
 	ErrTokenSource = errors.New("token source")
@@ -50,8 +50,8 @@ var (
 // connections that other calls could use.
 type transport struct{}
 
-// RoundTrip makes one attempt, whose result stays in the call. retryablehttp
-// always gets an empty response, from which [backoff] gets the call.
+// RoundTrip makes one attempt, and stores its result in the call. It always
+// returns an empty response to retryablehttp, so that [backoff] gets the call.
 func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := req.Context().(*call)
 	c.response = http.Response{Body: http.NoBody, Request: req}
@@ -116,7 +116,7 @@ func (c *call) attempt(req *http.Request, header http.Header) {
 	sent := resp != nil || attempt.Sent(err) // a middleware may have responded by itself
 	switch {
 	case err != nil && resp != nil && resp.Body != nil:
-		resp.Body.Close() // from a middleware: net/http never returns both
+		resp.Body.Close() // a middleware returned both; net/http never does
 	case err == nil && resp == nil:
 		err = errors.New("the transport returned neither a response nor an error")
 	}

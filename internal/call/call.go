@@ -1,6 +1,7 @@
 // Package call makes the calls of a client: one attempt after another, until it
-// accepts the server's response or no other is useful and safe. It knows the
-// API's error envelope, but no operations, records or lists.
+// accepts the server's response, or until another attempt would be useless or
+// unsafe. It knows the API's error envelope, but no operations, records or
+// lists.
 package call
 
 import (
@@ -53,10 +54,11 @@ type Request struct {
 	Secrets    []string // in the body; a response may repeat them
 	Idempotent bool
 
-	// NoContent says that only the beginning of a body is read, and not decoded.
+	// NoContent says that no body is expected: the call reads only the beginning
+	// of a body, and doesn't decode it.
 	NoContent bool
 
-	// NoRetryOn500 says that a retry after a 500 of the API would get it as well.
+	// NoRetryOn500 says that a retry after a 500 of the API would get a 500 too.
 	NoRetryOn500 bool
 
 	// Received, unless nil, is called with what each attempt has received.
@@ -91,11 +93,11 @@ type call struct {
 	response http.Response
 
 	tokens     []string      // returned by the token source
-	known      mask.Secrets  // what secrets has returned, until there is another token
+	known      mask.Secrets  // the last result of the method secrets; cleared by a new token
 	attempts   int           // number of requests passed to the transport
-	mayHaveRun bool          // whether the server may have executed one of them
-	earlier    bool          // whether it may have executed one before the last
-	unsent     bool          // whether the last attempt ended before the transport
+	mayHaveRun bool          // whether the server may have executed one of these requests
+	earlier    bool          // whether the server may have executed a request before the last one
+	unsent     bool          // whether the last attempt ended before it reached the transport
 	retrying   bool          // whether another attempt follows
 	pause      time.Duration // before the next attempt
 	notSent    error         // why a due attempt wasn't sent

@@ -49,14 +49,15 @@ type Failure struct {
 // a proxy in front of it: it has the envelope, with a type.
 func (f *Failure) isOwn() bool { return f.Envelope.Type != "" }
 
-// Class says what another try after a failure can do. The order counts: a call
-// retries after Soon, IsTransient is true from Later on, and waits and watches
-// go on from Stray on. Each has its bound. docs/errors.md has the table.
+// Class says whether trying again can help after a failure. A call retries only
+// after Soon. IsTransient is true for Later and Soon. Waits and watches
+// continue after any class but Final, each up to a limit. docs/errors.md has
+// the table.
 type Class int
 
 const (
 	Final Class = iota // another try would fail for the same reason
-	Stray              // a gateway's 404: it's over soon, or the base URL is wrong
+	Stray              // a gateway's 404: either it's temporary, or the base URL is wrong
 	Later              // a later call can succeed
 	Soon               // another attempt of the call can succeed
 )
@@ -69,7 +70,7 @@ func (f *Failure) Class() Class {
 			return Final
 		}
 		return Soon
-	case f.Truncated: // so a refusal isn't the API's, whatever its status
+	case f.Truncated: // even a refusal isn't taken for the API's then, whatever its status
 		return Soon
 	case errors.Is(f.Cause, ErrTooLarge):
 		return Final
@@ -90,9 +91,8 @@ func (f *Failure) Class() Class {
 // the failure. A 302 or 303 may lead to the request's result; other redirects
 // ask for the same request at another address. A 429 or 503 says that the
 // server didn't execute it, if it's the API's own or has a Retry-After header.
-// Otherwise it may come from a gateway, and some gateways send it after passing
-// the request on. So may any other
-// refusal that breaks off.
+// Any other 429 or 503 may come from a gateway, and some gateways send it after
+// passing the request on. The same holds for any refusal that breaks off.
 func (f *Failure) mayHaveRun() bool {
 	switch f.Status {
 	case 0:

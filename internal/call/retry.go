@@ -54,8 +54,9 @@ func checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) 
 	return c.retrying, nil
 }
 
-// next decides whether there is another attempt, and after what pause: one that
-// can succeed, and doesn't repeat what the server may have executed.
+// next decides whether there is another attempt, and chooses the pause before
+// it. There is one only if it can succeed, and if it doesn't repeat a change
+// that the server may already have executed.
 func (c *call) next() bool {
 	if c.failure == nil || c.unsent || c.attempts > c.cfg.Loop.RetryMax ||
 		c.failure.Class() != Soon || !c.req.Idempotent && c.failure.mayHaveRun() {

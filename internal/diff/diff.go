@@ -11,7 +11,8 @@ import (
 //
 // A List keeps the records, but doesn't read or change them again: it compares
 // their digests. So a program may change a record that it got from a List. A
-// note holds what is needed of a record that is missing later.
+// note holds what the caller still needs to know about a record that is missing
+// in a later reading.
 type List[T, N any] struct {
 	records map[string]*entry[T, N]
 	reading int

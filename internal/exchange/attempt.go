@@ -13,13 +13,14 @@ import (
 // Attempt is one attempt to send a request that the server must not execute
 // twice. It's nil for other requests.
 type Attempt struct {
-	wanted, got atomic.Bool // a connection
+	wanted, got atomic.Bool // whether the attempt wanted a connection, and got one
 	trace       httptrace.ClientTrace
 }
 
-// Begin returns the context of an attempt, which ends after the timeout unless
-// that is zero, and with the returned function. If the server must not execute
-// the request twice, the transport must be one of [Guard].
+// Begin returns the context of an attempt. The context ends when the returned
+// function is called, or after the timeout unless the timeout is zero. If the
+// server must not execute the request twice, the transport must come from
+// [Guard].
 func Begin(parent context.Context, timeout time.Duration, once bool) (context.Context, *Attempt, context.CancelFunc) {
 	var a *Attempt
 	if once {

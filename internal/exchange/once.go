@@ -77,9 +77,10 @@ func withoutIdempotencyKeys(req *http.Request) *http.Request {
 }
 
 // isUnprocessed reports whether an error of net/http says that the server
-// didn't and won't execute a request, whose body can't be read again: the
-// server refused the stream, or the connection accepted no more requests. It
-// compares texts, since net/http doesn't export the types.
+// didn't and won't execute a request: the server refused the stream, or the
+// connection accepted no more requests. The request must have a body that can't
+// be read again. isUnprocessed compares texts, since net/http doesn't export
+// the types.
 func isUnprocessed(err error) bool {
 	return says(err, func(text string) bool {
 		switch text {

@@ -86,8 +86,9 @@ func NewTransport(changes ...func(*http.Transport)) Transport {
 }
 
 // isRegistered reports whether a transport passes requests with the scheme to
-// another, which may speak HTTP/2. It can be called once, since it registers a
-// protocol itself: net/http doesn't tell, but panics for a second one.
+// another transport, which may speak HTTP/2. net/http doesn't tell, but panics
+// if a scheme is registered twice. So isRegistered registers the scheme, and
+// can be called only once.
 func isRegistered(t *http.Transport, scheme string) (registered bool) {
 	defer func() { registered = recover() != nil }()
 	t.RegisterProtocol(scheme, skipped{})

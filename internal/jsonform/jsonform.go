@@ -60,20 +60,21 @@ func (d Decoder) Decode(data []byte, v any) error {
 	return nil
 }
 
-// size estimates how many bytes a value of the type takes that is decoded from
-// JSON. It also counts the characters in strings, which are few in what the API
-// sends. Any value can become an element of the largest type, even one of a
-// wrong type, which leaves the element zero.
+// size estimates how many bytes the values take that are decoded from JSON into
+// the type. It counts the characters that begin values. It also counts these
+// characters inside strings, but the API's strings have few of them. It assumes
+// that each value becomes an element of the largest type: even a value of a
+// wrong type takes up an element, which stays zero.
 func size(data []byte, t reflect.Type) int64 {
 	count := func(c byte) int64 { return int64(bytes.Count(data, []byte{c})) }
 	if t != nil && t.Kind() == reflect.Pointer {
-		t = t.Elem() // there is only one of it
+		t = t.Elem() // the outermost value exists only once
 	}
 	value := max(valueSize, int64(largest(t, map[reflect.Type]bool{})))
 	return objectSize*count('{') + value*(count('[')+count(','))
 }
 
-// largest returns the size of a type's largest element outside seen.
+// largest returns the size of a type's largest element. It skips types in seen.
 func largest(t reflect.Type, seen map[reflect.Type]bool) (size uintptr) {
 	if t == nil || seen[t] {
 		return 0

@@ -17,7 +17,8 @@ func (secrets Secrets) Error(err error) error {
 }
 
 // withoutShowing reports whether the error, or one that it wraps, shows a
-// secret. It returns the error itself, or the wrapped errors that show none.
+// secret. clean is the error itself if it shows none, and otherwise the wrapped
+// errors that show none.
 func withoutShowing(secrets Secrets, err error) (clean []error, shows bool) {
 	var wrapped []error
 	switch e := err.(type) {

@@ -1,7 +1,7 @@
 // Package mask decides what may be shown. It replaces secrets in texts and
 // errors, shortens and cleans text of unknown origin for errors and log lines,
-// and finds the secrets in a value: whatever has a Reveal method, and a text that
-// masks it.
+// and finds the secrets in a value. A secret is anything that has a Reveal
+// method, and a text form that masks it.
 package mask
 
 import (

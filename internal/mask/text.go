@@ -18,9 +18,9 @@ func OneLine(s string) string {
 	return text
 }
 
-// Name returns a name that a server may have sent, in a form for one line: as it
-// is, or as a Go string literal if a reader could take it for more than a name,
-// or a terminal would do more than show it.
+// Name returns a name that a server may have sent, in a form for one line. It
+// returns a Go string literal if a reader could mistake the name for other text,
+// or if a terminal would interpret it.
 func Name(s string) string {
 	const max = 100
 	isPlain := func(r rune) bool {

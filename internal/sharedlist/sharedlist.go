@@ -4,10 +4,10 @@
 // take their records from it. So n waits cost the requests of one list instead
 // of n Gets.
 //
-// A list can only say that a wait isn't over. If it says anything else, fails,
-// takes longer than a wait's pause, or is too long, the wait gets its resource
-// itself, as it does from time to time anyway. So a wait never depends on a
-// list, and the full record decides when it ends.
+// A list can only show that a wait isn't over. A wait gets its resource itself
+// if the list shows anything else, can't be read, takes longer than the wait's
+// pause, or is too long. It also does so from time to time in any case. So a
+// wait never depends on a list, and the full record decides when it ends.
 package sharedlist
 
 import (
@@ -47,7 +47,8 @@ func (g *Group) EndCall() {
 	g.calls--
 }
 
-// End waits for the goroutines after the context's end, and panics if one did.
+// End waits for the goroutines after the context has ended. It panics if one of
+// them panicked.
 func (g *Group) End() {
 	g.mu.Lock()
 	lists := maps.Clone(g.lists)
@@ -84,8 +85,9 @@ type reading[T any] struct {
 	began time.Time     // zero if it hasn't begun
 	ended chan struct{} // closed when records is set
 
-	// records has the records by ID and by name. Of several with one name, it's the
-	// last. The map is nil if the list wasn't read to its end.
+	// records has the records by ID and by name. If several records have one
+	// name, the map has the last one. The map is nil if the list wasn't read to
+	// its end.
 	records map[string]*T
 }
 
@@ -181,7 +183,7 @@ func (l *List[T]) begin(since time.Time) *reading[T] {
 		if !l.isWorthIt() {
 			return nil
 		}
-		l.wait() // the last reading is over; wait panics if that panicked
+		l.wait() // returns immediately, or panics if the last reading panicked
 		r.began = time.Now()
 		l.wait = parallel.Go(func() { l.read(r) })
 	}

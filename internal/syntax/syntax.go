@@ -1,5 +1,5 @@
 // Package syntax checks the address of a server, the segments of a path,
-// tokens, and headers. Each returns what is wrong, or "".
+// tokens, and headers. Each check returns what is wrong, or "".
 package syntax
 
 import (
@@ -53,7 +53,7 @@ func BaseURL(address string) (u *url.URL, shown, reason string) {
 	switch {
 	case !strings.Contains(address, ":/"): // a port alone looks like a scheme to the parser
 		return nil, shown, "has no scheme: it must begin with https:// or http://"
-	case err != nil: // whose text would contain the address, and so perhaps a password
+	case err != nil: // err shows the address, which may contain a password
 		return nil, "", "cannot be parsed"
 	case u.User != nil:
 		return nil, shown, "must not have user information"

@@ -75,8 +75,9 @@ func (t *Tally) EndPage(count *int) {
 
 // IsComplete reports whether no item is missing. The items that stay in the list
 // are in the count of every page, so seeing as many items as the smallest count
-// is enough. They may all be of one walk, since an item before the forgotten
-// ones isn't recognized as new.
+// is enough. Both the new items of all walks and the items of the last walk
+// alone can reach it: once IDs are forgotten, an item before them isn't
+// recognized as new.
 func (t *Tally) IsComplete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 
 // Reached returns how many items were new, and the smallest count.

@@ -53,7 +53,7 @@ func WellFormed(s string) bool {
 }
 
 // Parse parses an identifier. It ignores case, and accepts "o" for 0, and "i"
-// and "l" for 1. The error's words can follow the identifier.
+// and "l" for 1. The error is a predicate, to be printed after the identifier.
 func Parse(s string) (Value, error) {
 	if len(s) != Length {
 		return Value{}, fmt.Errorf("has %d characters, an ID has %d", len(s), Length)

@@ -17,13 +17,13 @@ type LogEntry struct {
 	Objects []string // IDs of the changed object and of other objects involved
 }
 
-// maxLog is the minimum number of entries that a project keeps, and half the
-// maximum, since servers may run for a long time.
+// maxLog is the minimum number of entries that a project keeps. The maximum is
+// twice as many, since servers may run for a long time.
 const maxLog = 10_000
 
 // addEntry adds an action of an account to the audit log. The project itself
-// isn't listed among the objects. Keys of pages contain times in microseconds,
-// so entries differ by at least one.
+// isn't listed among the objects. Pagination keys contain times in microseconds,
+// so the entries of two requests differ by at least one microsecond.
 func (p *Project) addEntry(m *Moment, account *Account, verb, id string, others []string) {
 	at, i := m.Now.Truncate(time.Microsecond), len(p.log)
 	if i > 0 && p.logged == m {

@@ -27,9 +27,9 @@ func (c *Call) Run(steps ...func(*Call) error) error {
 	return nil
 }
 
-// Admit checks that the object exists, or the rule or node pool in it, that the
-// token may execute the operation on the object, in the order of the real
-// server.
+// Admit checks that the object, or the rule or node pool in it, exists, and that
+// the token may execute the operation on the object. The checks are in the order
+// of the real server.
 func (c *Call) Admit(o Stored, found bool) error {
 	switch {
 	case !found:

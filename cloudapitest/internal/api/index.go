@@ -114,8 +114,8 @@ func (x Index) SortedByID(sc Scope) []Stored {
 	return nil
 }
 
-// after returns the index of the first object that follows order in the order
-// of IDs.
+// after returns the index of the first object whose order is greater than the
+// given one. The objects are in the order of their IDs.
 func after(objects []Stored, order string) int {
 	i, found := slices.BinarySearchFunc(objects, order, func(o Stored, order string) int {
 		return strings.Compare(o.Core().order, order)

@@ -17,8 +17,8 @@ type Token struct {
 type Project struct {
 	Object
 	Account     *Account
-	Permissions map[*Token]Permissions // a token that isn't a key has none
-	Unpaid      bool                   // if there is no valid billing information
+	Permissions map[*Token]Permissions // a token that isn't in the map has no permissions
+	Unpaid      bool                   // whether valid billing information is missing
 	// Features that the real server has enabled for the project.
 	Features []string
 	log      []LogEntry

@@ -105,8 +105,8 @@ func auditLogRange(now time.Time, day string) (from, until time.Time, ok bool) {
 	return from, until, !end.Before(today.AddDate(0, -months, 0)) && !end.After(today.AddDate(0, months, 0))
 }
 
-// parseKey returns the time and the ID in a pagination key. They're those of
-// the next page's first entry.
+// parseKey returns the time and the ID in a pagination key. They belong to the
+// first entry of the next page.
 func parseKey(key string) (at time.Time, id cloudapi.ID, ok bool) {
 	moment, text, _ := strings.Cut(key, "/")
 	seconds, fraction, _ := strings.Cut(moment, ".")

@@ -136,7 +136,8 @@ func (l *loadBalancer) details(at *api.Moment) loadBalancerDetails {
 	}
 }
 
-// vms returns the VMs of the load balancer, which for a cluster's are its nodes.
+// vms returns the VMs of the load balancer. The VMs of a cluster's load balancer
+// are the cluster's nodes.
 func (l *loadBalancer) vms(at *api.Moment) []*vm {
 	if l.cluster == nil {
 		return api.Records(l.attached(at.Now), func(m loadBalancerMember) *vm { return m.vm })

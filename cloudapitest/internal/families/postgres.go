@@ -107,7 +107,7 @@ type postgres struct {
 
 	// built describes the present servers, and target those that replace them.
 	built, target postgresServers
-	former, fleet []string          // the IDs of the servers of both, the primary first
+	former, fleet []string          // the IDs of the built and the target servers, the primary first
 	shown         map[string]string // the states that servers show instead of their own, by ID
 	begun         time.Time         // beginning of the change to the target
 	ready         time.Time         // when the new servers are ready; zero for the first servers

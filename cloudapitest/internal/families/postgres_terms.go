@@ -17,7 +17,7 @@ type postgresTerms struct {
 	shared            string   // the name of the sizes with shared CPUs
 
 	ruleKind   cloudapi.Kind
-	rulePorts  []portRange // each range has a rule for each of these
+	rulePorts  []portRange // a network that may connect gets a rule for each of these
 	ruleUnique string      // the columns in the real server's message for a rule that exists
 
 	// explicit stands for several differences: the state of a database shows

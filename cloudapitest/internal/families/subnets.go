@@ -247,8 +247,8 @@ func (s *privateSubnet) disconnectFrom(c *api.Call) (any, error) {
 	return s.record(c.Moment), nil
 }
 
-// connectable returns the subnet with the ID, if the token may do the same with
-// it as with s. It must be in the same location.
+// connectable returns the subnet with the ID, which must be in the same location
+// as s. The token must have the permission for the action on that subnet too.
 func (s *privateSubnet) connectable(c *api.Call, id, action string) (*privateSubnet, bool) {
 	other, ok := api.FindByIDFor[*privateSubnet](c, cloudapi.KindPrivateSubnet, id, action)
 	return other, ok && other.Location == s.Location

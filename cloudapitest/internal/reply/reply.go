@@ -48,8 +48,8 @@ func New(result any, failure *Error) Reply {
 	return JSON(http.StatusOK, result)
 }
 
-// disposition returns the header with the file name. As the real server does,
-// it repeats a name with a hyphen in the other form.
+// disposition returns the header with the file name. A name with a hyphen also
+// appears in the form "filename*=", as on the real server.
 func (f File) disposition() string {
 	d := fmt.Sprintf("attachment; filename=%q", f.Name)
 	if strings.Contains(f.Name, "-") {

@@ -74,8 +74,8 @@ func (f *Flags) Parse(args []string, most int) error {
 	return nil
 }
 
-// Useless returns a [*UsageError] if one of the flags is given, because it has no
-// effect in a case such as "with --once".
+// Useless returns a [*UsageError] if one of the named flags is given. when says
+// in which case they have no effect, such as "with --once".
 func (f *Flags) Useless(when string, names ...string) (err error) {
 	f.Visit(func(given *flag.Flag) {
 		if slices.Contains(names, given.Name) {
