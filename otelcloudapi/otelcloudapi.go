@@ -38,8 +38,8 @@ import (
 // scope is the name of the instrumentation.
 const scope = "github.com/cloudapi-sdk/cloudapi/otelcloudapi"
 
-// Attributes of the span and the histogram of a call, in addition to
-// error.type, which is a status such as "404", or "timeout", "canceled",
+// Attributes of the span and the histogram of a call. After a failed call, both
+// also have error.type: a status such as "404", or "timeout", "canceled",
 // "connection_closed", "invalid_response", or the name of a Go type.
 const (
 	// OperationKey is the operation's name, such as "VMs.Create".

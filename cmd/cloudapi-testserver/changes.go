@@ -103,7 +103,7 @@ func (f fault) reply() cloudapitest.Fault {
 }
 
 // delays replaces the delays of everything, of a kind, or of an object. A field
-// defaults to the value of all, or to the flag -delay.
+// that isn't given gets the value of the field all, or else of the flag -delay.
 type delays struct {
 	Kind      cloudapi.Kind `json:"kind"`
 	Ref       string        `json:"ref"`

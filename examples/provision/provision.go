@@ -144,8 +144,9 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 	return ids, nil
 }
 
-// setRules sets the rules of a firewall or a database as in the file if it was
-// just created or may be updated. Otherwise it reports the differences.
+// setRules sets the rules of a firewall or a database to those in the file, if
+// the firewall or database was just created or may be updated. Otherwise
+// setRules reports the differences.
 func setRules[R any](p *provisioner, of subject, outcome cloudapi.EnsureOutcome, text func(*R) string,
 	set func(*cloudapi.SetRulesOptions) (*cloudapi.RuleChanges[R], error)) error {
 	allowed := p.update || outcome == cloudapi.EnsureCreated

@@ -115,7 +115,7 @@ func (j *job) run(ctx context.Context) (err error) {
 		return err
 	}
 	reference = j.location + "/" + vm.ID
-	if j.embedded != nil { // which runs no scripts
+	if j.embedded != nil { // the embedded server runs no scripts
 		j.embedded.SetSerialLog(vm.ID, fmt.Sprintf("booting\n%s\nhello from the job\n%s 0\n", begins(j.name), ends(j.name)))
 	}
 	if _, err := j.client.VMs.WaitRunning(ctx, vm.Location, vm.ID, demo.Soon(nil)); err != nil {

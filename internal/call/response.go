@@ -45,9 +45,9 @@ var ErrTooLarge = errors.New("response exceeds the limit")
 
 // receive reads the response and closes it. It sets the result or the failure
 // of the attempt, even if the body is truncated. It returns the connection's
-// error if the connection failed while the body was read, or the context's
-// error. It checks the context only for a large response, since the first check
-// starts the attempt's timer.
+// error if the connection failed while the body was read. It returns the
+// context's error if the context has ended, but checks that only for a large
+// response, since the first check starts the attempt's timer.
 func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	if resp.Body == nil {
 		resp.Body = http.NoBody

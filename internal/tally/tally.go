@@ -5,7 +5,7 @@ import "maps"
 
 // Tally records the items that one or several walks over the list have read.
 type Tally struct {
-	known     map[string]struct{} // the IDs of the items after passed, except recent
+	known     map[string]struct{} // the IDs greater than passed, except those in recent
 	recent    []string            // IDs of the first walk, as long as they ascend and need no lookup
 	passed    string              // IDs up to and including this one count as known
 	ascending bool                // whether the IDs of every walk have ascended

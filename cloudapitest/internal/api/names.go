@@ -42,8 +42,8 @@ func IDLikeNameProblems(kind cloudapi.Kind, name string) []string {
 }
 
 // TextProblems returns what is wrong with the name and the text of an SSH key or
-// init script. field is the text's field, and problem what its own rules found.
-// self is the object to change, or nil.
+// init script. field is the name of the text's field. problem is what the caller
+// has found wrong with the text, or "". self is the object to change, or nil.
 func TextProblems(c *Call, kind cloudapi.Kind, name string, self Stored, field, text, problem string) []string {
 	named, filled := strings.TrimSpace(name) != "", strings.TrimSpace(text) != ""
 	holders := c.State.Index.Named(Scope{kind, c.Project, nil}, name)

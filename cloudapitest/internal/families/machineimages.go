@@ -52,7 +52,7 @@ type machineImageVersion struct {
 	storage int // GiB
 	created time.Time
 	stored  time.Time // end of the creation
-	offered bool      // whether it has been the latest version, which it becomes when it's stored
+	offered bool      // whether it has been the latest version; each becomes the latest when it's stored
 }
 
 type machineImageRecord struct {

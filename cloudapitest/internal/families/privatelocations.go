@@ -111,9 +111,9 @@ func (l *privateLocation) rename(c *api.Call) (any, error) {
 	return l.record(c.Moment), nil
 }
 
-// delete refuses only if there are databases. If there are other resources in
-// the location, or backups of a deleted database, it fails in the contract, like
-// the real server. In the service the location is deleted when they are gone.
+// delete refuses only a location with databases. If the location has other
+// resources, or backups of a deleted database, delete fails in the contract, like
+// the real server. In the service it deletes the location once they're gone.
 func (l *privateLocation) delete(c *api.Call) error {
 	var delay time.Duration
 	switch service := c.Config.Version == version.Service; {

@@ -23,7 +23,7 @@ func Main(name string, run func(ctx context.Context, args []string, stdout, stde
 	stdout, stderr := &output{os.Stdout, end}, &output{os.Stderr, end}
 
 	// Without this, the signal kills the program if the reader of its output, such
-	// as head, ends. Nothing handles the signal: the write also fails.
+	// as head, ends. Nothing reads the channel, since the write fails as well.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
