@@ -31,7 +31,7 @@ type AuditLogOptions struct {
 	Subject string `url:"subject,omitempty"` // the ID of an account, or the name or e-mail address of a member
 	Object  string `url:"object,omitempty"`  // the ID of an object
 
-	End time.Time `url:"end,omitempty" layout:"2006-01-02"` // the last day, in UTC, of three months; default today
+	End time.Time `url:"end,omitempty" layout:"2006-01-02"` // the last day, in UTC, of the three months to list; default today
 
 	PageSize      int    `url:"limit,omitempty"`          // default and maximum 1000
 	PaginationKey string `url:"pagination_key,omitempty"` // Page.Next of a page with the same options

@@ -123,9 +123,10 @@ func newClient(from config, opts []Option) (*Client, error) {
 	return c, nil
 }
 
-// beneath returns the transport at a depth. If the context belongs to a call, it
-// returns the transport of the client that made the call, else of c. So copies
-// of a client can share a middleware, and have different transports below it.
+// beneath returns the transport at a depth. If the context belongs to a call,
+// it returns the transport of the client that made the call, else of c. So
+// copies of a client can share a middleware, and have different transports
+// below it.
 func (c *Client) beneath(ctx context.Context, depth int) http.RoundTripper {
 	if in := invocationOf(ctx); in != nil {
 		return in.conn.transport(depth)

@@ -50,7 +50,8 @@ func checkNewName(name string) *ArgumentError {
 	return nil
 }
 
-// checkOptionalName is [checkNewName] for a request that may leave out the name.
+// checkOptionalName is [checkNewName] for a request that may leave out the
+// name.
 func checkOptionalName(name string) *ArgumentError {
 	if name == "" {
 		return nil

@@ -61,8 +61,8 @@ func ConfirmChange[T any](ctx context.Context, failure error, find func(context.
 }
 
 // lookUp returns the record that find returns, or the error of check if check
-// refuses the record. If find returns no record, lookUp returns the failure with
-// the error of find.
+// refuses the record. If find returns no record, lookUp returns the failure
+// with the error of find.
 func lookUp[T any](ctx context.Context, operation string, failure error, find func(context.Context) (*T, error), check func(*T) error) (*T, error) {
 	if find == nil {
 		return nil, withLookup(failure, &ArgumentError{Operation: operation, Name: "find", Reason: "must not be nil"})

@@ -82,7 +82,7 @@ var (
 
 	ErrUnchanged   = errors.New("the resource doesn't show the change") // see ConfirmChange
 	ErrRetryBudget = call.ErrBudget                                     // not retried; see RetryPolicy.Budget
-	ErrAmbiguous   = errors.New("ambiguous reference")                  // it matches more than one resource
+	ErrAmbiguous   = errors.New("ambiguous reference")                  // the reference matches more than one resource
 	ErrWaitFailed  = errors.New("the state can no longer be reached")   // for example because the resource is being deleted
 )
 
@@ -428,8 +428,8 @@ func classOf(err error) call.Class {
 	return call.Final
 }
 
-// errMayHaveRun matches the failure of a request that changes something and that
-// the server may have executed. The request may be idempotent.
+// errMayHaveRun matches the failure of a request that changes something and
+// that the server may have executed. The request may be idempotent.
 var errMayHaveRun = errors.New("the server may have executed the request")
 
 // outcomeMatches tells if an outcome is ErrOutcomeUnknown or errMayHaveRun.

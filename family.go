@@ -63,9 +63,9 @@ func (f *family[T, P]) read(ctx context.Context, c *conn, location, reference st
 	return untypedRecord(f.find(ctx, c, location, reference))
 }
 
-// find reads a resource. A 404 doesn't prove that the resource is missing if the
-// service may lack the operation. find then reads the list: if the server has
-// the list, it has the operation.
+// find reads a resource. A 404 doesn't prove that the resource is missing if
+// the service may lack the operation. find then reads the list: if the server
+// has the list, it has the operation.
 func (f *family[T, P]) find(ctx context.Context, c *conn, location, reference string) (*T, error) {
 	record, err := fetch[T, P](ctx, c, f.get, f.args(location, reference)...)
 	if e, ok := errors.AsType[*Error](err); ok && f.get.class&contractOnly != 0 && e.isMaybeUnsupported() {

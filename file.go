@@ -17,7 +17,7 @@ import (
 // its content, which may be secret; but fmt prints the content of a File in an
 // unexported field of another struct.
 type File struct {
-	Name        string // the server's: up to 128 ASCII letters, digits, hyphens, underscores and dots
+	Name        string // the name from the server: up to 128 ASCII letters, digits, hyphens, underscores and dots
 	ContentType string // the media type that the server declared
 	Content     []byte
 }

@@ -23,8 +23,9 @@ type Firewall struct {
 	FirewallRules []FirewallRule `json:"firewall_rules"` // sorted by IP version and CIDR
 	Path          string         `json:"path"`           // within the project; only in a VM record
 
-	// Only Get, AttachSubnet and DetachSubnet return the subnets that the firewall is
-	// attached to: with their firewalls, or in the contract only with their IDs.
+	// PrivateSubnets are the subnets that the firewall is attached to. Only Get,
+	// AttachSubnet and DetachSubnet return this field. In the contract, the
+	// subnets have only their IDs; the service also returns their firewalls.
 	PrivateSubnets []PrivateSubnet `json:"private_subnets"`
 }
 

@@ -40,8 +40,8 @@ func (r *GitHubRepository) Resource() Resource {
 	return Resource{Kind: KindGitHubRepository, ID: r.ID, Name: r.Name}
 }
 
-// cursor returns the value that the server sorts by. If it sorts by name, that's
-// the name of the installation and the repository.
+// cursor returns the value that the server sorts by. If it sorts by name,
+// that's the name of the installation and the repository.
 func (r *GitHubRepository) cursor(column string) string {
 	return idOrName(column, r.ID, r.InstallationName+"/"+r.Name)
 }

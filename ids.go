@@ -97,8 +97,8 @@ func (k Kind) also() Kind {
 // includes reports whether an ID of kind k may have the prefix of kind other.
 func (k Kind) includes(other Kind) bool { return other == k || other != "" && other == k.also() }
 
-// kinds is a set of kinds that a reference can stand for: their prefixes, in one
-// string.
+// kinds is a set of kinds that a reference can stand for: their prefixes, in
+// one string.
 type kinds string
 
 func (set kinds) has(kind Kind) bool {
@@ -257,9 +257,9 @@ type referenceRule struct {
 	nameOnly bool  // it accepts only a name and no ID
 	optional bool  // it may be empty
 
-	// certain: the rule refuses any value that no resource of these kinds can have,
-	// such as the ID of another kind. Only deletions need this: the server responds
-	// with a 204 even if the resource to delete doesn't exist.
+	// certain: the rule refuses any value that no resource of these kinds can
+	// have, such as the ID of another kind. Only deletions need this: the server
+	// responds with a 204 even if the resource to delete doesn't exist.
 	certain bool
 }
 

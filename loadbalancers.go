@@ -291,8 +291,8 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 	return l, err
 }
 
-// otherInSubnet is inSubnet for a name that also occurs in another subnet of the
-// location.
+// otherInSubnet is inSubnet for a name that also occurs in another subnet of
+// the location.
 func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resource, name string) (*LoadBalancer, error) {
 	for l, err := range s.All(ctx, &ListOptions{Location: subnet.Location}) {
 		if isPartial(err) {
@@ -381,8 +381,8 @@ func (e *UnlistedError) Error() string {
 
 func (e *UnlistedError) isPartial() {}
 
-// isUnexpected reports whether an error is a 500 of the API. The server sends it
-// for a load balancer without ports.
+// isUnexpected reports whether an error is a 500 of the API. The server sends
+// it for a load balancer without ports.
 func isUnexpected(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.StatusCode == http.StatusInternalServerError && e.isOwn()
@@ -395,13 +395,13 @@ func withPortlessHint(err error) error {
 	return err
 }
 
-// besidesPortless reads a list that the server refuses with a 500. It returns the
-// load balancers with ports, and an [*UnlistedError] that names the others.
+// besidesPortless reads a list that the server refuses with a 500. It returns
+// the load balancers with ports, and an [*UnlistedError] that names the others.
 //
 // A cluster has two load balancers: <cluster ID>-apiserver and <cluster
-// ID>-services. The second has no ports at first, and it follows the first in the
-// order by name. So if the server shows a page that ends with the first, and
-// refuses a longer page, the list continues after the second. portlessAfter
+// ID>-services. The second has no ports at first, and it follows the first in
+// the order by name. So if the server shows a page that ends with the first,
+// and refuses a longer page, the list continues after the second. portlessAfter
 // describes the search if the first has another name. If a 500 has another
 // cause, the list is read again as usual, with retries.
 func (s *LoadBalancersService) besidesPortless(ctx context.Context, o ListOptions) (listed []*LoadBalancer, err error) {

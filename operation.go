@@ -13,7 +13,8 @@ type Operation struct {
 	class class
 }
 
-// class is a set of properties of an operation, such as whether it's idempotent.
+// class is a set of properties of an operation, such as whether it's
+// idempotent.
 type class uint8
 
 const (

@@ -109,8 +109,8 @@ func FromEnv() Option {
 	}
 }
 
-// unset returns a clause for an error's text. It names the variables that FromEnv
-// didn't find, except those that another option replaces.
+// unset returns a clause for an error's text. It names the variables that
+// FromEnv didn't find, except those that another option replaces.
 func (c *config) unset() string {
 	var names []string
 	if !c.hasCredentials() {
@@ -240,8 +240,8 @@ func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Opt
 	}
 }
 
-// layer is the transport that a middleware calls. For each request, the function
-// returns the transport to use, given the request's context.
+// layer is the transport that a middleware calls. For each request, the
+// function returns the transport to use, given the request's context.
 type layer func(context.Context) http.RoundTripper
 
 func (l layer) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -334,10 +334,11 @@ type RetryPolicy struct {
 	MaxRetryAfter time.Duration // the longest delay accepted from a Retry-After header; default 60 s
 
 	// Budget limits the retries of all calls of a client while none succeeds;
-	// default 100. A retry takes 1 from it, and returns it if it succeeds; a call
-	// that succeeds without a retry returns 0.2. An error that isn't retried, such
-	// as a 404 of the API, counts as success. When the budget is used up, errors
-	// also match ErrRetryBudget. Copies of a client for the same host share it.
+	// default 100. A retry takes 1 from it, and gives 1 back if it succeeds. A
+	// call that succeeds without a retry gives back 0.2. An error that isn't
+	// retried, such as a 404 of the API, counts as success. When the budget is
+	// used up, errors also match ErrRetryBudget. Copies of a client for the same
+	// host share it.
 	Budget int
 }
 
@@ -351,7 +352,8 @@ func defaultRetry() RetryPolicy {
 	}
 }
 
-// over returns the policy p, with the fields of other where those of p are zero.
+// over returns the policy p, with the fields of other where those of p are
+// zero.
 func (p RetryPolicy) over(other RetryPolicy) RetryPolicy {
 	return RetryPolicy{
 		MaxAttempts:   cmp.Or(p.MaxAttempts, other.MaxAttempts),

@@ -208,8 +208,8 @@ func all[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes,
 // items come and go.
 //
 // If every page counted more items than the walk has found, walk reads the list
-// again, after the delay of a retry. Such a count can be chance: somebody created
-// an item between a page and its count, or before the cursor.
+// again, after the delay of a retry. Such a count can be chance: somebody
+// created an item between a page and its count, or before the cursor.
 func walk[T any, P listItem[T]](c *conn, routes *listRoutes, o ListOptions, args []string) pageSeq[T] {
 	pages := follow(routes.project.Name, o.StartAfter, func(ctx context.Context, cursor string) (*Page[T], error) {
 		asked := o
@@ -301,8 +301,8 @@ func items[T any](ctx context.Context, c *conn, pages pageSeq[T]) iter.Seq2[*T, 
 }
 
 // follow fetches pages, beginning at the cursor start, until a page has no next
-// cursor. It doesn't interpret cursors. It ends with an error if the next cursor
-// of a page was already used.
+// cursor. It doesn't interpret cursors. It ends with an error if the next
+// cursor of a page was already used.
 func follow[T any](operation, start string, fetch func(ctx context.Context, cursor string) (*Page[T], error)) pageSeq[T] {
 	return func(ctx context.Context) iter.Seq2[*Page[T], error] {
 		return func(yield func(*Page[T], error) bool) {
@@ -393,8 +393,8 @@ func decodePageByKey[T any, P record[T]](r call.Response) (*Page[T], error) {
 }
 
 // newestFirst yields the items of a list that continues with keys, the newest
-// first. begin is called when a walk begins. It sets the defaults that depend on
-// the time, and returns the first key and the function that fetches a page.
+// first. begin is called when a walk begins. It sets the defaults that depend
+// on the time, and returns the first key and the function that fetches a page.
 func newestFirst[T any](ctx context.Context, c *conn, op *Operation,
 	begin func(now time.Time) (key string, fetch func(context.Context, string) (*Page[T], error))) iter.Seq2[*T, error] {
 	return items(ctx, c, func(ctx context.Context) iter.Seq2[*Page[T], error] {

@@ -321,8 +321,8 @@ func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres st
 	return postgresFamily.waitState(ctx, s.conn, "Postgres.WaitRunning", location, postgres, postgresRunning, opts)
 }
 
-// lacksTarget returns the name of a field with a requested value that the record
-// lacks, or "".
+// lacksTarget returns the name of a field with a requested value that the
+// record lacks, or "".
 func (p *Postgres) lacksTarget() string {
 	return cmp.Or(missing("target_vm_size", p.TargetVMSize == ""), missing("target_storage_size_gib", p.TargetStorageSizeGiB <= 0))
 }

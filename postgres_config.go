@@ -31,7 +31,7 @@ type PostgresConfig struct {
 // equal (==), is a change, and may need a restart.
 type PostgresSetting struct {
 	text     string
-	isNumber bool // also true for true and false: text is sent without quotes
+	isNumber bool // whether text is sent without quotes: a number, true or false
 }
 
 // Setting returns a setting, such as Setting("32MB") or Setting(200).

@@ -37,9 +37,9 @@ func (e *PostgresLogEntry) lacks() string {
 	return ""
 }
 
-// hash identifies a line. It leaves out the role of the server, which can change
-// before the line is read again. It's cryptographic, so that an attacker who
-// writes messages can't give one the hash of another line.
+// hash identifies a line. It leaves out the role of the server, which can
+// change before the line is read again. It's cryptographic, so that an attacker
+// who writes messages can't give one the hash of another line.
 func (e *PostgresLogEntry) hash() uint64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q %q %q", e.Timestamp.Unix(), e.Timestamp.Nanosecond(), e.StreamName, e.ServerUBID, e.Message, e.Context))
 	return binary.BigEndian.Uint64(sum[:])
@@ -76,7 +76,8 @@ type PostgresLogsOptions struct {
 	PageSize      int    `url:"max_log_lines,omitempty"`  // up to 500; default 50 in Logs and 500 in AllLogs
 
 	// PaginationKey is [Page.Next] of the previous page. The other options must be
-	// those of that page: set Start and End, whose defaults move.
+	// the same as for that page. Set Start and End: their defaults depend on the
+	// time.
 	PaginationKey string `url:"pagination_key,omitempty"`
 }
 
@@ -185,7 +186,7 @@ func (m *PostgresLogMarker) UnmarshalText(text []byte) error {
 type PostgresFollowLogsOptions struct {
 	Marker PostgresLogMarker // the position to continue from
 	Start  time.Time         // the time to begin at if there is no Marker
-	Since  time.Duration     // how old the first line may be if neither is set; default 30 minutes
+	Since  time.Duration     // how old the first line may be if there is no Marker and no Start; default 30 minutes
 
 	// These select lines as in [PostgresLogsOptions].
 	StreamName    string
@@ -273,8 +274,8 @@ func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres str
 	}
 }
 
-// logFollower is the state of one loop over the lines that FollowLogs yields. Its
-// Marker is the position after the last complete poll.
+// logFollower is the state of one loop over the lines that FollowLogs yields.
+// Its Marker is the position after the last complete poll.
 type logFollower struct {
 	PostgresFollowLogsOptions
 	conn               *conn
@@ -392,8 +393,8 @@ func (f *logFollower) begin(ctx context.Context) error {
 	return nil
 }
 
-// read returns the pages of a range, the newest first, and their approximate size
-// in bytes. It stops when the size exceeds maxHeld.
+// read returns the pages of a range, the newest first, and their approximate
+// size in bytes. It stops when the size exceeds maxHeld.
 func (f *logFollower) read(ctx context.Context, start, end time.Time) (pages [][]*PostgresLogEntry, size int, err error) {
 	for page, err := range follow(f.op.Name, "", func(ctx context.Context, key string) (*Page[PostgresLogEntry], error) {
 		return f.page(ctx, PostgresLogsOptions{

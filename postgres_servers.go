@@ -199,7 +199,8 @@ type PostgresRestoreRequest struct {
 	Name          string    `json:"name"`           // of the new database; required
 	RestoreTarget time.Time `json:"restore_target"` // see Postgres.EarliestRestoreTime; required
 
-	// † Only the service has these, which replace single settings, and the tags.
+	// † Only the service has these. The maps replace single settings; Tags replaces
+	// the tags.
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
 	Tags            []PostgresTag     `json:"tags,omitzero"`
@@ -267,8 +268,8 @@ func (s *PostgresService) Restore(ctx context.Context, location, postgres string
 	return send[Postgres](ctx, s.conn, &opPostgresRestore, body, location, postgres)
 }
 
-// promotedPostgres is a [Postgres] whose ReadReplica is nil if the response lacks
-// it. WaitPromoted must tell that from false.
+// promotedPostgres is a [Postgres] whose ReadReplica is nil if the response
+// lacks it. WaitPromoted must tell that from false.
 type promotedPostgres struct {
 	Postgres
 	ReadReplica *bool `json:"read_replica"`

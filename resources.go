@@ -408,8 +408,8 @@ func (c *Client) findChild(ctx context.Context, operation string, f anyFamily, c
 	return &resource, record, nil
 }
 
-// search calls pick for the items of a family, and returns the first result that
-// isn't nil.
+// search calls pick for the items of a family, and returns the first result
+// that isn't nil.
 func (c *Client) search(ctx context.Context, operation string, f anyFamily, ref reference, pick func(item any) (any, error)) (any, error) {
 	for item, err := range f.all(ctx, &c.conn, &ListOptions{Location: ref.Location}) {
 		if err != nil {

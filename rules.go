@@ -112,8 +112,8 @@ func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgr
 	return set.apply(ctx, rules, opts)
 }
 
-// ruleSet tells SetRules how to handle the rules of one resource. R is the record
-// of a rule, and W is the request that creates a rule.
+// ruleSet tells SetRules how to handle the rules of one resource. R is the
+// record of a rule, and W is the request that creates a rule.
 type ruleSet[R, W any] struct {
 	operation string
 	resource  string // the location and reference of the resource that has the rules
@@ -257,8 +257,8 @@ func (s *ruleSet[R, W]) carryOut(ctx context.Context, plan *rulePlan[R], rules [
 	return nil
 }
 
-// removeAll deletes rules. It adds a key's first rule to done when all rules with
-// the key are deleted.
+// removeAll deletes rules. It adds a key's first rule to done when all rules
+// with the key are deleted.
 func (s *ruleSet[R, W]) removeAll(ctx context.Context, unwanted [][]*R, done *RuleChanges[R]) error {
 	for _, rules := range unwanted {
 		for _, rule := range rules {

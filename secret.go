@@ -13,8 +13,8 @@ import (
 // encoded as text or JSON, even deep inside other values. Requests send its
 // content, and [Secret.Reveal] returns it. The zero value is empty.
 type Secret struct {
-	// value is a pointer because fmt doesn't call the methods of unexported fields.
-	// Of a pointer it prints only the address. nil means an empty secret.
+	// value is a pointer because fmt doesn't call the methods of unexported
+	// fields. Of a pointer it prints only the address. nil means an empty secret.
 	value *string
 
 	// Two secrets with the same content have different pointers, so == would be

@@ -184,7 +184,8 @@ func subnetWithID(ctx context.Context, c *conn, id string) (*Resource, error) {
 }
 
 // wantsSubnet adds a difference to d unless wanted is the ID of the subnet that
-// the record is in. The record shows that subnet's location and name, not its ID.
+// the record is in. The record shows that subnet's location and name, not its
+// ID.
 func wantsSubnet(ctx context.Context, c *conn, d *drift, wanted, location, found string) error {
 	if wanted == "" {
 		return nil

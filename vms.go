@@ -148,8 +148,8 @@ type vmCreateBody struct {
 }
 
 // body returns the body to send. With the name of a script it always sends
-// init_script_args, even if they're empty. A server that expects a script's text
-// in init_script refuses the arguments. Otherwise it would run the name.
+// init_script_args, even if they're empty. A server that expects a script's
+// text in init_script refuses the arguments. Otherwise it would run the name.
 func (r *VMCreateRequest) body() any {
 	switch {
 	case r == nil:

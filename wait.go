@@ -32,10 +32,11 @@ type Progress struct {
 
 // WaitOptions are settings of a wait; nil means the defaults.
 type WaitOptions struct {
-	// Interval is the pause after the first poll. Each further one is longer by
-	// half, up to MaxInterval, or stays the same if Interval is longer. All are
-	// randomized by up to 20%. The defaults are 5 and 15 seconds for databases,
-	// Kubernetes and versions of machine images, and 1 and 5 seconds for others.
+	// Interval is the pause after the first poll. Each further pause is 50%
+	// longer, up to MaxInterval; pauses don't grow if Interval exceeds
+	// MaxInterval. All are randomized by up to 20%. The defaults are 5 and 15
+	// seconds for databases, Kubernetes and versions of machine images, and 1 and
+	// 5 seconds for others.
 	Interval, MaxInterval time.Duration
 
 	// Tolerance is how many polls in a row may fail transiently, after retries,
@@ -142,8 +143,8 @@ type waiter[T any] struct {
 	fetch     func(context.Context) (*T, error)
 	done      func(*T) (bool, error)
 
-	// lacks, if not nil, returns the name of a field that done needs and the record
-	// doesn't have, or "". The field's zero value could look like success.
+	// lacks, if not nil, returns the name of a field that done needs and the
+	// record doesn't have, or "". The field's zero value could look like success.
 	lacks func(*T) string
 
 	// gone: the wait is for a deletion, and succeeds if nothing is found.

@@ -71,13 +71,14 @@ const (
 	watchInterval    = 5 * time.Second
 	watchMaxInterval = 30 * time.Second
 
-	// maxStalls is how many polls may stall, or find the same record hidden, before
-	// the watch ends. One stall may be chance, if many items came and went during
-	// the walk. A resource that is being destroyed can be hidden for a moment.
+	// maxStalls is how many polls may stall, or find the same record hidden,
+	// before the watch ends. One stall may be chance, if many items came and went
+	// during the walk. A resource that is being destroyed can be hidden for a
+	// moment.
 	maxStalls = 3
 
-	// maxHidden is how many hidden records a poll asks for. Thousands can be hidden
-	// from a token that has lost a permission.
+	// maxHidden is how many hidden records a poll asks for. Thousands can be
+	// hidden from a token that has lost a permission.
 	maxHidden = 10
 )
 
@@ -140,9 +141,9 @@ func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions, k
 	}
 }
 
-// checkKnown checks that the record has what a watch needs to look it up. It also
-// checks that the record is in the location, if that isn't empty. name is for
-// the error.
+// checkKnown checks that the record has what a watch needs to look it up. It
+// also checks that the record is in the location, if that isn't empty. name is
+// for the error.
 func (f *family[T, P]) checkKnown(operation, name, location string, record *T) error {
 	if record == nil {
 		return argumentError(operation, name, "", "must not be nil")
@@ -168,8 +169,8 @@ func (f *family[T, P]) checkKnown(operation, name, location string, record *T) e
 }
 
 // existsAnywhere reports whether a resource that was in the list exists. If its
-// location no longer exists, existsAnywhere looks for the ID in the project, since
-// the location may have been renamed.
+// location no longer exists, existsAnywhere looks for the ID in the project,
+// since the location may have been renamed.
 func (f *family[T, P]) existsAnywhere(ctx context.Context, c *conn, r Resource) (bool, error) {
 	exists, err := f.exists(ctx, c, r)
 	if !errors.Is(err, ErrLocationNotFound) {
@@ -225,8 +226,8 @@ func (w *watcher[T, P]) noteOf(record *T) *note {
 	return shared
 }
 
-// hiddenError says that a resource is no longer in the list, but may still exist:
-// the server doesn't permit the token to look it up.
+// hiddenError says that a resource is no longer in the list, but may still
+// exist: the server doesn't permit the token to look it up.
 type hiddenError struct {
 	operation string
 	resource  Resource
@@ -295,8 +296,8 @@ func (w *watcher[T, P]) poll(yield func(Event[T], error) bool) (changed bool, er
 }
 
 // stillExists reports whether a resource that is missing from the list exists. It
-// doesn't ask the server about a resource that was being deleted, or whose ID or
-// name isn't a valid argument.
+// doesn't ask the server about a resource that was being deleted, or whose ID
+// or name isn't a valid argument.
 func (w *watcher[T, P]) stillExists(r Resource, last *note) (bool, error) {
 	if last.deleting {
 		return false, nil
