@@ -174,6 +174,7 @@ func TestInvalidOptions(t *testing.T) {
 		{"retry policy", cloudapi.WithRetry(cloudapi.RetryPolicy{MinDelay: -1}), "must not have negative values"},
 		{"retry policy", cloudapi.WithRetry(cloudapi.RetryPolicy{MaxDelay: -1}), "must not have negative values"},
 		{"retry policy", cloudapi.WithRetry(cloudapi.RetryPolicy{MaxRetryAfter: -1}), "must not have negative values"},
+		{"retry policy", cloudapi.WithRetry(cloudapi.RetryPolicy{Budget: -1}), "must not have negative values"},
 		{"response limit", cloudapi.WithResponseLimit(0), "must be positive"},
 		{"prefetch", cloudapi.WithPrefetch(-1), "must be 0 to 100"},
 		{"prefetch", cloudapi.WithPrefetch(101), "must be 0 to 100"},
