@@ -337,8 +337,8 @@ func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, c
 	return s.waitGone(ctx, "Kubernetes.WaitNodePoolDeleted", location, cluster, nodePool, (*KubernetesNodePool).isCalled, opts)
 }
 
-// WaitNodeRetired waits until no node pool has a node, given by the name or ID
-// of its VM. A mistyped name looks like success.
+// WaitNodeRetired waits until a node is in no node pool any more. The node is
+// the name or ID of its VM. A mistyped name looks like success.
 func (s *KubernetesService) WaitNodeRetired(ctx context.Context, location, cluster, node string, opts *WaitOptions) error {
 	return s.waitGone(ctx, "Kubernetes.WaitNodeRetired", location, cluster, node, (*KubernetesNodePool).has, opts)
 }

@@ -248,7 +248,7 @@ func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...
 		return nil, err
 	}
 	err = c.Delete(ctx, *resource)
-	if errors.Is(err, ErrForbidden) { // a deletion during another one can be forbidden
+	if errors.Is(err, ErrForbidden) { // as during another deletion of the resource
 		err = c.Delete(ctx, *resource)
 	}
 	if err != nil {
@@ -393,7 +393,7 @@ func (c *Client) findChild(ctx context.Context, operation string, f anyFamily, c
 			var err error
 			item, err = child.container(ctx, &c.conn, f, parent)
 			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden) {
-				return nil, nil // lists show only what the token may see, so the parent is gone, or about to be
+				return nil, nil // a list has just shown the parent, so it's gone or being deleted
 			} else if err != nil {
 				return nil, err
 			}

@@ -161,10 +161,10 @@ func (s *surveyor) complete(ctx context.Context, items []item) ([]item, error) {
 	return complete, nil
 }
 
-// users maps the ID of the resource to the resources that need it. The result
-// also has the other resources of that kind and location, and known ones even
-// if the list doesn't show them to the token. For a private location, the
-// result has no other private location.
+// users returns a map from IDs to the resources that need them. Its keys are
+// the ID of the resource and, except for a private location, the IDs of others
+// of its kind and location. Its values include known resources that the lists
+// don't show to the token.
 func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource, known []cloudapi.Resource) (map[string][]cloudapi.Resource, error) {
 	location := resource.Location
 	if resource.Kind == cloudapi.KindPrivateLocation {

@@ -83,8 +83,8 @@ func load(file string) (*environment, error) {
 	return env, nil
 }
 
-// check finds names that aren't defined and incomplete rules before anything is
-// created. The server checks the rest.
+// check finds incomplete rules and undefined names before anything is created.
+// The server checks the rest.
 func (env *environment) check() error {
 	var errs []error
 	if env.Location == "" {

@@ -92,7 +92,8 @@ func (f *Failure) Class() Class {
 // ask for the same request at another address. A 429 or 503 says that the
 // server didn't execute it, if it's the API's own or has a Retry-After header.
 // Any other 429 or 503 may come from a gateway, and some gateways send it after
-// passing the request on. The same holds for any refusal that breaks off.
+// passing the request on. A refusal whose body breaks off may come from one
+// as well.
 func (f *Failure) mayHaveRun() bool {
 	switch f.Status {
 	case 0:

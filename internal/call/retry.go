@@ -27,8 +27,8 @@ func (cfg *Config) Delay(attempts int, retryAfter time.Duration) time.Duration {
 	return 1 + rand.N(ceiling) // a timer needs a length
 }
 
-// backoff tells retryablehttp how long the pause is. [call.next] has chosen it,
-// to compare it with the deadline.
+// backoff tells retryablehttp how long the pause is. [call.next] has already
+// chosen it, since it also compares the pause with the deadline.
 func backoff(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
 	return resp.Request.Context().(*call).pause
 }

@@ -27,9 +27,10 @@ type Transport struct {
 // HTTP/2 is added to its Protocols.
 //
 // The transport keeps its connections and limits their number. By default
-// net/http keeps two, and opens another for every call that finds none idle. It
-// pings idle HTTP/2 connections, since a dead one would otherwise be used
-// forever. It isn't a copy of http.DefaultTransport, which programs replace.
+// net/http keeps two, and opens another for every call that finds none idle. The
+// transport also pings idle HTTP/2 connections, since a dead one would otherwise
+// be used forever. It isn't a copy of http.DefaultTransport, since a program may
+// have replaced that.
 //
 // Loopback names always lead to loopback, since credentials may go there
 // unencrypted: the transport doesn't look up names below .localhost, and uses

@@ -9,7 +9,7 @@ type Tally struct {
 	recent    []string            // IDs of the first walk, as long as they ascend and need no lookup
 	passed    string              // IDs up to and including this one count as known
 	ascending bool                // whether the IDs of every walk have ascended
-	most      int                 // how many IDs are remembered if they ascend
+	most      int                 // the limit of remembered IDs, which applies while they ascend
 	items     int                 // number of new items
 	least     *int                // the smallest count of a page; nil if no page had one
 

@@ -152,8 +152,9 @@ func (l *loadBalancer) vms(at *api.Moment) []*vm {
 	return vms
 }
 
-// portless reports whether the load balancer belongs to a cluster without a
-// Service. The real server can't show it: it refuses its own response.
+// portless reports whether the load balancer has no ports, since its cluster has
+// no Service. The real server can't show such a load balancer, and responds with
+// a 500: its own check refuses the record.
 func (l *loadBalancer) portless() bool { return l.srcPort == 0 }
 
 // listLoadBalancers fails if the page contains a load balancer without ports.

@@ -13,8 +13,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
-// deniedSettings are the settings that the real server sets itself, as far as
-// it is known to refuse them.
+// deniedSettings are settings that the real server refuses, since it sets them
+// itself. There may be more.
 var deniedSettings = []string{"ssl"}
 
 // restartSettings are the settings that a database reads only at its start.

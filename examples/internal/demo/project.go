@@ -62,7 +62,7 @@ var (
 	}
 )
 
-// fill creates the project and waits until it runs.
+// fill creates the project's resources and waits until they run.
 func fill(ctx context.Context, server *cloudapitest.Server, c *cloudapi.Client) error {
 	if err := fillSettings(ctx, c); err != nil {
 		return err
