@@ -3,6 +3,7 @@ package cloudapi
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"runtime"
 	"slices"
@@ -86,19 +87,19 @@ func (cfg *config) headerFunc() func(content bool) http.Header {
 		agent += " " + cfg.application
 	}
 	values := []string{"application/json", agent, "Bearer " + cfg.token.Reveal()}
-	shared := len(cfg.middleware) == 0 // a middleware may write to the values, so it gets a copy
+	header := http.Header{"Accept": values[:1:1], "User-Agent": values[1:2:2]}
+	if !cfg.token.IsZero() {
+		header["Authorization"] = values[2:]
+	}
+	for _, h := range cfg.headers {
+		header[h.name] = []string{h.value.Reveal()}
+	}
+	clone := maps.Clone[http.Header]
+	if len(cfg.middleware) > 0 {
+		clone = http.Header.Clone // a middleware may write to the values
+	}
 	return func(content bool) http.Header {
-		v := values
-		if !shared {
-			v = slices.Clone(values)
-		}
-		h := http.Header{"Accept": v[:1:1], "User-Agent": v[1:2:2]}
-		if !cfg.token.IsZero() {
-			h["Authorization"] = v[2:]
-		}
-		for _, header := range cfg.headers {
-			h[header.name] = []string{header.value.Reveal()}
-		}
+		h := clone(header)
 		if content {
 			h["Content-Type"] = []string{"application/json"}
 		}
