@@ -213,3 +213,31 @@ func (f *family[T, P]) waitState(ctx context.Context, c *conn, operation, locati
 	}
 	return w.run(ctx, opts)
 }
+
+// ObjectInfo describes the object with an ID.
+type ObjectInfo struct {
+	Type     string `json:"type"` // one of the ObjectType constants, or another
+	Location string `json:"location"`
+	Name     string `json:"name"`
+}
+
+func (o *ObjectInfo) lacks() string {
+	switch {
+	case o.Type == "":
+		return "type"
+	case o.Name == "":
+		return "name"
+	}
+	return ""
+}
+
+var opProjectsObjectInfo = Operation{"Projects.ObjectInfo", "GET", projectRoute + "/object-info/{object_id}", idempotent}
+
+// locate returns the resource with an ID, in any location of the project.
+func locate(ctx context.Context, c *conn, kind Kind, id string) (*Resource, error) {
+	info, err := fetch[ObjectInfo](ctx, c, &opProjectsObjectInfo, id)
+	if err != nil {
+		return nil, err
+	}
+	return &Resource{Kind: kind, ID: id, Location: info.Location, Name: info.Name}, nil
+}

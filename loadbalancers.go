@@ -280,7 +280,7 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 // inSubnet returns the load balancer with a name in a subnet, in the subnet's
 // location. Other subnets of the location may have one with the same name.
 func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name string) (*LoadBalancer, error) {
-	subnet, err := subnetWithID(ctx, s.conn, subnetID)
+	subnet, err := locate(ctx, s.conn, KindPrivateSubnet, subnetID)
 	if err != nil {
 		return nil, err
 	}

@@ -214,19 +214,6 @@ func (s *PostgresService) RemoveCertificateUser(ctx context.Context, location, p
 	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresRemoveCertificateUser, certificateUserRequest{user}, location, postgres)
 }
 
-// PostgresMetricDestination is a server to which a database sends its metrics.
-// † Only the service has AuthMethods.
-type PostgresMetricDestination struct {
-	ID          string   `json:"id"`                    // prefix md; et for old ones
-	Username    string   `json:"username"`              // for basic authentication; "" if there is none
-	URL         string   `json:"url"`                   // of a server that accepts Prometheus remote writes
-	AuthMethods []string `json:"auth_methods,omitzero"` // "basic_auth", "authorization" or "headers"
-}
-
-func (d *PostgresMetricDestination) Resource() Resource {
-	return Resource{Kind: KindPostgresMetricDestination, ID: d.ID}
-}
-
 // PostgresMetricDestinationCreateRequest is the body of
 // [PostgresService.CreateMetricDestination]. All but Options is required.
 type PostgresMetricDestinationCreateRequest struct {
@@ -255,26 +242,6 @@ func (r *PostgresMetricDestinationCreateRequest) prune(body map[string]any) {
 		delete(body, "password")
 	}
 }
-
-// PostgresLogDestination is a server to which a database sends its logs.
-type PostgresLogDestination struct {
-	ID   string `json:"id"` // prefix 1d
-	Name string `json:"name"`
-	Type string `json:"type"` // one of the PostgresLogDestination constants
-	URL  string `json:"url"`
-}
-
-func (d *PostgresLogDestination) lacks() string { return missing("id", d.ID == "") }
-
-func (d *PostgresLogDestination) Resource() Resource {
-	return Resource{Kind: KindPostgresLogDestination, ID: d.ID, Name: d.Name}
-}
-
-// Values of [PostgresLogDestination.Type].
-const (
-	PostgresLogDestinationOTLP   = "otlp"
-	PostgresLogDestinationSyslog = "syslog"
-)
 
 // PostgresLogDestinationCreateRequest is the body of
 // [PostgresService.CreateLogDestination].
@@ -329,21 +296,6 @@ func (s *PostgresService) CreateLogDestination(ctx context.Context, location, po
 // † Only the service has this.
 func (s *PostgresService) DeleteLogDestination(ctx context.Context, location, postgres, destinationID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteLogDestination, location, postgres, destinationID)
-}
-
-// PostgresFirewallRule allows a range of addresses to connect to a database.
-type PostgresFirewallRule struct {
-	ID          string `json:"id"`   // prefix fr with the service, pf with the contract
-	CIDR        string `json:"cidr"` // normalized: with a prefix length, host bits cleared
-	Description string `json:"description"`
-	Port        int    `json:"port,omitzero"` // 5432, or 6432 for the connection pooler; † only the service
-}
-
-func (r *PostgresFirewallRule) lacks() string        { return missing("id", r.ID == "") }
-func (r *PostgresFirewallRule) cursor(string) string { return r.ID }
-
-func (r *PostgresFirewallRule) Resource() Resource {
-	return Resource{Kind: KindPostgresFirewallRule, ID: r.ID}
 }
 
 // PostgresFirewallRuleCreateRequest is the body of

@@ -30,23 +30,6 @@ type ProjectCreateRequest struct {
 	Name string `json:"name"` // required; 1 to 63 ASCII letters, digits and hyphens, no hyphen at either end
 }
 
-// ObjectInfo describes the object with an ID.
-type ObjectInfo struct {
-	Type     string `json:"type"` // one of the ObjectType constants, or another
-	Location string `json:"location"`
-	Name     string `json:"name"`
-}
-
-func (o *ObjectInfo) lacks() string {
-	switch {
-	case o.Type == "":
-		return "type"
-	case o.Name == "":
-		return "name"
-	}
-	return ""
-}
-
 // Known values of [ObjectInfo.Type].
 const (
 	ObjectTypeFirewall          = "firewall"
@@ -59,11 +42,10 @@ const (
 )
 
 var (
-	opProjectsList       = Operation{"Projects.List", "GET", "/project", idempotent | contractOnly}
-	opProjectsCreate     = Operation{"Projects.Create", "POST", "/project", once | contractOnly}
-	opProjectsGet        = Operation{"Projects.Get", "GET", projectRoute, idempotent}
-	opProjectsDelete     = Operation{"Projects.Delete", "DELETE", projectRoute, idempotent}
-	opProjectsObjectInfo = Operation{"Projects.ObjectInfo", "GET", projectRoute + "/object-info/{object_id}", idempotent}
+	opProjectsList   = Operation{"Projects.List", "GET", "/project", idempotent | contractOnly}
+	opProjectsCreate = Operation{"Projects.Create", "POST", "/project", once | contractOnly}
+	opProjectsGet    = Operation{"Projects.Get", "GET", projectRoute, idempotent}
+	opProjectsDelete = Operation{"Projects.Delete", "DELETE", projectRoute, idempotent}
 
 	listProjects  = listRoutes{project: &opProjectsList}
 	projectFamily = family[Project, *Project]{lists: &listProjects, get: &opProjectsGet, del: &opProjectsDelete}
@@ -119,13 +101,4 @@ func (s *ProjectsService) Delete(ctx context.Context, projectID string) error {
 // project, or isn't visible to the token.
 func (s *ProjectsService) ObjectInfo(ctx context.Context, projectID, objectID string) (*ObjectInfo, error) {
 	return fetch[ObjectInfo](ctx, s.conn, &opProjectsObjectInfo, projectID, objectID)
-}
-
-// locate returns the resource with an ID, in any location of the project.
-func locate(ctx context.Context, c *conn, kind Kind, id string) (*Resource, error) {
-	info, err := fetch[ObjectInfo](ctx, c, &opProjectsObjectInfo, id)
-	if err != nil {
-		return nil, err
-	}
-	return &Resource{Kind: kind, ID: id, Location: info.Location, Name: info.Name}, nil
 }
