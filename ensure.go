@@ -51,7 +51,7 @@ const (
 	EnsureUnchanged EnsureOutcome = "unchanged" // the resource matches the request
 )
 
-// ensureSpec describes a family and a request to Ensure.
+// ensureSpec describes a request to Ensure.
 type ensureSpec[T any] struct {
 	operation string
 	location  string // "" for families without locations
@@ -76,27 +76,24 @@ type ensureSpec[T any] struct {
 // outcome of a create is unknown.
 const ensureTries = 4
 
-// ensure creates or updates the resource if necessary.
-func (e ensureSpec[T]) ensure(ctx context.Context, opts *EnsureOptions) (*T, EnsureOutcome, error) {
-	if err := e.check(ctx); err != nil {
-		return nil, "", err
+// ensure creates or updates a resource if necessary. The spec says only what
+// the family doesn't know.
+func (f *family[T, P]) ensure(ctx context.Context, c *conn, location, name string, e ensureSpec[T], opts *EnsureOptions) (*T, EnsureOutcome, error) {
+	e.operation, e.location, e.name, e.pauses = strings.TrimSuffix(f.get.Name, "Get")+"Ensure", location, name, f.pauses
+	if e.find == nil {
+		e.find = func(ctx context.Context) (*T, error) { return f.find(ctx, c, location, name) }
 	}
-	return e.run(ctx, orZero(opts))
-}
-
-// check returns what is wrong with the arguments, or nil.
-func (e *ensureSpec[T]) check(ctx context.Context) error {
 	if ctx == nil {
-		return noContext(e.operation)
+		return nil, "", noContext(e.operation)
 	}
-	id, reason := referenceRule{kinds: kinds(kindOf[T]())}.parse(e.name)
+	id, reason := referenceRule{kinds: kinds(f.kind())}.parse(name)
 	if id != "" {
 		reason = "must be a name and not an ID"
 	}
 	if reason != "" {
-		return argumentError(e.operation, "name", e.name, reason)
+		return nil, "", argumentError(e.operation, "name", name, reason)
 	}
-	return nil
+	return e.run(ctx, orZero(opts))
 }
 
 // resource returns the location and name, for messages.

@@ -172,13 +172,8 @@ func (s *FirewallsService) Update(ctx context.Context, location, firewall string
 // contract, an update returns a [*DriftError].
 func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, outcome EnsureOutcome, err error) {
 	cannotUpdate := false // the server doesn't have the operation
-	return ensureSpec[Firewall]{
-		operation: "Firewalls.Ensure",
-		location:  location,
-		name:      name,
-		pauses:    firewallFamily.pauses,
-		find:      func(ctx context.Context) (*Firewall, error) { return s.Get(ctx, location, name) },
-		create:    func(ctx context.Context) (*Firewall, error) { return s.Create(ctx, location, name, request) },
+	return firewallFamily.ensure(ctx, s.conn, location, name, ensureSpec[Firewall]{
+		create: func(ctx context.Context) (*Firewall, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, firewall *Firewall) (d drift, err error) {
 			if request != nil {
 				compare := wantsUpdatable[string]
@@ -197,7 +192,7 @@ func (s *FirewallsService) Ensure(ctx context.Context, location, name string, re
 			}
 			return s.Get(ctx, location, firewall.ID)
 		},
-	}.ensure(ctx, opts)
+	}, opts)
 }
 
 // Delete deletes a firewall, and detaches it from its subnets.

@@ -101,13 +101,7 @@ func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScript
 	if request == nil {
 		return nil, "", &ArgumentError{Operation: "VMInitScripts.Ensure", Name: "request", Reason: "must not be nil"}
 	}
-	return ensureSpec[VMInitScript]{
-		operation: "VMInitScripts.Ensure",
-		name:      request.Name,
-		pauses:    vmInitScriptFamily.pauses,
-		find: func(ctx context.Context) (*VMInitScript, error) {
-			return vmInitScriptFamily.find(ctx, s.conn, "", request.Name)
-		},
+	return vmInitScriptFamily.ensure(ctx, s.conn, "", request.Name, ensureSpec[VMInitScript]{
 		create: func(ctx context.Context) (*VMInitScript, error) { return s.Create(ctx, request) },
 		compare: func(_ context.Context, script *VMInitScript) (d drift, err error) {
 			if request.Script != "" && request.Script != script.Script {
@@ -119,7 +113,7 @@ func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScript
 		update: func(ctx context.Context, script *VMInitScript, _ drift) (*VMInitScript, error) {
 			return s.Update(ctx, script.ID, &VMInitScriptUpdateRequest{Script: request.Script})
 		},
-	}.ensure(ctx, opts)
+	}, opts)
 }
 
 // Delete deletes an init script; VMs created with it aren't affected.

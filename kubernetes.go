@@ -110,14 +110,8 @@ func (s *KubernetesService) Create(ctx context.Context, location, name string, r
 // without it differs. Ensure can update worker_nodes;
 // [KubernetesService.WaitNodePool] waits.
 func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, outcome EnsureOutcome, err error) {
-	find := func(ctx context.Context) (*KubernetesCluster, error) { return s.Get(ctx, location, name) }
-	return ensureSpec[KubernetesCluster]{
-		operation: "Kubernetes.Ensure",
-		location:  location,
-		name:      name,
-		pauses:    clusterFamily.pauses,
-		find:      find,
-		create:    func(ctx context.Context) (*KubernetesCluster, error) { return s.Create(ctx, location, name, request) },
+	return clusterFamily.ensure(ctx, s.conn, location, name, ensureSpec[KubernetesCluster]{
+		create: func(ctx context.Context) (*KubernetesCluster, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, cluster *KubernetesCluster) (d drift, err error) {
 			if request == nil {
 				return nil, nil
@@ -136,10 +130,10 @@ func (s *KubernetesService) Ensure(ctx context.Context, location, name string, r
 			if _, err := s.ResizeNodePool(ctx, location, cluster.ID, cluster.workers().ID, request.WorkerNodes); err != nil {
 				return nil, err
 			}
-			return find(ctx)
+			return s.Get(ctx, location, name)
 		},
 		isBusy: isClusterBusy,
-	}.ensure(ctx, opts)
+	}, opts)
 }
 
 // Delete deletes a cluster and its nodes.

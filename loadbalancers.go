@@ -243,11 +243,7 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 	if err := idOf(KindPrivateSubnet).check("LoadBalancers.Ensure", "private_subnet_id", request.PrivateSubnetID); err != nil {
 		return nil, "", err
 	}
-	return ensureSpec[LoadBalancer]{
-		operation: "LoadBalancers.Ensure",
-		location:  location,
-		name:      name,
-		pauses:    loadBalancerFamily.pauses,
+	return loadBalancerFamily.ensure(ctx, s.conn, location, name, ensureSpec[LoadBalancer]{
 		find: func(ctx context.Context) (*LoadBalancer, error) {
 			return s.inSubnet(ctx, request.PrivateSubnetID, name)
 		},
@@ -274,7 +270,7 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 				CertEnabled:         request.CertEnabled,
 			})
 		},
-	}.ensure(ctx, opts)
+	}, opts)
 }
 
 // inSubnet returns the load balancer with a name in a subnet, in the subnet's

@@ -109,13 +109,8 @@ func (s *MachineImagesService) Create(ctx context.Context, location, name string
 // version: the image has it, in any state. It can create the version;
 // [MachineImagesService.WaitVersion] waits. It can't compare the other fields.
 func (s *MachineImagesService) Ensure(ctx context.Context, location, name string, request *MachineImageCreateRequest, opts *EnsureOptions) (image *MachineImage, outcome EnsureOutcome, err error) {
-	return ensureSpec[MachineImage]{
-		operation: "MachineImages.Ensure",
-		location:  location,
-		name:      name,
-		pauses:    machineImageFamily.pauses,
-		find:      func(ctx context.Context) (*MachineImage, error) { return s.Get(ctx, location, name) },
-		create:    func(ctx context.Context) (*MachineImage, error) { return s.Create(ctx, location, name, request) },
+	return machineImageFamily.ensure(ctx, s.conn, location, name, ensureSpec[MachineImage]{
+		create: func(ctx context.Context) (*MachineImage, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, image *MachineImage) (d drift, err error) {
 			if request == nil || request.Version == "" {
 				return nil, nil
@@ -137,7 +132,7 @@ func (s *MachineImagesService) Ensure(ctx context.Context, location, name string
 			_, err := s.CreateVersion(ctx, image.Location, image.ID, request.Version, version)
 			return image, err
 		},
-	}.ensure(ctx, opts)
+	}, opts)
 }
 
 // Update chooses which version is the latest. It returns [ErrInvalidRequest] if

@@ -18,13 +18,8 @@ import (
 // rules that restrict_by_default excludes. [PostgresService.WaitResized] waits
 // for the new size, and [PostgresService.WaitServers] for the new ha_type.
 func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, outcome EnsureOutcome, err error) {
-	return ensureSpec[Postgres]{
-		operation: "Postgres.Ensure",
-		location:  location,
-		name:      name,
-		pauses:    postgresFamily.pauses,
-		find:      func(ctx context.Context) (*Postgres, error) { return s.Get(ctx, location, name) },
-		create:    func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
+	return postgresFamily.ensure(ctx, s.conn, location, name, ensureSpec[Postgres]{
+		create: func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, p *Postgres) (d drift, err error) {
 			if p.ReadReplica {
 				d = drift{{Field: "read_replica", Wanted: false, Found: true}}
@@ -92,7 +87,7 @@ func (s *PostgresService) Ensure(ctx context.Context, location, name string, req
 			}
 			return s.Update(ctx, location, p.ID, &update)
 		},
-	}.ensure(ctx, opts)
+	}, opts)
 }
 
 // openRules returns the firewall rules that allow all IPv4 or IPv6 addresses.

@@ -100,17 +100,13 @@ func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLo
 	if request == nil {
 		return nil, "", &ArgumentError{Operation: "PrivateLocations.Ensure", Name: "request", Reason: "must not be nil"}
 	}
-	return ensureSpec[PrivateLocation]{
-		operation: "PrivateLocations.Ensure",
-		name:      request.Name,
-		pauses:    privateLocationFamily.pauses,
-		find:      func(ctx context.Context) (*PrivateLocation, error) { return s.Get(ctx, request.Name) },
-		create:    func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, request) },
+	return privateLocationFamily.ensure(ctx, s.conn, "", request.Name, ensureSpec[PrivateLocation]{
+		create: func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, request) },
 		compare: func(_ context.Context, l *PrivateLocation) (d drift, err error) {
 			wants(&d, "provider_location_name", request.ProviderLocationName, l.Name)
 			return d, nil
 		},
-	}.ensure(ctx, opts)
+	}, opts)
 }
 
 // Delete deletes a private location. It returns [ErrConflict] if the private

@@ -96,12 +96,8 @@ func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKey
 	if request == nil {
 		return nil, "", &ArgumentError{Operation: "SSHPublicKeys.Ensure", Name: "request", Reason: "must not be nil"}
 	}
-	return ensureSpec[SSHPublicKey]{
-		operation: "SSHPublicKeys.Ensure",
-		name:      request.Name,
-		pauses:    sshPublicKeyFamily.pauses,
-		find:      func(ctx context.Context) (*SSHPublicKey, error) { return s.Get(ctx, request.Name) },
-		create:    func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, request) },
+	return sshPublicKeyFamily.ensure(ctx, s.conn, "", request.Name, ensureSpec[SSHPublicKey]{
+		create: func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, request) },
 		compare: func(_ context.Context, key *SSHPublicKey) (d drift, err error) {
 			wantsUpdatable(&d, "public_key", strings.TrimSpace(request.PublicKey), strings.TrimSpace(key.PublicKey))
 			return d, nil
@@ -109,7 +105,7 @@ func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKey
 		update: func(ctx context.Context, key *SSHPublicKey, _ drift) (*SSHPublicKey, error) {
 			return s.Update(ctx, key.ID, &SSHPublicKeyUpdateRequest{PublicKey: request.PublicKey})
 		},
-	}.ensure(ctx, opts)
+	}, opts)
 }
 
 // Delete deletes an SSH public key. VMs created with it still accept it.

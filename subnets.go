@@ -87,13 +87,8 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 	hasFirewall := func(subnet *PrivateSubnet) bool {
 		return slices.ContainsFunc(subnet.Firewalls, func(f Firewall) bool { return f.ID == request.FirewallID })
 	}
-	return ensureSpec[PrivateSubnet]{
-		operation: "PrivateSubnets.Ensure",
-		location:  location,
-		name:      name,
-		pauses:    subnetFamily.pauses,
-		find:      find,
-		create:    func(ctx context.Context) (*PrivateSubnet, error) { return s.Create(ctx, location, name, request) },
+	return subnetFamily.ensure(ctx, s.conn, location, name, ensureSpec[PrivateSubnet]{
+		create: func(ctx context.Context) (*PrivateSubnet, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, subnet *PrivateSubnet) (d drift, err error) {
 			if request == nil || request.FirewallID == "" {
 				return nil, nil
@@ -132,7 +127,7 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 			}
 			return find(ctx)
 		},
-	}.ensure(ctx, opts)
+	}, opts)
 }
 
 // wantsSubnet adds a difference to d unless wanted is the ID of the subnet that

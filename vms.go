@@ -227,13 +227,8 @@ func (s *VMsService) Ensure(ctx context.Context, location, name string, request 
 			return nil, "", err
 		}
 	}
-	return ensureSpec[VM]{
-		operation: "VMs.Ensure",
-		location:  location,
-		name:      name,
-		pauses:    vmFamily.pauses,
-		find:      func(ctx context.Context) (*VM, error) { return s.Get(ctx, location, name) },
-		create:    func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
+	return vmFamily.ensure(ctx, s.conn, location, name, ensureSpec[VM]{
+		create: func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, vm *VM) (d drift, err error) {
 			if request == nil {
 				return nil, nil
@@ -252,7 +247,7 @@ func (s *VMsService) Ensure(ctx context.Context, location, name string, request 
 			err = wantsSubnet(ctx, s.conn, &d, request.PrivateSubnetID, vm.Location, vm.Subnet)
 			return d, err
 		},
-	}.ensure(ctx, opts)
+	}, opts)
 }
 
 // Delete deletes a VM, but not its subnet. It returns [ErrInvalidRequest] while
