@@ -53,8 +53,8 @@ func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Pag
 	return listByKey[AuditLogEntry](ctx, s.conn, &opAuditLogList, o, o.PageSize)
 }
 
-// All iterates over the entries of List. The default End is the day on which it
-// begins, by this machine's clock.
+// All iterates over the entries of List. The default End is the day on which
+// the iteration begins, by this machine's clock.
 func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.Seq2[*AuditLogEntry, error] {
 	start := opts.inUTC()
 	return newestFirst(ctx, s.conn, &opAuditLogList, func(now time.Time) (string, func(context.Context, string) (*Page[AuditLogEntry], error)) {

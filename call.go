@@ -90,8 +90,7 @@ type invocation struct {
 }
 
 // invoke prepares an operation: the path from the arguments, and the body from
-// the request. There is no body if request is nil, and an empty object if it's
-// a nil pointer.
+// the request. A nil request means no body, a nil pointer an empty object.
 func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, error) {
 	path, want, err := op.path(c.config.project, args)
 	if errors.Is(err, ErrNoProject) {
@@ -182,8 +181,7 @@ func (in *invocation) exchange(r call.Received) *Exchange {
 	}
 }
 
-// errNotReturned is the error that observers get if the call panics, for
-// example in a middleware.
+// errNotReturned is the error that observers get if a call panics.
 var errNotReturned = errors.New("the call did not return")
 
 // invocationKey is the key of the invocation in the contexts of its attempts.
@@ -223,8 +221,7 @@ type Exchange struct {
 // attempt of the calls with this context, or nil.
 //
 // Several goroutines may use the context. A response's body is copied up to the
-// limit of [WithResponseLimit], an error's up to 1 MiB, and up to 16 KiB where
-// no body is expected.
+// limit of [WithResponseLimit], and an error's up to 1 MiB.
 func CaptureExchange(ctx context.Context) (context.Context, func() *Exchange) {
 	c := &capture{outer: captureOf(ctx)}
 	return context.WithValue(ctx, captureKey{}, c), c.last.Load
@@ -244,7 +241,7 @@ func captureOf(ctx context.Context) *capture {
 	return c
 }
 
-// keep makes an exchange the last one.
+// keep stores an exchange as the last one of c and the captures around it.
 func (c *capture) keep(exchange *Exchange) {
 	for ; c != nil; c = c.outer {
 		c.last.Store(exchange)

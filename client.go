@@ -16,7 +16,7 @@ import (
 // changed, and is safe for concurrent use. Share it, to reuse connections.
 type Client struct {
 	conn
-	services service // the value of all services below
+	services service // all services below point to this
 
 	Projects           *ProjectsService
 	Firewalls          *FirewallsService
@@ -45,14 +45,12 @@ func NewClient(opts ...Option) (*Client, error) {
 
 // With returns a copy of the client with changed settings, which shares the
 // client's connections unless an option sets another transport.
-//
-//	patient, err := client.With(cloudapi.WithTimeout(5 * time.Minute))
 func (c *Client) With(opts ...Option) (*Client, error) {
 	return newClient(c.config, opts)
 }
 
 // InProject returns a copy of the client that is bound to the project with the
-// ID. If that is "", operations that need a project return [ErrNoProject]; if
+// ID. If the ID is "", operations that need a project return [ErrNoProject]; if
 // it's invalid, they return an [*ArgumentError]. With the service, a token
 // belongs to one project: use With and [WithToken] as well.
 func (c *Client) InProject(id string) *Client {
@@ -123,10 +121,10 @@ func newClient(from config, opts []Option) (*Client, error) {
 	return c, nil
 }
 
-// beneath returns the transport at a depth. If the context belongs to a call,
-// it returns the transport of the client that made the call, else of c. So
-// copies of a client can share a middleware, and have different transports
-// below it.
+// beneath returns the transport below the first depth middlewares. If the
+// context belongs to a call, it's the transport of the client that made the
+// call, which can be a copy of c. So copies can share a middleware, and have
+// different transports below it.
 func (c *Client) beneath(ctx context.Context, depth int) http.RoundTripper {
 	if in := invocationOf(ctx); in != nil {
 		return in.conn.transport(depth)

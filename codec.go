@@ -50,8 +50,7 @@ func checkNewName(name string) *ArgumentError {
 	return nil
 }
 
-// checkOptionalName is [checkNewName] for a request that may leave out the
-// name.
+// checkOptionalName is [checkNewName] for a request that needs no name.
 func checkOptionalName(name string) *ArgumentError {
 	if name == "" {
 		return nil
@@ -61,7 +60,7 @@ func checkOptionalName(name string) *ArgumentError {
 
 // confidential is a request with secrets. Marshaling it to JSON masks them.
 type confidential interface {
-	prune(body map[string]any) // removes the fields that aren't sent from the unmasked body
+	prune(body map[string]any) // removes from the unmasked body the fields that aren't sent
 }
 
 // encodeBody returns a body and the secrets in it. A nil request becomes {}.

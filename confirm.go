@@ -11,10 +11,11 @@ import (
 //
 // Confirm looks once. It returns the resource if same accepts it, or if same is
 // nil; another program may have created it. Otherwise, it returns the create's
-// error, which then also matches [ErrAlreadyExists] if same rejects the
-// resource, or the error of find. If that is ErrNotFound, the server may still
-// be executing the request; where names are unique, you can create again. An
-// error that doesn't match [ErrOutcomeUnknown] is returned unchanged.
+// error. If same rejects the resource, that error also matches
+// [ErrAlreadyExists]. If find fails, it also wraps the error of find: after
+// ErrNotFound, the server may still be executing the request; where names are
+// unique, you can create again. Confirm returns an error that doesn't match
+// [ErrOutcomeUnknown] unchanged.
 //
 // If the create's context ended, pass another one, such as
 // [context.WithoutCancel] with a timeout.
@@ -37,11 +38,11 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 // resizing, renaming or attaching something, took effect nevertheless.
 //
 // ConfirmChange looks once. It returns the record if changed accepts it.
-// Otherwise, it returns the operation's error, which then also matches
-// [ErrUnchanged], or the error of find. The server may still be executing the
-// request, and a short state such as "restarting" may be over. The error is
-// unchanged if the server certainly didn't execute the request, for example
-// because it refused the only attempt.
+// Otherwise, it returns the operation's error, which also matches
+// [ErrUnchanged] if changed rejects the record, and wraps the error of find if
+// find fails. The server may still be executing the request, and a short state
+// such as "restarting" may be over. If the server certainly didn't execute the
+// request, ConfirmChange returns the error unchanged.
 func ConfirmChange[T any](ctx context.Context, failure error, find func(context.Context) (*T, error), changed func(*T) bool) (*T, error) {
 	if failure == nil {
 		return nil, &ArgumentError{Operation: "ConfirmChange", Name: "failure", Reason: "must be the error of a change"}
@@ -61,8 +62,7 @@ func ConfirmChange[T any](ctx context.Context, failure error, find func(context.
 }
 
 // lookUp returns the record that find returns, or the error of check if check
-// refuses the record. If find returns no record, lookUp returns the failure
-// with the error of find.
+// refuses the record, or the failure with the error of find.
 func lookUp[T any](ctx context.Context, operation string, failure error, find func(context.Context) (*T, error), check func(*T) error) (*T, error) {
 	if find == nil {
 		return nil, withLookup(failure, &ArgumentError{Operation: operation, Name: "find", Reason: "must not be nil"})

@@ -27,7 +27,7 @@
 //   - which resource such a reference means, of several kinds: [Client.Resolve]
 //   - the record of a [Resource]: [Client.Fetch]
 //   - the resources of any kind: [Client.Resources]
-//   - which of the known resources exist and are only hidden: [Client.CheckAccess]
+//   - whether resources that lists lack still exist: [Client.CheckAccess]
 //
 // Waiting:
 //
@@ -97,9 +97,9 @@
 //	defer cancel()
 //	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID, nil)
 //
-// All fetches a page when the loop reaches it. It yields exactly once each item
-// that stays in the list, even while others come and go, or ends with an error.
-// [Collect] returns all items as a slice.
+// All fetches a page when the loop reaches it. It yields each item that stays
+// in the list exactly once, even while others come and go, or ends with an
+// error. [Collect] returns all items as a slice.
 //
 //	for vm, err := range client.VMs.All(ctx, nil) {
 //		if err != nil {

@@ -16,11 +16,11 @@ import (
 
 // EnsureOptions are settings of the Ensure methods. Nil means the defaults.
 //
-// An Ensure method looks for a resource with the name, which must not be an ID,
-// and creates it if there is none; it may not be ready yet. It returns an
-// existing one if that matches the request, as far as its record shows, and a
-// [*DriftError] otherwise. It compares only fields that the request sets; after
-// an upgrade or a resize, pass the new values.
+// An Ensure method looks for a resource with the name, which must not be an ID.
+// If there is none, it creates one, and returns before that is ready.
+// Otherwise, it compares the record with the fields that the request sets, and
+// returns a [*DriftError] if they differ; pass new values after an upgrade or a
+// resize.
 //
 // Ensure waits while a resource with the name is being deleted, and while the
 // server refuses an update because of another change. It returns a [*WaitError]
@@ -28,7 +28,8 @@ import (
 // and retries if there's none. Several programs can ensure one name.
 type EnsureOptions struct {
 	// Update lets Ensure change a resource that differs from the request, if an
-	// update can remove all differences. Each Ensure method lists what it can.
+	// update can remove all differences. Each Ensure method lists what it can
+	// update.
 	Update bool
 
 	// DryRun makes Ensure return what it would do, and change nothing: the same
@@ -36,8 +37,8 @@ type EnsureOptions struct {
 	// create has only a location and a name. Ensure doesn't wait for a deletion.
 	DryRun bool
 
-	// Progress is called at each step, on the goroutine of the caller. State is
-	// "creating", "updating" or "deleting"; in the last call, it's the record's.
+	// Progress is called at each step, on the caller's goroutine. State is
+	// "creating", "updating" or "deleting", and at the end the record's state.
 	Progress func(Progress)
 }
 

@@ -146,10 +146,10 @@ func (e *Error) isMaybeUnsupported() bool {
 	return e.StatusCode == http.StatusNotFound && e.Type == "ResourceNotFound" && e.class&(serviceOnly|contractOnly) != 0
 }
 
-// FieldErrors returns the texts of the details by field, or nil if they aren't
-// an object: some errors, such as for an invalid public key, name the field
-// only in Message. Fields are the request's, such as
-// "pg_config.max_connections", or others, such as "body" and "billing_info".
+// FieldErrors returns the texts of the details by field. It returns nil if the
+// details aren't an object: some errors, such as for an invalid public key,
+// name the field only in Message. Not all fields are the request's: there are
+// also "body" and "billing_info".
 func (e *Error) FieldErrors() map[string][]string {
 	fields := envelope.Fields(e.Details)
 	if len(fields) == 0 {
@@ -234,7 +234,7 @@ func (e *TransportError) Unwrap() []error { return causes(e.Err, e.outcome.NotRe
 
 // DecodeError says that the server reported success, but its response isn't
 // what the contract promises: not JSON, truncated, empty, of another type,
-// without its ID, or another resource. It matches [ErrInvalidResponse].
+// without its ID, or about another resource. It matches [ErrInvalidResponse].
 type DecodeError struct {
 	Operation   string // the operation's name, such as "VMs.Get"
 	Method      string // the HTTP method
@@ -374,13 +374,13 @@ func causes(errs ...error) []error {
 // Confirm. [call.Class] says which failures may be retried.
 
 // IsGone reports whether an error proves that a resource doesn't exist in the
-// location of the request; [Client.CheckAccess] also looks in others. Unlike a
-// test for [ErrNotFound], it returns false if the location doesn't exist, for
-// operations that the service lacks (‡), and for searches among what the token
-// can see: [ProjectsService.ObjectInfo], and [Client.Resolve] and [Lookup] of an
-// ID without a location. A project that the token can't see looks gone. So does
-// everything to an operation with a † on a server without such operations: test
-// for [ErrMaybeUnsupported] first if your program runs on one.
+// location of the request; [Client.CheckAccess] also looks in other locations.
+// IsGone returns false for other errors that match [ErrNotFound]: if the
+// location doesn't exist, if the service lacks the operation (‡), and if
+// [ProjectsService.ObjectInfo], or [Client.Resolve] or [Lookup] of an ID
+// without a location, finds nothing that the token can see. A project that the
+// token can't see looks gone. On servers without the operations marked †, test
+// for [ErrMaybeUnsupported] first.
 func IsGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return isMissing(err) && !errors.Is(err, errNotShown) && !(ok && (e.class&contractOnly != 0 || e.Operation == "Projects.ObjectInfo"))
@@ -406,10 +406,10 @@ func isPartial(err error) bool {
 }
 
 // IsTransient reports whether the same call may succeed later: after a 5xx, 429
-// or 408, if there was no response, or after an unusable one, such as a
+// or 408, without a response, or after an unusable response, such as a
 // gateway's page with status 200. It returns false for [ErrResponseTooLarge], a
 // certificate that isn't trusted, a server without TLS, a proxy that refuses,
-// and errors of your own transport that aren't of the network. For whether a
+// and errors of your own transport that aren't network errors. For whether a
 // create can be sent again, see [ErrOutcomeUnknown].
 func IsTransient(err error) bool { return classOf(err) >= call.Later }
 

@@ -22,7 +22,7 @@ type family[T any, P listItem[T]] struct {
 	lingers  bool // whether a deleted resource exists until its deletion is over
 	homonyms bool // whether a location can have two resources of one name
 
-	// each, if not nil, yields the items of the list in place of all.
+	// each iterates over the list. If it's nil, the function all does.
 	each func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*T, error]
 }
 
@@ -92,7 +92,7 @@ func (f *family[T, P]) remove(ctx context.Context, c *conn, location, reference 
 	return remove(ctx, c, f.del, f.args(location, reference)...)
 }
 
-// waitGone waits until a deleted resource that may linger is gone.
+// waitGone waits until a deleted resource is gone, if that takes time.
 func (f *family[T, P]) waitGone(ctx context.Context, c *conn, location, reference string, opts *WaitOptions) error {
 	if !f.lingers {
 		return nil

@@ -200,15 +200,14 @@ func (s *FirewallsService) Delete(ctx context.Context, location, firewall string
 	return remove(ctx, s.conn, &opFirewallsDelete, location, firewall)
 }
 
-// AttachSubnet attaches a firewall to a private subnet in its location. It
-// returns before the rules take effect, or [ErrServer] if already attached.
+// AttachSubnet attaches a firewall to a private subnet in its location; the
+// rules take effect later. It returns [ErrServer] if already attached.
 func (s *FirewallsService) AttachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsAttachSubnet, subnetRequest{subnetID}, location, firewall)
 }
 
-// DetachSubnet detaches a firewall from a private subnet, if it's attached. It
-// returns before the change takes effect, and [ErrInvalidRequest] if the subnet
-// doesn't exist.
+// DetachSubnet detaches a firewall from a private subnet, if it's attached;
+// that takes effect later. It returns [ErrInvalidRequest] if there's no subnet.
 func (s *FirewallsService) DetachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsDetachSubnet, subnetRequest{subnetID}, location, firewall)
 }
@@ -218,8 +217,8 @@ func (s *FirewallsService) Rename(ctx context.Context, location, firewall, newNa
 	return send[Firewall](ctx, s.conn, &opFirewallsRename, renameRequest{newName}, location, firewall)
 }
 
-// CreateRule adds a rule, or two for a subnet; see [FirewallRule.IPv6Rule]. It
-// returns before the rule takes effect, or [ErrAlreadyExists] if it exists.
+// CreateRule adds a rule, or two for a subnet; see [FirewallRule.IPv6Rule].
+// They take effect later. It returns [ErrAlreadyExists] if a rule exists.
 func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall string, request *FirewallRuleCreateRequest) (*FirewallRule, error) {
 	created, err := send[createdRule](ctx, s.conn, &opFirewallsCreateRule, request, location, firewall)
 	if err != nil {
@@ -240,8 +239,8 @@ func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, r
 	return send[FirewallRule](ctx, s.conn, &opFirewallsUpdateRule, request, location, firewall, ruleID)
 }
 
-// ModifyRule changes the fields of a rule that the request sets, and returns
-// before that takes effect. It returns [ErrAlreadyExists] if the rule exists.
+// ModifyRule changes the fields of a rule that the request sets; that takes
+// effect later. It returns [ErrAlreadyExists] if another rule is the same.
 //
 // † Only the service has this.
 func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleModifyRequest) (*FirewallRule, error) {

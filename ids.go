@@ -44,7 +44,7 @@ const (
 	KindPostgresServer         Kind = "pv"
 	KindRoutedModel            Kind = "rm" // in lists of inference endpoints
 
-	KindOther Kind = "et" // objects without their own kind; for KindPostgresMetricDestination, IsID accepts it
+	KindOther Kind = "et" // objects without a kind of their own; IsID accepts it for KindPostgresMetricDestination
 )
 
 // kindNames has the names of the known kinds, in words.
@@ -83,7 +83,7 @@ func (k Kind) String() string { return cmp.Or(kindNames[k], string(k)) }
 // Known reports whether k is one of the Kind constants.
 func (k Kind) Known() bool { return kindNames[k] != "" }
 
-// also returns the other kind whose prefix IDs of this kind may have, or "".
+// also returns the kind whose prefix an ID of kind k may have instead, or "".
 func (k Kind) also() Kind {
 	switch k {
 	case KindPostgresFirewallRule:
@@ -97,8 +97,7 @@ func (k Kind) also() Kind {
 // includes reports whether an ID of kind k may have the prefix of kind other.
 func (k Kind) includes(other Kind) bool { return other == k || other != "" && other == k.also() }
 
-// kinds is a set of kinds that a reference can stand for: their prefixes, in
-// one string.
+// kinds is a set of kinds that a reference can stand for, as prefixes.
 type kinds string
 
 func (set kinds) has(kind Kind) bool {
@@ -133,8 +132,8 @@ func (set kinds) String() string {
 type ID string
 
 // IsID reports whether s has the form of an ID of one of the kinds, or of any
-// known kind if none is given. It doesn't check the parity bits, which
-// [ParseID] checks. The server treats any other reference as a name.
+// known kind if none is given. It doesn't check the parity bits; [ParseID]
+// does. The server takes a reference in any other form for a name.
 func IsID(s string, kinds ...Kind) bool {
 	if !ubid.WellFormed(s) {
 		return false

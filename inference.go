@@ -21,7 +21,7 @@ type InferenceEndpoint struct {
 	Price       InferenceEndpointPrice `json:"price"`
 }
 
-// InferenceEndpointPrice is the price of a million tokens; nil if not sent.
+// InferenceEndpointPrice has prices of a million tokens; nil means unknown.
 type InferenceEndpointPrice struct {
 	PerMillionPromptTokens     *float64 `json:"per_million_prompt_tokens"`
 	PerMillionCompletionTokens *float64 `json:"per_million_completion_tokens"`

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// KubernetesService manages Kubernetes clusters and their node pools. Names
+// KubernetesService manages Kubernetes clusters and node pools. Their names
 // have up to 40 characters.
 //
 // Methods that add nodes return [ErrQuotaExceeded] if the project lacks vCPUs.
@@ -174,8 +174,8 @@ func (s *KubernetesService) WaitDeleted(ctx context.Context, location, cluster s
 	return clusterFamily.waitDeleted(ctx, s.conn, location, cluster, opts)
 }
 
-// KubernetesNodePool is a group of worker nodes of the same size. In the cluster,
-// newer nodes have the label ubicloud.com/nodepool with its ID.
+// KubernetesNodePool is a group of worker nodes of the same size. In the
+// cluster, newer nodes have its ID as their label ubicloud.com/nodepool.
 type KubernetesNodePool struct {
 	ID                  string `json:"id"`                    // prefix kn
 	KubernetesClusterID string `json:"kubernetes_cluster_id"` // the cluster it belongs to
@@ -250,8 +250,8 @@ func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluste
 }
 
 // isClusterBusy reports whether the server refused to resize a node pool only
-// because of another change of the cluster. That's the server's one reason for
-// a 422; it returns 400 for an invalid number or an exceeded quota.
+// because of another change of the cluster. A 422 has no other reason; the
+// server returns 400 for an invalid number or an exceeded quota.
 func isClusterBusy(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.StatusCode == http.StatusUnprocessableEntity && e.isOwn() && len(e.FieldErrors()) == 0
@@ -284,9 +284,9 @@ func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster,
 	return s.waitNodePool(ctx, "Kubernetes.WaitNodePool", location, cluster, nodePool, (*KubernetesNodePool).settled, opts)
 }
 
-// WaitNodePoolUpgraded waits until every VM in upgraded, the record from before,
-// has been replaced and the new ones are running, and returns the node pool.
-// upgraded can be the result of [KubernetesService.UpgradeNodePool].
+// WaitNodePoolUpgraded waits until all VMs in upgraded are replaced and the new
+// ones are running, and returns the node pool. upgraded is a record with the
+// old VMs, such as the result of [KubernetesService.UpgradeNodePool].
 func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, upgraded *KubernetesNodePool, opts *WaitOptions) (*KubernetesNodePool, error) {
 	const operation = "Kubernetes.WaitNodePoolUpgraded"
 	if upgraded == nil {

@@ -287,8 +287,7 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 	return l, err
 }
 
-// otherInSubnet is inSubnet for a name that also occurs in another subnet of
-// the location.
+// otherInSubnet is inSubnet for a name that another subnet also has.
 func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resource, name string) (*LoadBalancer, error) {
 	for l, err := range s.All(ctx, &ListOptions{Location: subnet.Location}) {
 		if isPartial(err) {
@@ -358,9 +357,9 @@ func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBa
 	return loadBalancerFamily.waitDeleted(ctx, s.conn, location, loadBalancer, opts)
 }
 
-// UnlistedError says that the server can't show some resources in a list, which
-// has all others. It's the last element of the list. Only one kind of resource
-// leads to it: the load balancer of a Kubernetes cluster without a Service.
+// UnlistedError is the last element of a list from which some resources are
+// missing, because the server can't show them. The only such resource is the
+// load balancer of a Kubernetes cluster without a Service.
 type UnlistedError struct {
 	Operation string     // the operation's name, such as "LoadBalancers.List"
 	Resources []Resource // without their IDs, which aren't known; at least one
@@ -485,7 +484,7 @@ func (s *LoadBalancersService) portlessAfter(ctx context.Context, at ListOptions
 	slices.SortFunc(all, func(a, b Resource) int { return cmp.Compare(a.Name, b.Name) })
 	for _, r := range all {
 		if err := s.getOnce(ctx, r); !IsGone(err) {
-			return r, isUnexpected(err) // if the server shows r, it refuses another item
+			return r, isUnexpected(err) // if the server can show r, it has refused another item
 		}
 	}
 	return Resource{}, false

@@ -106,8 +106,8 @@ func (s *MachineImagesService) Create(ctx context.Context, location, name string
 }
 
 // Ensure creates a machine image unless one with the name exists. It compares
-// version: the image has it, in any state. It can create the version;
-// [MachineImagesService.WaitVersion] waits. It can't compare the other fields.
+// only version: an image matches if it has that version, in any state. An
+// update adds the version; [MachineImagesService.WaitVersion] waits.
 func (s *MachineImagesService) Ensure(ctx context.Context, location, name string, request *MachineImageCreateRequest, opts *EnsureOptions) (image *MachineImage, outcome EnsureOutcome, err error) {
 	return machineImageFamily.ensure(ctx, s.conn, location, name, ensureSpec[MachineImage]{
 		create: func(ctx context.Context) (*MachineImage, error) { return s.Create(ctx, location, name, request) },
@@ -153,7 +153,7 @@ func (s *MachineImagesService) Rename(ctx context.Context, location, image, newN
 	return send[MachineImage](ctx, s.conn, &opMachineImagesRename, renameRequest{newName}, location, image)
 }
 
-// MachineImageVersion is a version of a machine image. Methods take Version.
+// MachineImageVersion is a version of a machine image. Methods take its label.
 type MachineImageVersion struct {
 	ID             string    `json:"id"`               // prefix mv
 	Version        string    `json:"version"`          // its label, unique in its image

@@ -43,7 +43,7 @@ type ResourceMetricSeries struct {
 // as [1759512000.5,"0.42"]: a Unix time, and a value in a string.
 type Samples []Sample
 
-// Sample is a value at one time. A field holds the nearest value that it can.
+// Sample is a value at one time. What a field can't hold is rounded.
 type Sample struct {
 	Time  time.Time // with a precision of one microsecond
 	Value float64   // may be NaN, or infinite
@@ -156,10 +156,10 @@ const (
 
 var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/metrics", idempotent}
 
-// Metrics returns the metrics of a database. The options may be nil. The server
-// chooses the interval between values, so that a series has at most about 480.
-// A metric that the server can't read has no series, or, if Key selects it,
-// leads to [ErrServer]. It returns [ErrNotFound] if the server has no metrics.
+// Metrics returns the metrics of a database. The options may be nil. A series
+// has at most about 480 values; the server chooses their interval. A metric
+// that the server can't read has no series, or, if Key selects it, leads to
+// [ErrServer]. Metrics returns [ErrNotFound] if the server has no metrics.
 func (s *PostgresService) Metrics(ctx context.Context, location, postgres string, opts *ResourceMetricsOptions) (*ResourceMetrics, error) {
 	return metrics(ctx, s.conn, &opPostgresMetrics, opts, location, postgres)
 }

@@ -13,8 +13,7 @@ type Operation struct {
 	class class
 }
 
-// class is a set of properties of an operation, such as whether it's
-// idempotent.
+// class is a set of properties of an operation, such as idempotent.
 type class uint8
 
 const (

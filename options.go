@@ -125,7 +125,8 @@ func (c *config) unset() string {
 	return "; not set in the environment: " + strings.Join(names, ", ")
 }
 
-// WithBaseURL sets the address of the API; default [DefaultBaseURL]. It can have a path, but no user information, query or fragment.
+// WithBaseURL sets the address of the API; default [DefaultBaseURL]. It can
+// have a path, but no user information, query or fragment.
 func WithBaseURL(address string) Option {
 	return func(c *config) error {
 		u, shown, reason := syntax.BaseURL(address)
@@ -176,12 +177,12 @@ func WithProject(id string) Option {
 
 // WithTransport changes the SDK's transport, such as its certificates, proxy or
 // dialer, before the first request. By default, it speaks HTTP/1.1
-// (t.Protocols.SetHTTP2(true) adds HTTP/2), opens up to 64 connections, uses no
-// proxy and no DNS for loopback names, and reads at most 1 MiB of headers.
+// (t.Protocols.SetHTTP2(true) adds HTTP/2), opens up to 64 connections, and
+// uses neither a proxy nor DNS for loopback names.
 //
 // In [Client.With], it adds to the client's changes, and the copy has its own
-// connections. Without it, the client uses [http.DefaultTransport] if the
-// program has replaced that, for example with a mock.
+// connections. Without WithTransport, a client uses [http.DefaultTransport] if
+// the program has replaced that, for example with a mock.
 func WithTransport(change func(*http.Transport)) Option {
 	return func(c *config) error {
 		if change == nil {
@@ -352,8 +353,7 @@ func defaultRetry() RetryPolicy {
 	}
 }
 
-// over returns the policy p, with the fields of other where those of p are
-// zero.
+// over returns p, with the fields of other where those of p are zero.
 func (p RetryPolicy) over(other RetryPolicy) RetryPolicy {
 	return RetryPolicy{
 		MaxAttempts:   cmp.Or(p.MaxAttempts, other.MaxAttempts),
@@ -369,7 +369,7 @@ type Limiter interface {
 	Wait(context.Context) error
 }
 
-// WithLimiter sets a limiter for attempts, whose error fails the call.
+// WithLimiter makes attempts wait for a limiter. Its error fails the call.
 func WithLimiter(limiter Limiter) Option {
 	return func(c *config) error {
 		c.calls.Limit = nil
@@ -382,9 +382,9 @@ func WithLimiter(limiter Limiter) Option {
 
 // WithLogger sets a logger that gets one line for each attempt. The level is
 // Debug after a success, Info if the resource doesn't exist, and Warn
-// otherwise. The attributes are operation, method, route, status unless there
-// is no response, attempt, duration unless nothing was sent, error after a
-// failure, and retry_in before another attempt.
+// otherwise. Every line has the attributes operation, method, route and
+// attempt. A line has duration if the request was sent, status if there was a
+// response, error after a failure, and retry_in before another attempt.
 func WithLogger(logger *slog.Logger) Option {
 	return func(c *config) error {
 		c.logger = logger

@@ -30,7 +30,7 @@ type ListOptions struct {
 	PageSize int `url:"page_size,omitempty"`
 
 	// OrderColumn is "id", the default, or for some lists "name". By name, All can
-	// miss resources that share a name in several locations; it then yields
+	// miss resources of different locations that share a name; it yields
 	// [ErrPaginationStalled].
 	OrderColumn string        `url:"order_column,omitempty"`
 	Tags        []PostgresTag `url:"tags,omitempty,comma"` // selects databases with all of these; only for databases

@@ -13,8 +13,8 @@ import (
 
 // PostgresService manages Postgres databases. Create, CreateReadReplica and
 // Restore return [ErrAlreadyExists] even while the database with the name is
-// being deleted. They and Update return [ErrQuotaExceeded] if the project lacks
-// vCPUs.
+// being deleted. They return [ErrQuotaExceeded] if the project lacks vCPUs; so
+// does Update.
 type PostgresService service
 
 // Postgres is a Postgres database. Times that the server doesn't send in RFC
@@ -179,7 +179,7 @@ type PostgresCreateRequest struct {
 	Flavor            string        `json:"flavor,omitzero"`              // one of the PostgresFlavor constants; default "standard"
 	HAType            string        `json:"ha_type,omitzero"`             // one of the PostgresHAType constants; default "none"
 	Version           string        `json:"version,omitzero"`             // the major version; default "18", or "17" with the contract
-	RestrictByDefault *bool         `json:"restrict_by_default,omitzero"` // no firewall rules, so no connections; by default, all are allowed
+	RestrictByDefault *bool         `json:"restrict_by_default,omitzero"` // true: no firewall rules, so no connections; by default, all are allowed
 	Tags              []PostgresTag `json:"tags,omitzero"`
 
 	// † Only the service has these. PrivateSubnetName is the name of the subnet that
@@ -194,7 +194,7 @@ type PostgresCreateRequest struct {
 // aren't set stay unchanged. A new Size may need a new StorageSize as well.
 type PostgresUpdateRequest struct {
 	Size        string        `json:"size,omitzero"`         // of the servers
-	StorageSize int           `json:"storage_size,omitzero"` // in GiB; can shrink if under 80% of it will be in use
+	StorageSize int           `json:"storage_size,omitzero"` // in GiB; can shrink if the data fills less than 80% of the new size
 	HAType      string        `json:"ha_type,omitzero"`      // one of the PostgresHAType constants
 	Tags        []PostgresTag `json:"tags,omitzero"`         // replaces all tags; an empty slice removes them
 }
@@ -368,8 +368,7 @@ func (s *PostgresService) WaitRunning(ctx context.Context, location, postgres st
 	return postgresFamily.waitState(ctx, s.conn, "Postgres.WaitRunning", location, postgres, postgresRunning, opts)
 }
 
-// lacksTarget returns the name of a field with a requested value that the
-// record lacks, or "".
+// lacksTarget returns the name of a target that the record lacks, or "".
 func (p *Postgres) lacksTarget() string {
 	return cmp.Or(missing("target_vm_size", p.TargetVMSize == ""), missing("target_storage_size_gib", p.TargetStorageSizeGiB <= 0))
 }

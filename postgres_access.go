@@ -14,7 +14,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// ConnectionOptions are changes to a connection. Zero fields change nothing.
+// ConnectionOptions are changes to a connection's URL; zero changes nothing.
 type ConnectionOptions struct {
 	User            string // another role of the database, without the superuser's password
 	Password        Secret // of that role
@@ -28,12 +28,13 @@ type ConnectionOptions struct {
 	SSLMode     string
 	SSLRootCert string
 
-	// Parameters, such as "connect_timeout", not escaped, replace those of the URL.
+	// Parameters to add or replace, such as "connect_timeout". Don't escape
+	// values.
 	Parameters map[string]string
 }
 
-// Names of parameters. Those that begin with "ssl" are known, since a driver may
-// ignore a mistyped one; all others may be settings of the server.
+// Parameters. A driver may ignore a mistyped name, so those that begin with
+// "ssl" must be in this list. All others may be settings of the server.
 var (
 	sslModes      = []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
 	sslParameters = []string{"ssl_max_protocol_version", "ssl_min_protocol_version", "sslcert", "sslcertmode", "sslcompression", "sslcrl", "sslcrldir",
@@ -215,7 +216,7 @@ func (s *PostgresService) RemoveCertificateUser(ctx context.Context, location, p
 }
 
 // PostgresMetricDestinationCreateRequest is the body of
-// [PostgresService.CreateMetricDestination]. All but Options is required.
+// [PostgresService.CreateMetricDestination]. Only Options is optional.
 type PostgresMetricDestinationCreateRequest struct {
 	URL      string                            `json:"url"`              // must begin with https://
 	Username string                            `json:"username"`         // for basic authentication; not required with Options

@@ -130,18 +130,9 @@ func (c *PostgresCapabilities) lacks() string {
 
 // PostgresOptions maps an option to its values, and each value to its options.
 // A flavor has locations and versions, a location has families, a family has
-// sizes, a size has storage_sizes (in GiB), and a storage_size has ha_types:
-//
-//	capabilities, err := client.Postgres.Capabilities(ctx)
-//	if err != nil {
-//		return err
-//	}
-//	families := capabilities.OptionTree["flavor"]["standard"]["location"]["hetzner-fsn1"]["family"]
-//	for size := range families["standard"]["size"] {
-//		fmt.Println(size)
-//	}
-//
-// An option or value that doesn't exist gives a nil map. Locations have the
+// sizes, a size has storage_sizes (in GiB), and a storage_size has ha_types. So
+// options["flavor"]["standard"]["location"] has the locations of a flavor. An
+// option or value that doesn't exist gives a nil map. Locations have the
 // provider's names; methods take [PostgresLocationMetadata.DisplayName].
 type PostgresOptions map[string]map[string]PostgresOptions
 

@@ -96,9 +96,8 @@ func (s *PostgresService) WaitServers(ctx context.Context, location, postgres st
 	return s.waitServers(ctx, "Postgres.WaitServers", location, postgres, "", opts)
 }
 
-// WaitRecycled waits until the server with the given ID, the primary before
-// [PostgresService.Recycle], is gone, and then like
-// [PostgresService.WaitServers].
+// WaitRecycled waits until the former primary, which [PostgresService.Recycle]
+// replaces, is gone, and then like [PostgresService.WaitServers].
 //
 // † Only the service has this.
 func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, serverID string, opts *WaitOptions) (*Postgres, error) {
@@ -139,7 +138,7 @@ func (s *PostgresService) waitServers(ctx context.Context, operation, location, 
 // PostgresBackup is a base backup of a database. The server restores from it
 // and from the write-ahead log that follows it.
 type PostgresBackup struct {
-	Key          string    `json:"key"` // of the object that marks its end in the object store
+	Key          string    `json:"key"` // of the object in the store that marks the end of the backup
 	LastModified time.Time `json:"last_modified"`
 }
 
@@ -276,7 +275,7 @@ type promotedPostgres struct {
 }
 
 // WaitPromoted waits until a promoted database is running and no longer a
-// replica, and returns it. It accepts writes within the next 30 seconds.
+// replica, and returns it. The database accepts writes up to 30 seconds later.
 func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {
 	promoted := func(p *Postgres) (bool, error) {
 		running, err := postgresRunning(p)

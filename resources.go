@@ -19,13 +19,6 @@ import (
 // the other: the given kinds, or everything that a project's lists show.
 // Resources inside others, such as rules and node pools, aren't among them.
 //
-//	for resource, err := range client.Resources(ctx, nil) {
-//		if err != nil {
-//			return err
-//		}
-//		fmt.Println(resource) // VM eu-central-h1/web-1 (vm3g8xpsxjs50pvjj2a7d3ky8h)
-//	}
-//
 // The options apply to the list of each kind; a Location leaves out the kinds
 // without locations. Resources skips the lists that the server doesn't have,
 // and yields [ErrNotFound] if it has none. An [*UnlistedError] comes last.
@@ -108,10 +101,11 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitO
 	return f.waitGone(ctx, &c.conn, resource.Location, addressOf(f, resource), opts)
 }
 
-// CheckAccess returns those of the known resources that exist, and an error if
-// the token can't see one of them or, if none is given, the client's project.
-// Lists leave out what the token can't see, and can be stale: call CheckAccess
-// before you treat what isn't in a list as deleted, or a project as empty.
+// CheckAccess returns the known resources that still exist. It returns an error
+// if the token can't see one of them. Without arguments, it checks only that
+// the token can see the client's project. Lists leave out what the token can't
+// see, and can be stale: call CheckAccess before you treat what isn't in a list
+// as deleted, or a project as empty.
 //
 // CheckAccess corrects the Location of a resource that is in another one. It
 // returns [ErrLocationNotFound] if neither the Location nor the resource
@@ -408,8 +402,7 @@ func (c *Client) findChild(ctx context.Context, operation string, f anyFamily, c
 	return &resource, record, nil
 }
 
-// search calls pick for the items of a family, and returns the first result
-// that isn't nil.
+// search returns the first result of pick for a family's items that isn't nil.
 func (c *Client) search(ctx context.Context, operation string, f anyFamily, ref reference, pick func(item any) (any, error)) (any, error) {
 	for item, err := range f.all(ctx, &c.conn, &ListOptions{Location: ref.Location}) {
 		if err != nil {

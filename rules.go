@@ -16,7 +16,7 @@ type SetRulesOptions struct {
 }
 
 // RuleChanges are the changes of a SetRules method. If a range of addresses has
-// two rules, as in a database, they contain the first one.
+// two rules, as in a database, only the first one is in RuleChanges.
 type RuleChanges[R any] struct {
 	Kept    []*R // existed, and are wanted
 	Added   []*R // created; they have no ID after a dry run
@@ -121,7 +121,7 @@ type ruleSet[R, W any] struct {
 	list   func(context.Context) ([]R, error)
 	read   func(W) (*R, error) // returns the rule that a request asks for
 	key    func(*R) string     // identifies a rule in the set
-	isHalf func([]*R) bool     // whether rules with one key lack some that a request would create; nil: never
+	isHalf func([]*R) bool     // whether some of the rules that one request creates are missing; nil: never
 	create func(context.Context, *W) (*R, error)
 	remove func(context.Context, *R) error
 }
@@ -271,8 +271,7 @@ func (s *ruleSet[R, W]) removeAll(ctx context.Context, unwanted [][]*R, done *Ru
 	return nil
 }
 
-// add creates a rule, unless another program has done so since the rules were
-// listed.
+// add creates a rule, unless another program has created it by now.
 func (s *ruleSet[R, W]) add(ctx context.Context, rule *R, request *W) (*R, EnsureOutcome, error) {
 	listed := true
 	e := ensureSpec[R]{

@@ -219,8 +219,8 @@ func (s *VMsService) Create(ctx context.Context, location, name string, request 
 
 // Ensure creates a VM unless one with the name exists. It compares size,
 // unix_user, enable_ip4, private_subnet_id, boot_image if the server sends it,
-// and storage_size once the VM is on a host. It can't compare the other fields,
-// and can't update any.
+// and storage_size once the VM is on a host. It can't compare other fields, or
+// update any.
 func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, outcome EnsureOutcome, err error) {
 	if request != nil && request.PrivateSubnetID != "" {
 		if err := idOf(KindPrivateSubnet).check("VMs.Ensure", "private_subnet_id", request.PrivateSubnetID); err != nil {
@@ -261,10 +261,9 @@ func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (
 	return send[VM](ctx, s.conn, &opVMsRename, renameRequest{newName}, location, vm)
 }
 
-// Restart restarts a running VM, and returns [ErrInvalidRequest] in other
-// states. The returned VM still has its previous state, and Get then reports
-// "restarting"; [VMsService.WaitRunning] waits. With the contract, Restart
-// accepts any state.
+// Restart restarts a VM; [VMsService.WaitRunning] waits. The returned VM still
+// has its previous state, and Get then reports "restarting". With the service,
+// Restart returns [ErrInvalidRequest] unless the VM is running.
 func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsRestart, location, vm)
 }
@@ -315,8 +314,8 @@ func (s *VMsService) SerialLog(ctx context.Context, location, vm string, opts *V
 }
 
 // WaitSerialLog waits until a VM's serial log is fetched, and returns it with
-// its Output. It starts a fetch like SerialLog; for a log that isn't an hour
-// old, call [VMsService.SerialLog] with Refresh first. It fails with
+// its Output. It starts a fetch only if [VMsService.SerialLog] would; for a log
+// that isn't an hour old, call that with Refresh first. It fails with
 // [ErrWaitFailed] if the fetch has failed, which takes half a minute.
 //
 // † Only the service has this.

@@ -33,10 +33,9 @@ type Progress struct {
 // WaitOptions are settings of a wait; nil means the defaults.
 type WaitOptions struct {
 	// Interval is the pause after the first poll. Each further pause is 50%
-	// longer, up to MaxInterval; pauses don't grow if Interval exceeds
-	// MaxInterval. All are randomized by up to 20%. The defaults are 5 and 15
-	// seconds for databases, Kubernetes and versions of machine images, and 1 and
-	// 5 seconds for others.
+	// longer, up to MaxInterval, unless Interval exceeds that. All are randomized
+	// by up to 20%. The defaults are 5 and 15 seconds for databases, Kubernetes
+	// and versions of machine images, and 1 and 5 seconds for others.
 	Interval, MaxInterval time.Duration
 
 	// Tolerance is how many polls in a row may fail transiently, after retries,
@@ -48,8 +47,8 @@ type WaitOptions struct {
 	Progress func(Progress)
 }
 
-// Families point to these. If they had copies, the program would have to make
-// them when it starts, and would link every family.
+// Families point to these. Copies would be made when a program starts, and
+// would link every family into it.
 var (
 	waitQuick = WaitOptions{Interval: time.Second, MaxInterval: 5 * time.Second, Tolerance: 5}
 	waitSlow  = WaitOptions{Interval: 5 * time.Second, MaxInterval: 15 * time.Second, Tolerance: 5}

@@ -41,12 +41,12 @@ type Event[T any] struct {
 //
 // A known record must have its ID and location, and be in Location. It's
 // yielded as modified if it isn't in the short form or lacks its secrets, and
-// as deleted if it's of another project, which records don't name.
+// as deleted if it's from another project, which records don't show.
 //
 // Lists leave out what the token may not see. So before a watch yields a
-// deletion, it gets the record by ID, unless that was being deleted. The watch
-// ends with [ErrForbidden] if the token may not see the record in three polls
-// in a row. See also [Client.CheckAccess].
+// deletion, it gets the record by ID, unless the record was being deleted. The
+// watch ends with [ErrForbidden] if the token may not see the record in three
+// polls in a row. See also [Client.CheckAccess].
 //
 // A watch continues after a transient failure ([IsTransient]), but yields no
 // deletions in that poll. It also continues after an [*UnlistedError], and

@@ -78,9 +78,9 @@ type API string
 const (
 	// Service is the service of today, without what only the contract has.
 	Service API = API(version.Service)
-	// Contract is version 0.1.0 of the contract: the service of October 2025
-	// with registered init scripts, which no real server has. Some error
-	// messages and orders, which the contract doesn't say, are today's.
+	// Contract is version 0.1.0 of the contract: the service of October 2025 with
+	// registered init scripts, which no real server has. Where the contract
+	// specifies no error message or order, it has today's.
 	Contract API = API(version.Contract)
 )
 
@@ -142,12 +142,11 @@ func WithClock(now func() time.Time) Option {
 }
 
 // WithPortlessBalancers gives each running cluster a load balancer for its
-// Services from the start, as the real service does.
-// The load balancer has no ports until somebody creates a Service in the
-// cluster. Until then the server responds with a 500 to every request for a
-// page of load balancers that would contain it. Ubicloud may fix this at any
-// time. Without this option, the load balancer is created with the first
-// Service; see [Server.SetClusterService].
+// Services from the start, as the real service does. The load balancer has no
+// ports until somebody creates a Service in the cluster. Until then the server
+// responds with a 500 to every request for a page of load balancers that would
+// contain it. Ubicloud may fix this at any time. Without this option, the load
+// balancer is created with the first Service; see [Server.SetClusterService].
 func WithPortlessBalancers() Option {
 	return func(c *config) error {
 		c.portless = true

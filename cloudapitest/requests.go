@@ -99,7 +99,7 @@ func (l *requestLog) add(r *http.Request, op *api.Operation, body []byte, now ti
 	return e
 }
 
-// answered stores the status of the response, unless it already has one.
+// answered stores the status of the response, unless the entry has one.
 func (e *logEntry) answered(status int) {
 	e.log.mu.Lock()
 	defer e.log.mu.Unlock()

@@ -329,8 +329,8 @@ func hasKind(resources []cloudapi.Resource, kinds ...cloudapi.Kind) bool {
 	return slices.ContainsFunc(resources, func(r cloudapi.Resource) bool { return slices.Contains(kinds, r.Kind) })
 }
 
-// MarshalJSON encodes the project's ID, the stages, what GoesWith returns by the
-// cluster's ID, and the kept resources.
+// MarshalJSON encodes the project's ID, the stages, the kept resources, and the
+// result of GoesWith for each cluster's ID.
 func (p *Plan) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Project  string                         `json:"project"`

@@ -165,7 +165,7 @@ const tries = 6
 type deletion struct {
 	*run
 	resource  cloudapi.Resource
-	requested bool // whether the resource may be gone, since the server hasn't refused a request to delete it
+	requested bool // whether the server may have accepted a request to delete the resource
 }
 
 // delete deletes the resource and waits until it's gone.
@@ -332,7 +332,7 @@ func (d *deletion) request(ctx context.Context, delete func(*cloudapi.Client, co
 		requested = true
 		err = delete(client, ctx, at)
 		if e, ok := errors.AsType[*cloudapi.Error](err); !ok || e.Type == "" {
-			d.requested = true // the server hasn't said that it did nothing
+			d.requested = true // the API didn't refuse the request
 		}
 		return err
 	})
@@ -482,8 +482,8 @@ func (r *run) locate(ctx context.Context, resource cloudapi.Resource) (cloudapi.
 	return resource, nil
 }
 
-// checkProject returns an error if the token can no longer see the project: a
-// 404 then doesn't mean that something in it is gone.
+// checkProject returns an error if the token can no longer see the project. In
+// that case, a 404 doesn't mean that a resource is gone.
 func (r *run) checkProject(ctx context.Context) error {
 	if r.options.DeleteProject {
 		return nil // it may be gone

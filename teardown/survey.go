@@ -316,7 +316,7 @@ func (s *surveyor) needs(all []item) map[string][]string {
 			}
 			for _, subnet := range in {
 				need(item.ID, subnet)
-				if owners[subnet].ID != owner { // with which the server deletes the subnet, and so the load balancer
+				if owners[subnet].ID != owner { // the owner of the subnet: the server deletes the load balancer with it
 					need(item.ID, owners[subnet].ID)
 				}
 			}

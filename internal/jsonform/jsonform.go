@@ -24,8 +24,8 @@ const (
 
 // Decoder has the settings for decoding a JSON text.
 type Decoder struct {
-	// Memory is how many bytes the values in JSON that isn't small may take. The
-	// number is an estimate from counting them.
+	// Memory limits how many bytes the decoded values take, by an estimate from
+	// their number. JSON of up to Small bytes has no limit.
 	Memory int64
 
 	// OtherForms accepts values in another form than their type has:
@@ -60,11 +60,11 @@ func (d Decoder) Decode(data []byte, v any) error {
 	return nil
 }
 
-// size estimates how many bytes the values take that are decoded from JSON into
-// the type. It counts the characters that begin values. It also counts these
-// characters inside strings, but the API's strings have few of them. It assumes
-// that each value becomes an element of the largest type: even a value of a
-// wrong type takes up an element, which stays zero.
+// size estimates how many bytes JSON takes when it's decoded into the type. It
+// counts the characters that begin values, even those inside strings: the API's
+// strings have few of them. It assumes that each value becomes an element of
+// the largest type: even a value of a wrong type takes up an element, which
+// stays zero.
 func size(data []byte, t reflect.Type) int64 {
 	count := func(c byte) int64 { return int64(bytes.Count(data, []byte{c})) }
 	if t != nil && t.Kind() == reflect.Pointer {

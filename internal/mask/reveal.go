@@ -36,8 +36,8 @@ func SecretsIn(v any) (secrets []string) {
 	return secrets
 }
 
-// walk returns the tree with the secrets of a value. It passes each secret to
-// found.
+// walk returns the decoded JSON of a value with its secrets in clear. tree is
+// the JSON with masked secrets. walk calls found for each secret.
 func walk(v reflect.Value, tree any, found func(string)) any {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:

@@ -98,7 +98,8 @@ type arrival struct {
 	wanted func() bool
 }
 
-// Sweep adds the objects that have arrived, and completes the deletions that are due and not blocked, the oldest first.
+// Sweep adds the objects that have arrived, and completes the deletions that
+// are due and not blocked, the oldest first.
 func (s *State) Sweep(now time.Time) {
 	s.arriving = slices.DeleteFunc(s.arriving, func(a arrival) bool {
 		due := !now.Before(a.when)

@@ -164,8 +164,8 @@ func nodeCount(c *api.Call, field string) int {
 	return min(max(c.Body.Number(field), 1), math.MaxInt>>7)
 }
 
-// checkKubernetesQuota checks that the quota allows as many more vCPUs for
-// clusters. field is the field that requests them.
+// checkKubernetesQuota checks that the quota allows the requested additional
+// vCPUs for clusters. field is the field that requests them.
 func checkKubernetesQuota(c *api.Call, field string, requested int) error {
 	used := 0
 	for _, k := range api.InProject[*kubernetesCluster](c.State, cloudapi.KindKubernetesCluster, c.Project) {

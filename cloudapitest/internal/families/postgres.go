@@ -187,8 +187,8 @@ func bodyTags(body schema.Fields) []postgresTag {
 	})
 }
 
-// update changes the fields in the body. In a version with explicit terms, it
-// refuses read replicas.
+// update changes the fields in the body. It refuses read replicas if
+// postgresTerms.explicit is set.
 func (p *postgres) update(c *api.Call) (any, error) {
 	if postgresTermsOf(c.Moment).explicit && p.isReplica(c.Now) {
 		return nil, reply.InvalidRequest("Read replicas cannot be modified directly! Please modify the parent database instead.")

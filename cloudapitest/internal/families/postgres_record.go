@@ -47,8 +47,8 @@ type postgresTag struct {
 	Value string `json:"value"`
 }
 
-// postgresDetails is the full form of the record, which all operations return
-// but lists, Rename and Promote.
+// postgresDetails is the full form of the record. All operations return it
+// except lists, Rename and Promote.
 type postgresDetails struct {
 	postgresRecord
 	ConnectionString   string                       `json:"connection_string"`

@@ -146,8 +146,9 @@ func invalidOption[T any](field string, options []T) error {
 		strings.ReplaceAll(field, "_", " "), strings.Join(names, ", "))
 }
 
-// checkPostgresQuota checks that the quota allows as many more vCPUs. Existing
-// servers count with their present size, even if it is about to change.
+// checkPostgresQuota checks that the quota allows the additional vCPUs.
+// Existing servers count with their present size, even if it is about to
+// change.
 func checkPostgresQuota(c *api.Call, vcpus int) error {
 	used := 0
 	for _, p := range api.InProject[*postgres](c.State, cloudapi.KindPostgres, c.Project) {

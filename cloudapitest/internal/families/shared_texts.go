@@ -121,8 +121,8 @@ func (s *storedText) validate(c *api.Call, before api.Stored) error {
 	return reply.InvalidRecord(api.TextProblems(c, s.family.kind, s.Name, before, s.family.field, s.text, s.family.problem(s.text))...)
 }
 
-// keyLine matches optional options, which may contain quoted spaces, a word,
-// and base64 text.
+// keyLine matches a line of an authorized_keys file: options, if any, in which
+// spaces are quoted; the type of the key; and the key in base64.
 var keyLine = regexp.MustCompile(`^(?:(?:[^ "]|"[^"]*")+ +)?[^ ]+ +[A-Za-z0-9+/]+=*(?: .*)?$`)
 
 // authorizedKeysProblem returns the problem of the text of an authorized_keys

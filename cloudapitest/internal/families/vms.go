@@ -266,7 +266,8 @@ func (v *vm) checkImage(c *api.Call) error {
 
 var gpuForm = regexp.MustCompile(`^0*([0-9]+):`)
 
-// setGPU accepts no GPU: the real server enables GPUs for some projects only.
+// setGPU refuses every GPU: the real server enables GPUs only for some
+// projects.
 func (v *vm) setGPU(c *api.Call) error {
 	m := gpuForm.FindStringSubmatch(c.Choice("gpu", "0:"))
 	switch {

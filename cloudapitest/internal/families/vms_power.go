@@ -74,7 +74,7 @@ func (v *vm) turn(at *api.Moment, during, after string) {
 	v.power = power{during, after, at.Now.Add(at.Delays(&v.Object).Restart)}
 }
 
-// allow refuses an action in all other states.
+// allow refuses an action unless the VM is in one of the states.
 func (v *vm) allow(at *api.Moment, action string, states ...string) error {
 	if !slices.Contains(states, v.Shown(v.state(at))) {
 		return reply.InvalidRequest("The %s action is not supported in the VM's current state", action)

@@ -28,8 +28,9 @@ type File struct {
 	Content           []byte
 }
 
-// New returns the response to a request: an error if it isn't nil, a Reply as
-// it is, a file, no content, or a record as JSON.
+// New returns the response for the result of a handler: for failure, unless
+// it's nil; for a Reply, that reply; for a [File] or [NoContent], a response
+// without JSON; and for any other result, its JSON.
 func New(result any, failure *Error) Reply {
 	if failure != nil {
 		return failure.reply()
