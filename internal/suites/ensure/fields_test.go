@@ -24,10 +24,10 @@ import (
 )
 
 // TestEveryFieldOfARequest: each field of a request is set in a case of the wire
-// suite, the test server knows it, and Ensure compares it if records show it.
+// suite, and the test server knows it.
 func TestEveryFieldOfARequest(t *testing.T) {
 	t.Parallel()
-	wired, ensurers := fieldsInWireCases(t), ensurers(t)
+	wired := fieldsInWireCases(t)
 	bodies, checked := newBodies(t), 0
 	for _, m := range sdktest.Methods(t) {
 		for _, arg := range m.Args {
@@ -49,25 +49,42 @@ func TestEveryFieldOfARequest(t *testing.T) {
 	if checked < 25 {
 		t.Errorf("only %d requests were checked", checked)
 	}
-	client := reflect.TypeFor[cloudapi.Client]()
-	for i := range client.NumField() {
-		service := client.Field(i)
+}
+
+// TestEnsureComparesFields: Ensure finds each field of a request in which the
+// resource differs, unless records don't show it.
+func TestEnsureComparesFields(t *testing.T) {
+	t.Parallel()
+	others := strings.NewReplacer(`"cidr":"x"`, `"cidr":"::/0"`, `"x"`, `"other"`, ":1", ":2", "true", "false", "[redacted]", "other")
+	for service := range reflect.TypeFor[cloudapi.Client]().Fields() {
 		ensure, ok := service.Type.MethodByName("Ensure")
 		if !ok {
 			continue
 		}
-		request := ensure.Type.In(ensure.Type.NumIn() - 2).Elem()
-		for field := range request.Fields() {
+		record := others.Replace(string(stub.JSON(sdktest.Fill(ensure.Type.Out(0), "x").Interface())))
+		client := sdktest.Answering(t, http.StatusOK, "application/json", strings.TrimSuffix(record, "}")+
+			`,"type":"other","pg_config":{},"pgbouncer_config":{},"items":[`+record+`],"count":1}`) // to each request
+		requestType := ensure.Type.In(ensure.Type.NumIn() - 2).Elem()
+		for field := range requestType.Fields() {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			switch name {
-			case "-":
-				name = "init_script" // of InitScriptText
-			case "name": // by which Ensure finds the resource
+			if name == "name" || name == "private_subnet_id" { // for which Ensure looks up the resource, or the subnet
 				continue
 			}
-			isCompared := strings.Contains(ensurers[service.Type.Elem().Name()], `"`+name+`"`)
-			if isUncompared := slices.Contains(uncompared[service.Name], name); isCompared == isUncompared {
-				t.Errorf("%s.Ensure compares %s: %v; it's in uncompared: %v", service.Name, name, isCompared, isUncompared)
+			request := reflect.New(requestType)
+			request.Elem().FieldByIndex(field.Index).Set(sdktest.Fill(field.Type, "x"))
+			for name, value := range map[string]string{"Name": "other", "FirewallID": "fw8ww2xa7brt1qrn9hgzbc7efq", "PrivateSubnetID": "ps6336kqkb6j4qf8813xfx1bw0"} {
+				if v := request.Elem().FieldByName(name); v.IsValid() {
+					v.SetString(value)
+				}
+			}
+			args := []any{request.Interface(), &cloudapi.EnsureOptions{DryRun: true}}
+			if ensure.Type.NumIn() > 4 {
+				args = append([]any{"other", "other"}, args...) // the location and the name
+			}
+			_, err := sdktest.Do(service.Name+".Ensure", args...).On(t.Context(), client)
+			drift, differs := errors.AsType[*cloudapi.DriftError](err)
+			if differs = differs && len(drift.Fields) == 1 && drift.Fields[0].Field == name; differs == slices.Contains(uncompared[service.Name], name) || !differs && err != nil {
+				t.Errorf("%s.Ensure, if %s differs: %v", service.Name, name, err)
 			}
 		}
 	}
@@ -76,7 +93,7 @@ func TestEveryFieldOfARequest(t *testing.T) {
 // uncompared are the fields of requests that Ensure can't compare, because
 // records don't show them.
 var uncompared = map[string][]string{
-	"VMs":              {"public_key", "gpu", "init_script", "init_script_args"},
+	"VMs":              {"public_key", "gpu", "init_script", "init_script_args", "-"}, // of InitScriptText
 	"Postgres":         {"private_subnet_name"},
 	"PrivateLocations": {"access_key", "secret_key"},
 	"MachineImages":    {"vm", "destroy_source"},
@@ -108,20 +125,6 @@ func fieldsInWireCases(t *testing.T) map[string]map[string]bool {
 		})
 	}
 	return fields
-}
-
-// ensurers returns the sources of the Ensure methods, which say what they compare, by
-// the type of the service.
-func ensurers(t *testing.T) map[string]string {
-	t.Helper()
-	sources := map[string]string{}
-	method := regexp.MustCompile(`(?ms)^func \(s \*(\w+)\) Ensure\(.*?^}`)
-	for _, text := range sdktest.Source(t) {
-		for _, match := range method.FindAllStringSubmatch(text, -1) {
-			sources[match[1]] = match[0]
-		}
-	}
-	return sources
 }
 
 // bodies sends bodies with one field to the test server.
