@@ -2,11 +2,11 @@ package mask
 
 import (
 	"encoding/json"
-	"fmt"
 	"runtime"
 	"strings"
 	"testing"
-	"unicode/utf16"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 func TestSecrets(t *testing.T) {
@@ -28,8 +28,8 @@ func TestSecrets(t *testing.T) {
 		{`{"a":"pass\"word<é>\nof the database"}`, `{"a":"[redacted]"}`},
 		{`{"a":` + string(twice) + `}`, "[redacted]"},
 		{`a\/slash`, "[redacted]"},
-		{"before " + escapeAll("gateway"), "[redacted]"},
-		{"gateway " + escapeAll("gateway"), "[redacted]"},
+		{"before " + stub.EscapeAll("gateway"), "[redacted]"},
+		{"gateway " + stub.EscapeAll("gateway"), "[redacted]"},
 	} {
 		if got := secrets.Mask(tt.in); got != tt.want {
 			t.Errorf("Hide(%q) = %q, want %q", tt.in, got, tt.want)
@@ -74,15 +74,6 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// escapeAll returns a text as JSON with every character escaped.
-func escapeAll(s string) string {
-	var b strings.Builder
-	for _, unit := range utf16.Encode([]rune(s)) {
-		fmt.Fprintf(&b, `\u%04X`, unit)
-	}
-	return b.String()
-}
-
 func TestUnescaped(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -92,7 +83,7 @@ func TestUnescaped(t *testing.T) {
 		`\b\f\n\r\t`:            "\b\f\n\r\t",
 		`\u0070at\u002D\u002d`:  "pat--",
 		`\ud834\udd1e`:          "𝄞",
-		escapeAll("aé日𝄞"):       "aé日𝄞",
+		stub.EscapeAll("aé日𝄞"):  "aé日𝄞",
 		`cut \`:                 "cut ",
 		`cut \u`:                "cut u",
 		`cut \u00`:              "cut u00",

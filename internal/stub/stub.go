@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf16"
 )
 
 // The settings of test clients, a VM, and the public key of a VM.
@@ -111,6 +112,15 @@ func JSON(v any) []byte {
 		panic(err)
 	}
 	return b
+}
+
+// EscapeAll returns a text as JSON with every character escaped.
+func EscapeAll(s string) string {
+	var b strings.Builder
+	for _, unit := range utf16.Encode([]rune(s)) {
+		fmt.Fprintf(&b, `\u%04X`, unit)
+	}
+	return b.String()
 }
 
 // Must returns a function that returns the value, or fails the test.

@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
-	"unicode/utf16"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
@@ -43,8 +42,8 @@ func TestSecretsInResponses(t *testing.T) {
 		{"details, spelt differently", 400, `{"error":{"code":400,"type":"T","message":"m","details":{"password":"pass\"word<é>\nof the database"}}}`, "password: [redacted]"},
 		{"password in JSON in JSON", 400, `{"error":{"code":400,"type":"T","message":` + string(stub.JSON(quoted)) + `,"details":null}}`, `"[redacted]"`},
 		{"details, with a slash escaped", 400, `{"error":{"code":400,"type":"T","message":"m","details":{"x":["gateway\/key"]}}}`, "400 T: m"},
-		{"details, all escaped", 400, `{"error":{"code":400,"type":"T","message":"m","details":{"x":["` + escapeAll(password) + `"]}}}`, "400 T: m"},
-		{"no envelope, all escaped", 400, `{"errors":["` + escapeAll(stub.Token) + `"]}`, "400 Bad Request: \"[redacted]\""},
+		{"details, all escaped", 400, `{"error":{"code":400,"type":"T","message":"m","details":{"x":["` + stub.EscapeAll(password) + `"]}}}`, "400 T: m"},
+		{"no envelope, all escaped", 400, `{"errors":["` + stub.EscapeAll(stub.Token) + `"]}`, "400 Bad Request: \"[redacted]\""},
 		{"page", 502, "<h1>" + stub.Token + " gateway-key</h1>", "<h1>[redacted] [redacted]</h1>"},
 		{"where an excerpt ends", 502, "<" + strings.Repeat("-", 170) + stub.Token + ">", strings.Repeat("-", 170) + "[redacted]>"},
 		{"header and credentials", 400, `{"error":"gateway-key and dXNlcjpwYXNz of Basic dXNlcjpwYXNz"}`, "[redacted] and [redacted] of [redacted]"},
@@ -82,15 +81,6 @@ func TestSecretsInResponses(t *testing.T) {
 			}
 		})
 	}
-}
-
-// escapeAll returns a text as JSON with every character escaped.
-func escapeAll(s string) string {
-	var b strings.Builder
-	for _, unit := range utf16.Encode([]rune(s)) {
-		fmt.Fprintf(&b, `\u%04X`, unit)
-	}
-	return b.String()
 }
 
 // shown returns everything that fmt prints for an error and the errors that it
