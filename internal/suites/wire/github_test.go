@@ -24,7 +24,7 @@ func gitHubCases() []wireCase {
 		installation = `{"id":"` + installationID + `","name":"acme"}`
 		repository   = `{"id":"` + repositoryID + `","installation_name":"acme","name":"api"}`
 		entry        = `{"id":"` + entryID + `","installation_name":"acme","repository_name":"acme/api","key":"go-mod-1","scope":"main",` +
-			`"size":12345678901,"created_at":"2026-11-22T02:56:57Z","last_accessed_at":null}`
+			`"size":12345678901,"created_at":"2026-11-22T02:56:57Z","last_accessed_at":"2026-11-22T03:00:00Z"}`
 	)
 	return []wireCase{
 		{do("GitHub.ListInstallations", &cloudapi.ListOptions{PageSize: 1, OrderColumn: cloudapi.OrderByName}),
@@ -38,7 +38,7 @@ func gitHubCases() []wireCase {
 		{do("GitHub.AllCacheEntries", installationID, repositoryID, nil), "GET " + cache + "?page_size=1000", list(entry)},
 		{do("GitHub.GetCacheEntry", installationID, repositoryID, entryID), "GET " + cache + "/" + entryID, entry},
 		{do("GitHub.GetCacheEntry", installationID, repositoryID, entryID), "GET " + cache + "/" + entryID, // during its upload
-			`{"id":"` + entryID + `","key":"go-mod-1","size":null}`},
+			`{"id":"` + entryID + `","key":"go-mod-1","size":null,"last_accessed_at":null}`},
 		{do("GitHub.DeleteCacheEntry", installationID, repositoryID, entryID), "DELETE " + cache + "/" + entryID, nil},
 		{do("GitHub.DeleteAllCacheEntries", installationID, repositoryID), "DELETE " + cache, nil},
 	}

@@ -33,8 +33,13 @@ const (
 
 var (
 	pgFull = with(pgItem, `"connection_string":"postgres://postgres:s3cr%2Fet@orders-db.example.net:5432/postgres?sslmode=require","primary":true,`+
-		`"firewall_rules":[`+pgRule+`],"metric_destinations":[{"id":"`+sinkID+`","username":"writer","url":"https://prom.example.org/write"}],`+
+		`"firewall_rules":[`+pgRule+`],"metric_destinations":[{"id":"`+sinkID+`","username":"writer","url":"https://prom.example.org/write","auth_methods":["basic_auth"]}],`+
 		`"read_replicas":[`+replicaItem+`],"earliest_restore_time":"2025-10-01T02:15:09Z","latest_restore_time":"2025-10-03T17:40:00.25Z"`)
+
+	pgService = with(pgFull, `"target_version":"18","target_server_count":2,"fallback_active":true,"created_at":"2025-10-01T02:00:09Z",`+
+		`"maintenance_window_days":["mon"],"private_connection_string":"postgres://postgres:s3cr%2Fet@private.orders-db.example.net:5432/postgres",`+
+		`"hostname":"orders-db.example.net","username":"postgres","password":"s3cr/et",`+
+		`"log_destinations":[{"id":"1d8mzs2pcd3t6kd0ywtvkz9v2c","name":"logs","type":"otlp","url":"https://logs.example.org"}]`)
 
 	// Replicas have no restore times, and null for values that aren't known
 	// yet.
@@ -65,6 +70,7 @@ func postgresCases() []wireCase {
 			"GET " + postgresPath + "?order_column=name&start_after=a", list(pgItem, replicaItem)},
 		{do("Postgres.All", &cloudapi.ListOptions{Location: location}), "GET " + postgresPath + "?page_size=1000", list(pgItem, replicaItem)},
 		{do("Postgres.Get", location, "orders-db"), "GET " + orders, pgFull},
+		{do("Postgres.Get", location, pgID), "GET " + postgresPath + "/" + pgID, pgService},
 		{do("Postgres.Get", location, replicaID), "GET " + postgresPath + "/" + replicaID, replicaFull},
 		{create(cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}), "POST " + orders + ` {"size":"standard-2","storage_size":64}`, pgFull},
 		{

@@ -35,16 +35,18 @@ type wireCase struct {
 	reply any    // JSON, a cloudapi.File, or nil for a 204
 }
 
-// TestWire: each operation of the tables has at least one case.
+// TestWire: each operation of the tables has at least one case, and each field
+// of a record a value in at least one response.
 func TestWire(t *testing.T) {
 	t.Parallel()
-	covered := map[string]bool{}
+	covered, sent := map[string]bool{}, map[string]bool{}
 	for _, c := range slices.Concat(auditLogCases(), firewallCases(), gitHubCases(), inferenceCases(), initScriptCases(), kubernetesCases(),
 		loadBalancerCases(), machineImageCases(), postgresCases(), postgresAccessCases(), postgresConfigCases(), postgresLogCases(), postgresServerCases(),
 		privateLocationCases(), projectCases(), sshKeyCases(), subnetCases(), vmCases()) {
 		t.Run(c.call.Name, func(t *testing.T) {
-			op := c.run(t)
+			op, result := c.run(t)
 			covered[op.Method+" "+op.Route] = true
+			addFields(sent, reflect.ValueOf(result))
 			c.runWithoutReply(t, op)
 			c.runRefused(t)
 		})
@@ -54,10 +56,41 @@ func TestWire(t *testing.T) {
 			t.Errorf("no case for %s", row)
 		}
 	}
+	for field, isSent := range sent {
+		if !isSent {
+			t.Errorf("no response has a value for %s", field)
+		}
+	}
 }
 
-// run returns the operation that was called. The arguments stay as they are.
-func (c *wireCase) run(t *testing.T) (op cloudapi.Operation) {
+// addFields adds the fields of the records in a result, and whether they have a
+// value.
+func addFields(sent map[string]bool, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		addFields(sent, v.Elem())
+	case reflect.Slice:
+		for i := range v.Len() {
+			addFields(sent, v.Index(i))
+		}
+	case reflect.Map:
+		for _, value := range v.Seq2() {
+			addFields(sent, value)
+		}
+	case reflect.Struct:
+		for field, value := range v.Fields() {
+			if field.IsExported() {
+				record, _, _ := strings.Cut(v.Type().Name(), "[") // a Page of any records
+				sent[record+"."+field.Name] = sent[record+"."+field.Name] || !value.IsZero()
+				addFields(sent, value)
+			}
+		}
+	}
+}
+
+// run returns the operation that was called, and its result. The arguments stay
+// as they are.
+func (c *wireCase) run(t *testing.T) (op cloudapi.Operation, result any) {
 	network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 		switch reply := c.reply.(type) {
 		case cloudapi.File:
@@ -96,7 +129,7 @@ func (c *wireCase) run(t *testing.T) (op cloudapi.Operation) {
 		c.checkNext(t, got)
 	}
 	op, _ = cloudapi.OperationFromContext(sent[0].Context)
-	return op
+	return op, got
 }
 
 // checkNext compares the cursor of a page with its last item, which has the ID or
