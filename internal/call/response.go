@@ -74,10 +74,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	} else if err = buf.ReadBody(resp, c.cfg.MaxResponse); err == exchange.ErrTooLarge {
 		err = fmt.Errorf("%w of %d bytes", ErrTooLarge, c.cfg.MaxResponse)
 	}
-	large := len(buf.Bytes()) > jsonform.Small
 	switch {
-	case large && ctx.Err() != nil:
-		return ctx.Err()
 	case err == nil:
 		err = c.req.Decode(Response{
 			Status: resp.StatusCode, Header: resp.Header, Body: buf.Bytes(), Limit: c.cfg.MaxResponse,
@@ -87,7 +84,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 		return err // of the connection: the response itself is unknown
 	}
 	switch {
-	case large && ctx.Err() != nil:
+	case len(buf.Bytes()) > jsonform.Small && ctx.Err() != nil:
 		return ctx.Err() // a smaller response is accepted, since decoding it took no time
 	case err == nil:
 		return nil

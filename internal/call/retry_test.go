@@ -36,6 +36,22 @@ func TestBackoffStaysBelowItsCeilings(t *testing.T) {
 	}
 }
 
+// TestBudgetNeverGrows: a call with a retry, and one that succeeds during the
+// retry, together give back more than was taken.
+func TestBudgetNeverGrows(t *testing.T) {
+	t.Parallel()
+	var b Budget
+	for range retryCost - 1 {
+		b.take(1)
+		b.succeeded(1)
+		b.succeeded(2)
+	}
+	b.take(1)
+	if b.succeeded(1); b.take(1) {
+		t.Error("a fifth of a retry pays for a whole one")
+	}
+}
+
 // FuzzRetryAfter: the delay is never negative or longer than the policy allows.
 func FuzzRetryAfter(f *testing.F) {
 	for _, value := range []string{"7", "0", "-5", "1.5", "9223372036854775808", strings.Repeat("9", 40), "soon", " 3 ", "+3", "0x10",

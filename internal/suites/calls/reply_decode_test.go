@@ -219,14 +219,6 @@ func TestDecodingEndsWithTheContext(t *testing.T) {
 		for method, call := range map[string]func(context.Context) (any, error){
 			"Get":  func(ctx context.Context) (any, error) { return client.VMs.Get(ctx, "eu-central-h1", "web-1") },
 			"List": func(ctx context.Context) (any, error) { return client.VMs.List(ctx, nil) },
-			"Do": func(ctx context.Context) (any, error) {
-				out := new(any)
-				err := client.Do(ctx, "GET", []string{"x"}, nil, nil, out)
-				if *out == nil {
-					out = nil
-				}
-				return out, err
-			},
 		} {
 			ctx, cancel := context.WithCancel(t.Context())
 			end = cancel
