@@ -18,7 +18,7 @@ func TestCommands(t *testing.T) {
 	found := 0
 	for _, d := range documents(t) {
 		blocks, prose := d.split()
-		check := func(line int, command string) {
+		check := func(command string) {
 			command, _, _ = strings.Cut(command, " #")
 			words := strings.Fields(command)
 			if len(words) < 2 || !slices.Contains([]string{"go", "bash"}, words[0]) {
@@ -26,19 +26,19 @@ func TestCommands(t *testing.T) {
 			}
 			found++
 			for _, problem := range missing(root, words) {
-				t.Errorf("%s:%d: %s: %s", d.path, line, command, problem)
+				t.Errorf("%s: %s: %s", d.path, command, problem)
 			}
 		}
 		for _, b := range blocks {
 			if b.language == "sh" {
-				for i, line := range strings.Split(b.code, "\n") {
-					check(b.line+i, line)
+				for line := range strings.Lines(b.code) {
+					check(line)
 				}
 			}
 		}
-		for i, line := range prose {
-			for _, code := range spans(line) {
-				check(i+1, code)
+		for _, paragraph := range strings.Split(strings.Join(prose, "\n"), "\n\n") {
+			for _, code := range spans(paragraph) { // a command can begin on one line and end on the next
+				check(code)
 			}
 		}
 	}
