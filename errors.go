@@ -146,10 +146,9 @@ func (e *Error) isMaybeUnsupported() bool {
 	return e.StatusCode == http.StatusNotFound && e.Type == "ResourceNotFound" && e.class&(serviceOnly|contractOnly) != 0
 }
 
-// FieldErrors returns the texts of the details by field. It returns nil if the
-// details aren't an object: some errors, such as for an invalid public key,
-// name the field only in Message. Not all fields are the request's: there are
-// also "body" and "billing_info".
+// FieldErrors returns the texts of the details by field, or nil if the server
+// sends none: some errors name the field only in Message. Not all fields are
+// the request's: there are also "body" and "billing_info".
 func (e *Error) FieldErrors() map[string][]string {
 	fields := envelope.Fields(e.Details)
 	if len(fields) == 0 {

@@ -9,10 +9,6 @@ import (
 // VMInitScriptsService manages the project's registered scripts for VMs. With
 // the service, use [VMCreateRequest.InitScriptText].
 //
-// A 404 of Get doesn't say whether script or operation is missing, so [IsGone]
-// returns false for it. Ensure, [Client.CheckAccess] and [Lookup] also ask for
-// the list, which shows whether the server has scripts at all.
-//
 // ‡ Only the contract has these.
 type VMInitScriptsService service
 

@@ -243,8 +243,7 @@ func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluste
 
 // ResizeNodePool resizes a node pool to a number of nodes, at least 1. The
 // returned record has the new NodeCount but the old VMs;
-// [KubernetesService.WaitNodePool] waits. After a lost response, the retry may
-// fail because of the resize itself: [ConfirmChange] finds out.
+// [KubernetesService.WaitNodePool] waits.
 func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluster, nodePool string, nodeCount int) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesResizeNodePool, resizeRequest{nodeCount}, location, cluster, nodePool)
 }

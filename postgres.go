@@ -345,8 +345,7 @@ func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, 
 
 // Restart restarts the servers of a database in any state. The database is then
 // "restarting"; [PostgresService.WaitRunning] waits. With the contract, it
-// stays "running", and nothing shows the end. After [ErrOutcomeUnknown], a
-// retry could restart the servers again.
+// stays "running", and nothing shows the end.
 func (s *PostgresService) Restart(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresRestart, location, postgres)
 }

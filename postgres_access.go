@@ -336,8 +336,7 @@ func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgr
 }
 
 // CreateFirewallRule adds a rule, which takes effect seconds later. It returns
-// [ErrAlreadyExists] if the range already has a rule. After [ErrOutcomeUnknown],
-// AllFirewallRules shows whether the rule exists.
+// [ErrAlreadyExists] if the range already has a rule.
 //
 // The service creates two rules, for the ports of the database and the
 // connection pooler, and returns the first; update and delete each separately.

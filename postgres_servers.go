@@ -80,8 +80,7 @@ func (s *PostgresService) AllServers(ctx context.Context, location, postgres str
 }
 
 // Recycle replaces the primary server of a database by means of a failover. To
-// wait, pass the old primary's ID to [PostgresService.WaitRecycled]. After
-// [ErrOutcomeUnknown], a retry could replace the new server as well.
+// wait, pass the old primary's ID to [PostgresService.WaitRecycled].
 //
 // † Only the service has this.
 func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {
