@@ -324,7 +324,7 @@ func WithRetry(policy RetryPolicy) Option {
 // An idempotent request is retried after the statuses 408, 429, 500, 502, 503
 // and 504, failed connections, timeouts of an attempt, and truncated responses.
 // A request that creates something is retried only if it wasn't sent, or after
-// a 429 or 503 of the API itself or with Retry-After.
+// a 429 or 503 that comes from the API itself or has a Retry-After.
 type RetryPolicy struct {
 	MaxAttempts int // including the first; default 4; 1 means no retry
 

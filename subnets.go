@@ -73,9 +73,9 @@ func (s *PrivateSubnetsService) Create(ctx context.Context, location, name strin
 }
 
 // Ensure creates a private subnet unless one with the name exists. It compares
-// firewall_id: the subnet has that firewall and no other. To update it, Ensure
-// attaches the firewall, and then detaches all others. With the contract, a
-// record doesn't show that a subnet is being deleted: call
+// only firewall_id: a subnet matches if it has that firewall and no other. An
+// update attaches the firewall, and then detaches all others. With the
+// contract, a record doesn't show that a subnet is being deleted: call
 // [PrivateSubnetsService.WaitDeleted] first.
 func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, outcome EnsureOutcome, err error) {
 	if request != nil && request.FirewallID != "" {

@@ -33,11 +33,12 @@ type Event[T any] struct {
 
 // WatchOptions are the settings of the Watch methods. Nil means the defaults.
 //
-// A watch polls the list. The first poll yields every record, in its short
-// form, as [EventAdded], or the changes since an earlier watch whose records
-// the program passes as known. Each later poll yields the changes since the
-// poll before, deletions last. A watch doesn't see records that come and go
-// between polls, or changes of fields that lists lack or of an array's order.
+// A watch polls the list. The first poll yields every record as [EventAdded],
+// in its short form. If the program passes records of an earlier watch as
+// known, the first poll yields the changes since then. Each later poll yields
+// the changes since the poll before, deletions last. A watch doesn't see
+// records that come and go between polls, or changes of fields that lists lack
+// or of an array's order.
 //
 // A known record must have its ID and location, and be in Location. It's
 // yielded as modified if it isn't in the short form or lacks its secrets, and

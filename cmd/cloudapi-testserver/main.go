@@ -234,7 +234,7 @@ func quote(text string) string {
 
 // config returns the options of the server, which logs to stderr.
 func (o options) config(stderr io.Writer) []cloudapitest.Option {
-	requests := 0 // nobody can see them
+	requests := 0 // only the control address shows them
 	if o.control != "" {
 		requests = logged
 	}

@@ -80,8 +80,8 @@ func maskLength(mask string) int {
 	return ones
 }
 
-// ParsePorts parses a port, or "first..last"; "" is all ports. It reports
-// whether s is one of them.
+// ParsePorts parses a port, or "first..last"; "" is all ports. ok is false for
+// anything else.
 func ParsePorts(s string) (first, last uint16, ok bool) {
 	if s == "" {
 		return 0, 65535, true

@@ -84,7 +84,7 @@ func Composite(method string) bool {
 }
 
 // idempotentPosts are the POSTs that set a value, or have no effect the second
-// time: a Rename only by ID, since by name docs/retries.md calls it once.
+// time. A Rename is idempotent only if the path has the ID.
 var idempotentPosts = []string{
 	"Firewalls.DetachSubnet", "Firewalls.Rename",
 	"Kubernetes.Rename", "Kubernetes.RenameNodePool", "Kubernetes.ResizeNodePool",

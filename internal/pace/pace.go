@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Err returns an error that matches an ended context's error and its cause.
+// Err returns an error for an ended context. It matches the context's error and
+// its cause.
 func Err(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {

@@ -73,11 +73,11 @@ func (t *Tally) EndPage(count *int) {
 	}
 }
 
-// IsComplete reports whether no item is missing. The items that stay in the list
-// are in the count of every page, so seeing as many items as the smallest count
-// is enough. Both the new items of all walks and the items of the last walk
-// alone can reach it: once IDs are forgotten, an item before them isn't
-// recognized as new.
+// IsComplete reports whether no item is missing. The items that stay in the
+// list are in the count of every page, so seeing as many items as the smallest
+// count is enough. Either the new items of all walks or the items of the last
+// walk can reach that number: an item whose ID is lower than the forgotten ones
+// doesn't count as new.
 func (t *Tally) IsComplete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 
 // Reached returns how many items were new, and the smallest count.
