@@ -14,28 +14,28 @@ import (
 )
 
 // fetch performs an operation without a body whose response is a record.
-func fetch[T any, P record[T]](ctx context.Context, c *conn, op *Operation, args ...string) (*T, error) {
-	return send[T, P](ctx, c, op, nil, args...)
+func fetch[T any](ctx context.Context, c *conn, op *Operation, args ...string) (*T, error) {
+	return send[T](ctx, c, op, nil, args...)
 }
 
 // send performs an operation with a JSON body whose response is a record.
-func send[T any, P record[T]](ctx context.Context, c *conn, op *Operation, request any, args ...string) (*T, error) {
+func send[T any](ctx context.Context, c *conn, op *Operation, request any, args ...string) (*T, error) {
 	in, err := c.invoke(op, request, args)
 	if err != nil {
 		return nil, err
 	}
-	return perform[T, P](ctx, in)
+	return perform[T](ctx, in)
 }
 
 // perform sends a call whose response is a record.
-func perform[T any, P record[T]](ctx context.Context, in *invocation) (*T, error) {
+func perform[T any](ctx context.Context, in *invocation) (*T, error) {
 	record := new(T)
 	err := in.do(ctx, func(r call.Response) error {
 		*record = *new(T) // an earlier attempt may have filled it
 		if err := decodeRecords(r, record); err != nil {
 			return err
 		}
-		if field := P(record).lacks(); field != "" {
+		if field := lacks(record); field != "" {
 			return fmt.Errorf("it has no %s", field)
 		}
 		if _, field := firstMismatch(&in.want, []*T{record}); field != "" {

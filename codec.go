@@ -180,12 +180,16 @@ func firstByte(data []byte) byte {
 // isArray reports whether JSON is an array.
 func isArray(data []byte) bool { return firstByte(data) == '[' }
 
-// record is a pointer to one of the record structs.
-type record[T any] interface {
-	*T
-
-	// lacks returns the name of a required field that the record lacks, or "".
-	lacks() string
+// lacks returns the name of a required field that a record lacks, or "". That
+// is the ID, unless the record has a method lacks.
+func lacks(record any) string {
+	switch r := record.(type) {
+	case interface{ lacks() string }:
+		return r.lacks()
+	case identified:
+		return missing("id", r.Resource().ID == "")
+	}
+	return ""
 }
 
 // missing returns the name of a field that a record lacks, or "".
@@ -201,14 +205,6 @@ const (
 	OrderByID   = "id"
 	OrderByName = "name"
 )
-
-// idOrName implements cursor for a record that can be listed by name.
-func idOrName(orderColumn, id, name string) string {
-	if orderColumn == OrderByName {
-		return name
-	}
-	return id
-}
 
 // expected is the resource that a request names. Records in the response must
 // have the same values as its fields; an empty field matches any value.

@@ -79,7 +79,7 @@ const ensureTries = 4
 
 // ensure creates or updates a resource if necessary. The spec says only what
 // the family doesn't know.
-func (f *family[T, P]) ensure(ctx context.Context, c *conn, location, name string, e ensureSpec[T], opts *EnsureOptions) (*T, EnsureOutcome, error) {
+func (f *family[T]) ensure(ctx context.Context, c *conn, location, name string, e ensureSpec[T], opts *EnsureOptions) (*T, EnsureOutcome, error) {
 	e.operation, e.location, e.name, e.pauses = strings.TrimSuffix(f.get.Name, "Get")+"Ensure", location, name, f.pauses
 	if e.find == nil {
 		e.find = func(ctx context.Context) (*T, error) { return f.find(ctx, c, location, name) }
@@ -256,7 +256,7 @@ func (e *ensureSpec[T]) reconcile(ctx context.Context, found *T, o EnsureOptions
 	case len(differences) > 0:
 		return nil, "", &DriftError{
 			Operation: e.operation,
-			Resource:  any(found).(identified).Resource(),
+			Resource:  resourceOf(found),
 			Fields:    differences,
 			Record:    found,
 		}

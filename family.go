@@ -13,7 +13,7 @@ import (
 // family is what the SDK knows about the resources of one kind: how they are
 // listed, read and deleted, and how fast they change. Waits, Ensure, Watch and
 // the methods for resources of any kind use it.
-type family[T any, P listItem[T]] struct {
+type family[T any] struct {
 	lists  *listRoutes
 	get    *Operation
 	del    *Operation
@@ -41,35 +41,35 @@ type anyFamily interface {
 	waitGone(ctx context.Context, c *conn, location, reference string, opts *WaitOptions) error
 }
 
-func (f *family[T, P]) kind() Kind         { return kindOf[T]() }
-func (f *family[T, P]) hasLocations() bool { return strings.Contains(f.get.Route, "{location}") }
-func (f *family[T, P]) takesNames() bool   { return !f.get.lastRule().idOnly }
-func (f *family[T, P]) takesIDs() bool     { return f.get.lastRule().takesIDs() }
-func (f *family[T, P]) hasHomonyms() bool  { return f.homonyms }
+func (f *family[T]) kind() Kind         { return kindOf[T]() }
+func (f *family[T]) hasLocations() bool { return strings.Contains(f.get.Route, "{location}") }
+func (f *family[T]) takesNames() bool   { return !f.get.lastRule().idOnly }
+func (f *family[T]) takesIDs() bool     { return f.get.lastRule().takesIDs() }
+func (f *family[T]) hasHomonyms() bool  { return f.homonyms }
 
-func (f *family[T, P]) all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[any, error] {
+func (f *family[T]) all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[any, error] {
 	return untyped(f.items(ctx, c, opts))
 }
 
 // items yields every item of the family's list.
-func (f *family[T, P]) items(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*T, error] {
+func (f *family[T]) items(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*T, error] {
 	if f.each != nil {
 		return f.each(ctx, c, opts)
 	}
-	return all[T, P](ctx, c, f.lists, opts)
+	return all[T](ctx, c, f.lists, opts)
 }
 
-func (f *family[T, P]) read(ctx context.Context, c *conn, location, reference string) (any, error) {
+func (f *family[T]) read(ctx context.Context, c *conn, location, reference string) (any, error) {
 	return untypedRecord(f.find(ctx, c, location, reference))
 }
 
 // find reads a resource. A 404 doesn't prove that the resource is missing if
 // the service may lack the operation. find then reads the list: if the server
 // has the list, it has the operation.
-func (f *family[T, P]) find(ctx context.Context, c *conn, location, reference string) (*T, error) {
-	record, err := fetch[T, P](ctx, c, f.get, f.args(location, reference)...)
+func (f *family[T]) find(ctx context.Context, c *conn, location, reference string) (*T, error) {
+	record, err := fetch[T](ctx, c, f.get, f.args(location, reference)...)
 	if e, ok := errors.AsType[*Error](err); ok && f.get.class&contractOnly != 0 && e.isMaybeUnsupported() {
-		if _, lookup := list[T, P](ctx, c, f.lists, nil); lookup == nil {
+		if _, lookup := list[T](ctx, c, f.lists, nil); lookup == nil {
 			proven := *e
 			proven.class &^= contractOnly
 			return nil, &proven
@@ -80,20 +80,20 @@ func (f *family[T, P]) find(ctx context.Context, c *conn, location, reference st
 
 // exists reports whether a resource exists. It returns [ErrForbidden] if the
 // token may not see it. Without an ID, any resource with the name will do.
-func (f *family[T, P]) exists(ctx context.Context, c *conn, r Resource) (bool, error) {
+func (f *family[T]) exists(ctx context.Context, c *conn, r Resource) (bool, error) {
 	record, err := f.find(ctx, c, r.Location, addressOf(f, r))
 	if IsGone(err) {
 		return false, nil
 	}
-	return err == nil && (r.ID == "" || P(record).cursor(OrderByID) == r.ID), err
+	return err == nil && (r.ID == "" || resourceOf(record).ID == r.ID), err
 }
 
-func (f *family[T, P]) remove(ctx context.Context, c *conn, location, reference string) error {
+func (f *family[T]) remove(ctx context.Context, c *conn, location, reference string) error {
 	return remove(ctx, c, f.del, f.args(location, reference)...)
 }
 
 // waitGone waits until a deleted resource is gone, if that takes time.
-func (f *family[T, P]) waitGone(ctx context.Context, c *conn, location, reference string, opts *WaitOptions) error {
+func (f *family[T]) waitGone(ctx context.Context, c *conn, location, reference string, opts *WaitOptions) error {
 	if !f.lingers {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (f *family[T, P]) waitGone(ctx context.Context, c *conn, location, referenc
 }
 
 // args returns the arguments of an operation on one resource.
-func (f *family[T, P]) args(location, reference string) []string {
+func (f *family[T]) args(location, reference string) []string {
 	if f.hasLocations() {
 		return []string{location, reference}
 	}
@@ -131,13 +131,13 @@ func untypedRecord[T any](record *T, err error) (any, error) { return recordOf(r
 
 // waiter returns a waiter that gets the resource with the reference at each
 // poll. The caller sets the condition.
-func (f *family[T, P]) waiter(c *conn, operation, location, ref string) waiter[T] {
+func (f *family[T]) waiter(c *conn, operation, location, ref string) waiter[T] {
 	args := f.args(location, ref)
 	return waiter[T]{
 		operation: operation,
 		resource:  qualify(location, ref),
 		config:    *f.pauses,
-		fetch:     func(ctx context.Context) (*T, error) { return fetch[T, P](ctx, c, f.get, args...) },
+		fetch:     func(ctx context.Context) (*T, error) { return fetch[T](ctx, c, f.get, args...) },
 		join:      func(ctx context.Context) *sharedlist.List[T] { return f.join(ctx, c, location) },
 		reference: ref,
 	}
@@ -152,12 +152,12 @@ type listKey struct {
 
 // join lets a wait share the list of a location with other waits of a WaitAll.
 // It returns nil if there is nothing to share.
-func (f *family[T, P]) join(ctx context.Context, c *conn, location string) *sharedlist.List[T] {
+func (f *family[T]) join(ctx context.Context, c *conn, location string) *sharedlist.List[T] {
 	if f.lists == nil || !f.takesIDs() { // a shared list finds records by ID
 		return nil
 	}
 	return sharedlist.Join(ctx, listKey{c, f.lists, location}, func() sharedlist.Source[T] {
-		pages := walk[T, P](c, f.lists, ListOptions{Location: location, PageSize: maxPageSize}, nil)
+		pages := walk[T](c, f.lists, ListOptions{Location: location, PageSize: maxPageSize}, nil)
 		return sharedlist.Source[T]{
 			Read: func(ctx context.Context, add func(items []*T, count *int) bool) error {
 				for page, err := range pages(ctx) {
@@ -170,7 +170,7 @@ func (f *family[T, P]) join(ctx context.Context, c *conn, location string) *shar
 				}
 				return nil
 			},
-			Keys: func(record *T) (id, name string) { return P(record).cursor(OrderByID), P(record).cursor(OrderByName) },
+			Keys: func(record *T) (id, name string) { r := resourceOf(record); return r.ID, r.Name },
 		}
 	})
 }
@@ -178,7 +178,7 @@ func (f *family[T, P]) join(ctx context.Context, c *conn, location string) *shar
 // waitDeleted waits until the resource with a reference is gone. It returns an
 // error for a reference that no such resource can have. If the reference is a
 // name, the resource is also gone when another one has the name.
-func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref string, opts *WaitOptions) error {
+func (f *family[T]) waitDeleted(ctx context.Context, c *conn, location, ref string, opts *WaitOptions) error {
 	operation, kind := strings.TrimSuffix(f.del.Name, "Delete")+"WaitDeleted", f.kind()
 	rule := f.get.lastRule()
 	rule.certain = true
@@ -189,7 +189,7 @@ func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref s
 	if IsID(ref, kind) {
 		id = ref
 	}
-	current := func(record *T) string { return P(record).cursor(OrderByID) }
+	current := func(record *T) string { return resourceOf(record).ID }
 	w := f.waiter(c, operation, location, ref)
 	w.gone = true
 	w.done = func(record *T) (bool, error) {
@@ -204,7 +204,7 @@ func (f *family[T, P]) waitDeleted(ctx context.Context, c *conn, location, ref s
 // waitState waits until done reports true for a resource's record. An error of
 // done ends the wait. If done is false for the short form of a record, which
 // lists have, it must also be false for the full form.
-func (f *family[T, P]) waitState(ctx context.Context, c *conn, operation, location, ref string, done func(*T) (bool, error), opts *WaitOptions) (*T, error) {
+func (f *family[T]) waitState(ctx context.Context, c *conn, operation, location, ref string, done func(*T) (bool, error), opts *WaitOptions) (*T, error) {
 	w := f.waiter(c, operation, location, ref)
 	w.done = done
 	w.isNotYet = func(record *T) bool {

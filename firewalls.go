@@ -83,7 +83,7 @@ func (r *createdRule) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &rules); err != nil {
 		return err
 	}
-	if len(rules) != 2 || rules[1].lacks() != "" {
+	if len(rules) != 2 || lacks(&rules[1]) != "" {
 		return fmt.Errorf("it is an array of %d elements in place of two rules", len(rules))
 	}
 	r.FirewallRule = rules[0]
@@ -123,7 +123,7 @@ var (
 	opFirewallsDeleteRule      = Operation{"Firewalls.DeleteRule", "DELETE", firewallRuleRoute, idempotent}
 
 	listFirewalls  = listRoutes{project: &opFirewallsList, location: &opFirewallsListInLocation}
-	firewallFamily = family[Firewall, *Firewall]{lists: &listFirewalls, get: &opFirewallsGet, del: &opFirewallsDelete, pauses: &waitQuick}
+	firewallFamily = family[Firewall]{lists: &listFirewalls, get: &opFirewallsGet, del: &opFirewallsDelete, pauses: &waitQuick}
 )
 
 // List returns one page of the firewalls.

@@ -20,9 +20,6 @@ type GitHubInstallation struct {
 	Name string `json:"name"` // the name of the account or organization
 }
 
-func (i *GitHubInstallation) lacks() string               { return missing("id", i.ID == "") }
-func (i *GitHubInstallation) cursor(column string) string { return idOrName(column, i.ID, i.Name) }
-
 func (i *GitHubInstallation) Resource() Resource {
 	return Resource{Kind: KindGitHubInstallation, ID: i.ID, Name: i.Name}
 }
@@ -34,8 +31,6 @@ type GitHubRepository struct {
 	Name             string `json:"name"` // without the name of the installation
 }
 
-func (r *GitHubRepository) lacks() string { return missing("id", r.ID == "") }
-
 func (r *GitHubRepository) Resource() Resource {
 	return Resource{Kind: KindGitHubRepository, ID: r.ID, Name: r.Name}
 }
@@ -43,7 +38,10 @@ func (r *GitHubRepository) Resource() Resource {
 // cursor returns the value that the server sorts by. If it sorts by name,
 // that's the name of the installation and the repository.
 func (r *GitHubRepository) cursor(column string) string {
-	return idOrName(column, r.ID, r.InstallationName+"/"+r.Name)
+	if column == OrderByName {
+		return r.InstallationName + "/" + r.Name
+	}
+	return r.ID
 }
 
 // GitHubCacheEntry is what a repository's workflows have stored under a key.
@@ -57,9 +55,6 @@ type GitHubCacheEntry struct {
 	CreatedAt        time.Time `json:"created_at"`
 	LastAccessedAt   time.Time `json:"last_accessed_at"` // zero if no workflow has used it
 }
-
-func (e *GitHubCacheEntry) lacks() string        { return missing("id", e.ID == "") }
-func (e *GitHubCacheEntry) cursor(string) string { return e.ID }
 
 func (e *GitHubCacheEntry) Resource() Resource { return Resource{Kind: KindGitHubCacheEntry, ID: e.ID} }
 

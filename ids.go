@@ -326,5 +326,8 @@ func (r referenceRule) parse(value string) (id, reason string) {
 // identified is a record that knows its kind, ID, location and name.
 type identified interface{ Resource() Resource }
 
+// resourceOf returns the resource that a record of a family represents.
+func resourceOf(record any) Resource { return record.(identified).Resource() }
+
 // kindOf returns the kind of resource that a record type represents.
-func kindOf[T any]() Kind { return any(new(T)).(identified).Resource().Kind }
+func kindOf[T any]() Kind { return resourceOf(new(T)).Kind }

@@ -56,9 +56,6 @@ type InferenceAPIKey struct {
 	Key Secret `json:"key"` // the key itself; all responses contain it, even lists
 }
 
-func (k *InferenceAPIKey) lacks() string        { return missing("id", k.ID == "") }
-func (k *InferenceAPIKey) cursor(string) string { return k.ID }
-
 func (k *InferenceAPIKey) Resource() Resource { return Resource{Kind: KindInferenceAPIKey, ID: k.ID} }
 
 const inferenceAPIKeyRoute = projectRoute + "/inference-api-key/{inference_api_key_id}"
@@ -70,7 +67,7 @@ var (
 	opInferenceAPIKeysDelete = Operation{"InferenceAPIKeys.Delete", "DELETE", inferenceAPIKeyRoute, idempotent}
 
 	listInferenceAPIKeys  = listRoutes{project: &opInferenceAPIKeysList, unpaged: true}
-	inferenceAPIKeyFamily = family[InferenceAPIKey, *InferenceAPIKey]{lists: &listInferenceAPIKeys, get: &opInferenceAPIKeysGet, del: &opInferenceAPIKeysDelete}
+	inferenceAPIKeyFamily = family[InferenceAPIKey]{lists: &listInferenceAPIKeys, get: &opInferenceAPIKeysGet, del: &opInferenceAPIKeysDelete}
 )
 
 // List returns the valid keys that the token can see: one page, oldest first.

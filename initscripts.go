@@ -19,9 +19,6 @@ type VMInitScript struct {
 	Script string `json:"script"` // its text; List and All don't return it
 }
 
-func (s *VMInitScript) lacks() string               { return missing("id", s.ID == "") }
-func (s *VMInitScript) cursor(column string) string { return idOrName(column, s.ID, s.Name) }
-
 func (s *VMInitScript) Resource() Resource {
 	return Resource{Kind: KindVMInitScript, ID: s.ID, Name: s.Name}
 }
@@ -55,7 +52,7 @@ var (
 	opVMInitScriptsDelete = Operation{"VMInitScripts.Delete", "DELETE", vmInitScriptRoute, idempotent | contractOnly}
 
 	listVMInitScripts  = listRoutes{project: &opVMInitScriptsList, unpaged: true}
-	vmInitScriptFamily = family[VMInitScript, *VMInitScript]{lists: &listVMInitScripts, get: &opVMInitScriptsGet, del: &opVMInitScriptsDelete, pauses: &waitQuick}
+	vmInitScriptFamily = family[VMInitScript]{lists: &listVMInitScripts, get: &opVMInitScriptsGet, del: &opVMInitScriptsDelete, pauses: &waitQuick}
 )
 
 // List returns all init scripts in one page, without their text.

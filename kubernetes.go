@@ -33,9 +33,6 @@ type KubernetesCluster struct {
 	NodePools []KubernetesNodePool `json:"nodepools"` // Create creates one, called "<cluster>-np"
 }
 
-func (k *KubernetesCluster) lacks() string               { return missing("id", k.ID == "") }
-func (k *KubernetesCluster) cursor(column string) string { return idOrName(column, k.ID, k.Name) }
-
 func (k *KubernetesCluster) Resource() Resource {
 	return Resource{Kind: KindKubernetesCluster, ID: k.ID, Location: k.Location, Name: k.Name}
 }
@@ -71,7 +68,7 @@ var (
 
 	listKubernetesClusters = listRoutes{project: &opKubernetesList, location: &opKubernetesListInLocation}
 
-	clusterFamily = family[KubernetesCluster, *KubernetesCluster]{lists: &listKubernetesClusters, get: &opKubernetesGet, del: &opKubernetesDelete, pauses: &waitSlow, lingers: true}
+	clusterFamily = family[KubernetesCluster]{lists: &listKubernetesClusters, get: &opKubernetesGet, del: &opKubernetesDelete, pauses: &waitSlow, lingers: true}
 
 	kubeconfigFile = fileFormat{name: "kubeconfig.yaml", accept: acceptYAML, noRetryOn500: true}
 )
@@ -185,8 +182,6 @@ type KubernetesNodePool struct {
 	Version             string `json:"version,omitzero"`      // the desired version; † only the service
 	VMs                 []VM   `json:"vms"`                   // the nodes, in the short form; VMs.Get doesn't find them
 }
-
-func (p *KubernetesNodePool) lacks() string { return missing("id", p.ID == "") }
 
 func (p *KubernetesNodePool) Resource() Resource {
 	return Resource{Kind: KindKubernetesNodePool, ID: p.ID, Name: p.Name}
@@ -349,11 +344,11 @@ func (s *KubernetesService) waitGone(ctx context.Context, operation, location, c
 			return !slices.ContainsFunc(k.NodePools, func(p KubernetesNodePool) bool { return found(&p, name) }), nil
 		},
 		lacks: func(k *KubernetesCluster) string {
-			lacks := missing("nodepools", k.NodePools == nil)
+			field := missing("nodepools", k.NodePools == nil)
 			for _, p := range k.NodePools {
-				lacks = cmp.Or(lacks, p.lacks(), missing("name", p.Name == ""), p.lacksNodes())
+				field = cmp.Or(field, lacks(&p), missing("name", p.Name == ""), p.lacksNodes())
 			}
-			return lacks
+			return field
 		},
 	}
 	_, err := w.run(ctx, opts)

@@ -38,9 +38,6 @@ type LoadBalancer struct {
 	VMs    []string `json:"vms"`    // the IDs of its VMs, even if the server sends records
 }
 
-func (l *LoadBalancer) lacks() string               { return missing("id", l.ID == "") }
-func (l *LoadBalancer) cursor(column string) string { return idOrName(column, l.ID, l.Name) }
-
 func (l *LoadBalancer) Resource() Resource {
 	return Resource{Kind: KindLoadBalancer, ID: l.ID, Location: l.Location, Name: l.Name}
 }
@@ -134,7 +131,7 @@ var (
 	listLoadBalancers     = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation}
 	listLoadBalancersOnce = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation, noRetryOn500: true}
 
-	loadBalancerFamily = family[LoadBalancer, *LoadBalancer]{lists: &listLoadBalancers, get: &opLoadBalancersGet, del: &opLoadBalancersDelete, pauses: &waitQuick, lingers: true, homonyms: true,
+	loadBalancerFamily = family[LoadBalancer]{lists: &listLoadBalancers, get: &opLoadBalancersGet, del: &opLoadBalancersDelete, pauses: &waitQuick, lingers: true, homonyms: true,
 		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
 			return (&LoadBalancersService{c}).All(ctx, opts) // unlike all, it can read past a 500
 		}}
@@ -396,9 +393,9 @@ func withPortlessHint(err error) error {
 // A cluster has two load balancers: <cluster ID>-apiserver and <cluster
 // ID>-services. The second has no ports at first, and it follows the first in
 // the order by name. So if the server shows a page that ends with the first,
-// and refuses a longer page, the list continues after the second. portlessAfter
-// describes the search if the first has another name. If a 500 has another
-// cause, the list is read again as usual, with retries.
+// and refuses a longer page and the second, the list continues after the
+// second. If a 500 has another cause, the list is read again as usual, with
+// retries.
 func (s *LoadBalancersService) besidesPortless(ctx context.Context, o ListOptions) (listed []*LoadBalancer, err error) {
 	var portless []Resource
 	seen := tally.New(false, 0)
@@ -420,16 +417,20 @@ func (s *LoadBalancersService) besidesPortless(ctx context.Context, o ListOption
 		if more = len(listed)-before == maxPageSize; !refused {
 			continue
 		}
-		r, ok := s.portlessAfter(ctx, next, page.Items)
-		if !ok || !seen.Add(r.Name) {
+		cluster, isFirst := strings.CutSuffix(next.StartAfter, "-apiserver")
+		if !isFirst || len(page.Items) == 0 {
 			return Collect(all[LoadBalancer](ctx, s.conn, &listLoadBalancers, &o))
 		}
-		portless, next.StartAfter, more = append(portless, r), r.Name, true
+		second := Resource{Kind: KindLoadBalancer, Location: page.Items[len(page.Items)-1].Location, Name: cluster + "-services"}
+		if !isUnexpected(s.getOnce(ctx, second)) || !seen.Add(second.Name) {
+			return Collect(all[LoadBalancer](ctx, s.conn, &listLoadBalancers, &o))
+		}
+		portless, next.StartAfter, more = append(portless, second), second.Name, true
 	}
 	if !seen.IsComplete() {
 		return nil, stalled(seen, opLoadBalancersList.Name, OrderByName)
 	}
-	listed = slices.DeleteFunc(listed, func(l *LoadBalancer) bool { return l.cursor(o.OrderColumn) <= o.StartAfter })
+	listed = slices.DeleteFunc(listed, func(l *LoadBalancer) bool { return cursorOf(l, o.OrderColumn) <= o.StartAfter })
 	if o.OrderColumn != OrderByName {
 		slices.SortFunc(listed, func(a, b *LoadBalancer) int { return cmp.Compare(a.ID, b.ID) })
 	}
@@ -456,38 +457,6 @@ func (s *LoadBalancersService) longestPage(ctx context.Context, o ListOptions) (
 		}
 	}
 	return longest, tooMany <= maxPageSize, nil
-}
-
-// portlessAfter returns the load balancer without ports that follows the items.
-// ok is false if something else makes the server refuse a longer page. If the
-// last item is the first load balancer of a cluster, the second one may follow.
-// If it isn't, or if another name is between the two, portlessAfter tries the
-// second load balancers of all clusters, in the order by name.
-func (s *LoadBalancersService) portlessAfter(ctx context.Context, at ListOptions, items []*LoadBalancer) (portless Resource, ok bool) {
-	of := func(cluster, location string) Resource {
-		return Resource{Kind: KindLoadBalancer, Location: location, Name: cluster + "-services"}
-	}
-	if cluster, isFirst := strings.CutSuffix(at.StartAfter, "-apiserver"); isFirst && len(items) > 0 {
-		if portless = of(cluster, items[len(items)-1].Location); isUnexpected(s.getOnce(ctx, portless)) {
-			return portless, true
-		}
-	}
-	var all []Resource
-	for cluster, err := range (&KubernetesService{s.conn}).All(ctx, &ListOptions{Location: at.Location}) {
-		if err != nil {
-			return Resource{}, false
-		}
-		if r := of(cluster.ID, cluster.Location); r.Name > at.StartAfter {
-			all = append(all, r)
-		}
-	}
-	slices.SortFunc(all, func(a, b Resource) int { return cmp.Compare(a.Name, b.Name) })
-	for _, r := range all {
-		if err := s.getOnce(ctx, r); !IsGone(err) {
-			return r, isUnexpected(err) // if the server can show r, it has refused another item
-		}
-	}
-	return Resource{}, false
 }
 
 // getOnce gets a load balancer, without a retry after the server's 500.

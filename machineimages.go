@@ -25,9 +25,6 @@ type MachineImage struct {
 	CreatedAt     time.Time `json:"created_at"`
 }
 
-func (m *MachineImage) lacks() string               { return missing("id", m.ID == "") }
-func (m *MachineImage) cursor(column string) string { return idOrName(column, m.ID, m.Name) }
-
 func (m *MachineImage) Resource() Resource {
 	return Resource{Kind: KindMachineImage, ID: m.ID, Location: m.Location, Name: m.Name}
 }
@@ -73,7 +70,7 @@ var (
 	opMachineImagesRename         = Operation{"MachineImages.Rename", "POST", machineImageRoute + "/rename", idempotent | serviceOnly}
 
 	listMachineImages  = listRoutes{project: &opMachineImagesList, location: &opMachineImagesListInLocation}
-	machineImageFamily = family[MachineImage, *MachineImage]{lists: &listMachineImages, get: &opMachineImagesGet, del: &opMachineImagesDelete, pauses: &waitQuick}
+	machineImageFamily = family[MachineImage]{lists: &listMachineImages, get: &opMachineImagesGet, del: &opMachineImagesDelete, pauses: &waitQuick}
 )
 
 // List returns one page of the machine images.
@@ -164,7 +161,6 @@ type MachineImageVersion struct {
 	Latest         bool      `json:"latest"` // whether it's the latest version of its image
 }
 
-func (v *MachineImageVersion) lacks() string        { return missing("id", v.ID == "") }
 func (v *MachineImageVersion) cursor(string) string { return v.ID }
 
 func (v *MachineImageVersion) Resource() Resource {

@@ -18,9 +18,6 @@ type Firewall struct {
 	PrivateSubnets []PrivateSubnet `json:"private_subnets"`
 }
 
-func (f *Firewall) lacks() string               { return missing("id", f.ID == "") }
-func (f *Firewall) cursor(column string) string { return idOrName(column, f.ID, f.Name) }
-
 func (f *Firewall) Resource() Resource {
 	return Resource{Kind: KindFirewall, ID: f.ID, Location: f.Location, Name: f.Name}
 }
@@ -44,8 +41,6 @@ const (
 	FirewallProtocolUDP = "udp"
 )
 
-func (r *FirewallRule) lacks() string { return missing("id", r.ID == "") }
-
 func (r *FirewallRule) Resource() Resource { return Resource{Kind: KindFirewallRule, ID: r.ID} }
 
 // PrivateSubnet is a private network in a location.
@@ -59,9 +54,6 @@ type PrivateSubnet struct {
 	Firewalls []Firewall `json:"firewalls"` // the attached firewalls, without their PrivateSubnets
 	NICs      []NIC      `json:"nics"`
 }
-
-func (s *PrivateSubnet) lacks() string               { return missing("id", s.ID == "") }
-func (s *PrivateSubnet) cursor(column string) string { return idOrName(column, s.ID, s.Name) }
 
 func (s *PrivateSubnet) Resource() Resource {
 	return Resource{Kind: KindPrivateSubnet, ID: s.ID, Location: s.Location, Name: s.Name}

@@ -47,13 +47,20 @@ type Page[T any] struct {
 	Next string
 }
 
-// listItem is a record that occurs in lists.
-type listItem[T any] interface {
-	record[T]
-
-	// cursor returns the start_after of the page that follows the record: the
-	// record's ID, or its value in the given order column.
-	cursor(orderColumn string) string
+// cursorOf returns the start_after of the page that follows an item, in a list
+// ordered by the column: the item's name or ID, unless the item has a method
+// cursor.
+func cursorOf(item any, orderColumn string) string {
+	if i, ok := item.(interface {
+		cursor(orderColumn string) string
+	}); ok {
+		return i.cursor(orderColumn)
+	}
+	r := resourceOf(item)
+	if orderColumn == OrderByName && r.Name != "" {
+		return r.Name
+	}
+	return r.ID
 }
 
 // minItemSize is smaller than the JSON of any record with an ID.
@@ -72,7 +79,7 @@ type listRoutes struct {
 }
 
 // list fetches one page. args are the route's values besides the location.
-func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, opts *ListOptions, args ...string) (*Page[T], error) {
+func list[T any](ctx context.Context, c *conn, routes *listRoutes, opts *ListOptions, args ...string) (*Page[T], error) {
 	op := routes.project
 	o := orZero(opts)
 	if err := routes.check(&o); err != nil {
@@ -94,7 +101,7 @@ func list[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes
 	in.request.NoRetryOn500 = routes.noRetryOn500
 	var page *Page[T]
 	err = in.do(ctx, func(r call.Response) (err error) {
-		if page, err = decodePage[T, P](r, &o); err != nil {
+		if page, err = decodePage[T](r, &o); err != nil {
 			return err
 		}
 		if i, field := firstMismatch(&in.want, page.Items); field != "" {
@@ -143,7 +150,7 @@ func checkPageSize(op *Operation, size int) error {
 
 // decodePage decodes a page in any form that the contract allows: an object
 // with items, with or without a count, or a bare array.
-func decodePage[T any, P listItem[T]](r call.Response, o *ListOptions) (*Page[T], error) {
+func decodePage[T any](r call.Response, o *ListOptions) (*Page[T], error) {
 	var body struct {
 		Items []*T `json:"items"`
 		Count *int `json:"count"`
@@ -167,21 +174,21 @@ func decodePage[T any, P listItem[T]](r call.Response, o *ListOptions) (*Page[T]
 	}
 	page := &Page[T]{Items: body.Items, Count: body.Count}
 	if n := len(page.Items); n > 0 {
-		if err := checkItems[T, P](page.Items); err != nil {
+		if err := checkItems[T](page.Items); err != nil {
 			return nil, err
 		}
-		page.Next = P(page.Items[n-1]).cursor(o.OrderColumn)
+		page.Next = cursorOf(page.Items[n-1], o.OrderColumn)
 	}
 	return page, nil
 }
 
 // checkItems returns what is wrong with the items of a page, or nil.
-func checkItems[T any, P record[T]](items []*T) error {
+func checkItems[T any](items []*T) error {
 	for i, item := range items {
 		if item == nil {
 			return fmt.Errorf("item %d is null", i)
 		}
-		if field := P(item).lacks(); field != "" {
+		if field := lacks(item); field != "" {
 			return fmt.Errorf("item %d has no %s", i, field)
 		}
 	}
@@ -192,12 +199,12 @@ func checkItems[T any, P record[T]](items []*T) error {
 const maxWalks = 4
 
 // all yields every item of a list.
-func all[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes, opts *ListOptions, args ...string) iter.Seq2[*T, error] {
+func all[T any](ctx context.Context, c *conn, routes *listRoutes, opts *ListOptions, args ...string) iter.Seq2[*T, error] {
 	o := orZero(opts)
 	if o.PageSize == 0 {
 		o.PageSize = maxPageSize
 	}
-	return items(ctx, c, walk[T, P](c, routes, o, args))
+	return items(ctx, c, walk[T](c, routes, o, args))
 }
 
 // walk fetches the pages of a list, and yields each item once.
@@ -210,11 +217,11 @@ func all[T any, P listItem[T]](ctx context.Context, c *conn, routes *listRoutes,
 // If every page counted more items than the walk has found, walk reads the list
 // again, after the delay of a retry. Such a count can be chance: somebody
 // created an item between a page and its count, or before the cursor.
-func walk[T any, P listItem[T]](c *conn, routes *listRoutes, o ListOptions, args []string) pageSeq[T] {
+func walk[T any](c *conn, routes *listRoutes, o ListOptions, args []string) pageSeq[T] {
 	pages := follow(routes.project.Name, o.StartAfter, func(ctx context.Context, cursor string) (*Page[T], error) {
 		asked := o
 		asked.StartAfter = cursor
-		page, err := list[T, P](ctx, c, routes, &asked, args...)
+		page, err := list[T](ctx, c, routes, &asked, args...)
 		if err == nil && cursor == o.StartAfter && page.hasAll(o.PageSize) {
 			page.Next = ""
 		}
@@ -227,7 +234,7 @@ func walk[T any, P listItem[T]](c *conn, routes *listRoutes, o ListOptions, args
 				seen.Begin()
 				for page, err := range pages(ctx) {
 					if err == nil {
-						page.Items = slices.DeleteFunc(page.Items, func(item *T) bool { return !seen.Add(P(item).cursor(OrderByID)) })
+						page.Items = slices.DeleteFunc(page.Items, func(item *T) bool { return !seen.Add(cursorOf(item, OrderByID)) })
 						seen.EndPage(page.Count)
 					}
 					if !yield(page, err) || err != nil {
@@ -348,7 +355,7 @@ func Collect[T any](seq iter.Seq2[*T, error]) ([]*T, error) {
 
 // listByKey fetches one page of a list that continues with a key from the
 // server. The options are the query, including the page size.
-func listByKey[T any, P record[T]](ctx context.Context, c *conn, op *Operation, options any, pageSize int, args ...string) (*Page[T], error) {
+func listByKey[T any](ctx context.Context, c *conn, op *Operation, options any, pageSize int, args ...string) (*Page[T], error) {
 	if err := checkPageSize(op, pageSize); err != nil {
 		return nil, err
 	}
@@ -361,7 +368,7 @@ func listByKey[T any, P record[T]](ctx context.Context, c *conn, op *Operation, 
 	}
 	var page *Page[T]
 	err = in.do(ctx, func(r call.Response) (err error) {
-		page, err = decodePageByKey[T, P](r)
+		page, err = decodePageByKey[T](r)
 		return err
 	})
 	if err != nil {
@@ -371,7 +378,7 @@ func listByKey[T any, P record[T]](ctx context.Context, c *conn, op *Operation, 
 }
 
 // decodePageByKey decodes a page with the key of the next page.
-func decodePageByKey[T any, P record[T]](r call.Response) (*Page[T], error) {
+func decodePageByKey[T any](r call.Response) (*Page[T], error) {
 	var body struct {
 		Items         []*T   `json:"items"`
 		Logs          []*T   `json:"logs"` // in place of items
@@ -386,7 +393,7 @@ func decodePageByKey[T any, P record[T]](r call.Response) (*Page[T], error) {
 	if body.Items == nil {
 		return nil, errors.New("it has no items")
 	}
-	if err := checkItems[T, P](body.Items); err != nil {
+	if err := checkItems[T](body.Items); err != nil {
 		return nil, err
 	}
 	return &Page[T]{Items: body.Items, Next: body.PaginationKey}, nil

@@ -76,9 +76,6 @@ type Postgres struct {
 	LatestRestoreTime   time.Time `json:"latest_restore_time,omitzero"`
 }
 
-func (p *Postgres) lacks() string               { return missing("id", p.ID == "") }
-func (p *Postgres) cursor(column string) string { return idOrName(column, p.ID, p.Name) }
-
 func (p *Postgres) Resource() Resource {
 	return Resource{Kind: KindPostgres, ID: p.ID, Location: p.Location, Name: p.Name}
 }
@@ -142,8 +139,6 @@ const (
 	PostgresLogDestinationSyslog = "syslog"
 )
 
-func (d *PostgresLogDestination) lacks() string { return missing("id", d.ID == "") }
-
 func (d *PostgresLogDestination) Resource() Resource {
 	return Resource{Kind: KindPostgresLogDestination, ID: d.ID, Name: d.Name}
 }
@@ -155,9 +150,6 @@ type PostgresFirewallRule struct {
 	Description string `json:"description"`
 	Port        int    `json:"port,omitzero"` // 5432, or 6432 for the connection pooler; † only the service
 }
-
-func (r *PostgresFirewallRule) lacks() string        { return missing("id", r.ID == "") }
-func (r *PostgresFirewallRule) cursor(string) string { return r.ID }
 
 func (r *PostgresFirewallRule) Resource() Resource {
 	return Resource{Kind: KindPostgresFirewallRule, ID: r.ID}
@@ -230,7 +222,7 @@ var (
 
 	listPostgres = listRoutes{project: &opPostgresList, location: &opPostgresListInLocation, tags: true}
 
-	postgresFamily = family[Postgres, *Postgres]{lists: &listPostgres, get: &opPostgresGet, del: &opPostgresDelete, pauses: &waitSlow, lingers: true,
+	postgresFamily = family[Postgres]{lists: &listPostgres, get: &opPostgresGet, del: &opPostgresDelete, pauses: &waitSlow, lingers: true,
 		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*Postgres, error] {
 			return (&PostgresService{c}).All(ctx, opts) // unlike all, it filters by tags
 		}}

@@ -21,9 +21,6 @@ type PostgresServer struct {
 	FallbackActive        bool   `json:"fallback_active"`        // whether it has another instance type than requested
 }
 
-func (s *PostgresServer) lacks() string        { return missing("id", s.ID == "") }
-func (s *PostgresServer) cursor(string) string { return s.ID }
-
 func (s *PostgresServer) Resource() Resource { return Resource{Kind: KindPostgresServer, ID: s.ID} }
 
 func (s *PostgresServer) stateText() string { return s.State }

@@ -19,8 +19,13 @@ type PrivateLocation struct {
 	Path     string `json:"path"`     // path within the project: "/private-location/" and UIName
 }
 
-func (l *PrivateLocation) lacks() string               { return missing("id", l.ID == "") }
-func (l *PrivateLocation) cursor(column string) string { return idOrName(column, l.ID, l.Name) }
+// cursor returns the value that the server sorts by: the region, not UIName.
+func (l *PrivateLocation) cursor(column string) string {
+	if column == OrderByName {
+		return l.Name
+	}
+	return l.ID
+}
 
 func (l *PrivateLocation) Resource() Resource {
 	return Resource{Kind: KindPrivateLocation, ID: l.ID, Name: l.UIName}
@@ -59,7 +64,7 @@ var (
 
 	listPrivateLocations = listRoutes{project: &opPrivateLocationsList}
 
-	privateLocationFamily = family[PrivateLocation, *PrivateLocation]{lists: &listPrivateLocations, get: &opPrivateLocationsGet, del: &opPrivateLocationsDelete, pauses: &waitQuick, lingers: true}
+	privateLocationFamily = family[PrivateLocation]{lists: &listPrivateLocations, get: &opPrivateLocationsGet, del: &opPrivateLocationsDelete, pauses: &waitQuick, lingers: true}
 )
 
 // List returns one page of the private locations. The order by name is by

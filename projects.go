@@ -20,7 +20,6 @@ type Project struct {
 	Discount *int     `json:"discount,omitzero"` // percent, 0 to 100
 }
 
-func (p *Project) lacks() string        { return missing("id", p.ID == "") }
 func (p *Project) cursor(string) string { return p.ID }
 
 func (p *Project) Resource() Resource { return Resource{Kind: KindProject, ID: p.ID, Name: p.Name} }
@@ -48,7 +47,7 @@ var (
 	opProjectsDelete = Operation{"Projects.Delete", "DELETE", projectRoute, idempotent}
 
 	listProjects  = listRoutes{project: &opProjectsList}
-	projectFamily = family[Project, *Project]{lists: &listProjects, get: &opProjectsGet, del: &opProjectsDelete}
+	projectFamily = family[Project]{lists: &listProjects, get: &opProjectsGet, del: &opProjectsDelete}
 )
 
 // List returns one page of the account's projects, ordered by ID only,

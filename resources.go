@@ -47,7 +47,7 @@ func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind
 					yield(Resource{}, err)
 					return
 				}
-				if !yield(record.(identified).Resource(), nil) {
+				if !yield(resourceOf(record), nil) {
 					return
 				}
 			}
@@ -287,7 +287,7 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 		return resource, nil, err
 	case !f.takesIDs():
 		record, err = c.search(ctx, operation, f, ref, func(item any) (any, error) {
-			if item.(identified).Resource().ID != ref.ID {
+			if resourceOf(item).ID != ref.ID {
 				return nil, nil
 			}
 			return item, nil
@@ -298,7 +298,7 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 	if err != nil {
 		return nil, nil, err
 	}
-	resource := record.(identified).Resource()
+	resource := resourceOf(record)
 	return &resource, record, nil
 }
 
@@ -328,7 +328,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref reference, 
 		switch {
 		case err == nil:
 			record = records[i]
-			found = append(found, record.(identified).Resource())
+			found = append(found, resourceOf(record))
 		case errors.Is(err, ErrForbidden), errors.Is(err, ErrInvalidRequest):
 			// The token may see only some kinds, and a name may be valid only for some.
 			none = err
@@ -359,7 +359,7 @@ func (c *Client) findNamed(ctx context.Context, operation string, ref reference,
 	if err != nil || !f.hasHomonyms() {
 		return record, err
 	}
-	first := record.(identified).Resource()
+	first := resourceOf(record)
 	for item, err := range f.all(ctx, &c.conn, &ListOptions{Location: ref.Location}) {
 		if isPartial(err) {
 			break
@@ -367,7 +367,7 @@ func (c *Client) findNamed(ctx context.Context, operation string, ref reference,
 		if err != nil {
 			return nil, err
 		}
-		if other := item.(identified).Resource(); other.Name == first.Name && other.ID != first.ID {
+		if other := resourceOf(item); other.Name == first.Name && other.ID != first.ID {
 			return nil, ambiguous(operation, ref, first, other)
 		}
 	}
@@ -382,7 +382,7 @@ func ambiguous(operation string, ref reference, one, other Resource) error {
 func (c *Client) findChild(ctx context.Context, operation string, f anyFamily, child *child, ref reference) (*Resource, any, error) {
 	var parent Resource
 	record, err := c.search(ctx, operation, f, ref, func(item any) (any, error) {
-		parent = item.(identified).Resource()
+		parent = resourceOf(item)
 		if !child.listed {
 			var err error
 			item, err = child.container(ctx, &c.conn, f, parent)
@@ -397,7 +397,7 @@ func (c *Client) findChild(ctx context.Context, operation string, f anyFamily, c
 	if err != nil {
 		return nil, nil, err
 	}
-	resource := record.(identified).Resource()
+	resource := resourceOf(record)
 	resource.Parent = &parent
 	return &resource, record, nil
 }
@@ -490,7 +490,7 @@ var children = []child{
 // member returns a pointer to the item with the ID, or nil.
 func member[T any](items []T, id string) any {
 	for i := range items {
-		if item := any(&items[i]); item.(identified).Resource().ID == id {
+		if item := any(&items[i]); resourceOf(item).ID == id {
 			return item
 		}
 	}

@@ -17,9 +17,6 @@ type SSHPublicKey struct {
 	PublicKey string `json:"public_key"` // as in SSHPublicKeyCreateRequest; List and All don't return it
 }
 
-func (k *SSHPublicKey) lacks() string               { return missing("id", k.ID == "") }
-func (k *SSHPublicKey) cursor(column string) string { return idOrName(column, k.ID, k.Name) }
-
 func (k *SSHPublicKey) Resource() Resource {
 	return Resource{Kind: KindSSHPublicKey, ID: k.ID, Name: k.Name}
 }
@@ -53,7 +50,7 @@ var (
 	opSSHPublicKeysDelete = Operation{"SSHPublicKeys.Delete", "DELETE", sshPublicKeyRoute, idempotent}
 
 	listSSHPublicKeys  = listRoutes{project: &opSSHPublicKeysList, unpaged: true}
-	sshPublicKeyFamily = family[SSHPublicKey, *SSHPublicKey]{lists: &listSSHPublicKeys, get: &opSSHPublicKeysGet, del: &opSSHPublicKeysDelete, pauses: &waitQuick}
+	sshPublicKeyFamily = family[SSHPublicKey]{lists: &listSSHPublicKeys, get: &opSSHPublicKeysGet, del: &opSSHPublicKeysDelete, pauses: &waitQuick}
 )
 
 // List returns the keys in one page, ordered by name, without PublicKey.

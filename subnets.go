@@ -44,7 +44,7 @@ var (
 
 	listPrivateSubnets = listRoutes{project: &opPrivateSubnetsList, location: &opPrivateSubnetsListInLocation}
 
-	subnetFamily = family[PrivateSubnet, *PrivateSubnet]{lists: &listPrivateSubnets, get: &opPrivateSubnetsGet, del: &opPrivateSubnetsDelete, pauses: &waitQuick, lingers: true}
+	subnetFamily = family[PrivateSubnet]{lists: &listPrivateSubnets, get: &opPrivateSubnetsGet, del: &opPrivateSubnetsDelete, pauses: &waitQuick, lingers: true}
 )
 
 // List returns one page of the private subnets.

@@ -38,9 +38,6 @@ type VM struct {
 	GPU         string     `json:"gpu"`          // such as "1x NVIDIA A100 80GB PCIe"; "" if it has none
 }
 
-func (v *VM) lacks() string               { return missing("id", v.ID == "") }
-func (v *VM) cursor(column string) string { return idOrName(column, v.ID, v.Name) }
-
 func (v *VM) Resource() Resource {
 	return Resource{Kind: KindVM, ID: v.ID, Location: v.Location, Name: v.Name}
 }
@@ -186,7 +183,7 @@ var (
 
 	listVMs = listRoutes{project: &opVMsList, location: &opVMsListInLocation}
 
-	vmFamily = family[VM, *VM]{lists: &listVMs, get: &opVMsGet, del: &opVMsDelete, pauses: &waitQuick, lingers: true}
+	vmFamily = family[VM]{lists: &listVMs, get: &opVMsGet, del: &opVMsDelete, pauses: &waitQuick, lingers: true}
 )
 
 // List returns one page of the VMs.

@@ -96,20 +96,20 @@ func (o *WatchOptions) withDefaults() WatchOptions {
 }
 
 // watch yields the changes of a list since it had the known records.
-func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions, known []*T) iter.Seq2[Event[T], error] {
+func (f *family[T]) watch(ctx context.Context, c *conn, opts *WatchOptions, known []*T) iter.Seq2[Event[T], error] {
 	o := opts.withDefaults()
 	list := f.items(ctx, c, &ListOptions{Location: o.Location, PageSize: o.PageSize})
 	operation := strings.TrimSuffix(f.lists.project.Name, "List") + "Watch"
 	known = slices.Clone(known)
 	return func(yield func(Event[T], error) bool) {
-		w := watcher[T, P]{operation: operation, list: list, known: diff.NewList[T, *note](), notes: map[note]*note{},
+		w := watcher[T]{operation: operation, list: list, known: diff.NewList[T, note](),
 			exists: func(r Resource) (bool, error) { return f.existsAnywhere(ctx, c, r) }}
 		for i, record := range known {
 			if err := f.checkKnown(operation, fmt.Sprintf("known[%d]", i), o.Location, record); err != nil {
 				yield(Event[T]{}, err)
 				return
 			}
-			w.known.Put(P(record).cursor(OrderByID), record, w.noteOf(record))
+			w.known.Put(resourceOf(record).ID, record, noteOf(record))
 		}
 		start, pauses := time.Now(), pace.Pauses{First: o.Interval, Longest: o.MaxInterval}
 		for {
@@ -145,11 +145,11 @@ func (f *family[T, P]) watch(ctx context.Context, c *conn, opts *WatchOptions, k
 // checkKnown checks that the record has what a watch needs to look it up. It
 // also checks that the record is in the location, if that isn't empty. name is
 // for the error.
-func (f *family[T, P]) checkKnown(operation, name, location string, record *T) error {
+func (f *family[T]) checkKnown(operation, name, location string, record *T) error {
 	if record == nil {
 		return argumentError(operation, name, "", "must not be nil")
 	}
-	r := any(record).(identified).Resource()
+	r := resourceOf(record)
 	if err := idOf(r.Kind).check(operation, name+".ID", r.ID); err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (f *family[T, P]) checkKnown(operation, name, location string, record *T) e
 // existsAnywhere reports whether a resource that was in the list exists. If its
 // location no longer exists, existsAnywhere looks for the ID in the project,
 // since the location may have been renamed.
-func (f *family[T, P]) existsAnywhere(ctx context.Context, c *conn, r Resource) (bool, error) {
+func (f *family[T]) existsAnywhere(ctx context.Context, c *conn, r Resource) (bool, error) {
 	exists, err := f.exists(ctx, c, r)
 	if !errors.Is(err, ErrLocationNotFound) {
 		return exists, err
@@ -193,12 +193,11 @@ func (c *conn) retryAfter(err error) time.Duration {
 }
 
 // watcher reads a list again and again.
-type watcher[T any, P listItem[T]] struct {
+type watcher[T any] struct {
 	operation string
 	list      iter.Seq2[*T, error]
 	exists    func(Resource) (bool, error)
-	known     *diff.List[T, *note]
-	notes     map[note]*note // records with equal notes share one
+	known     *diff.List[T, note]
 	hidden    map[string]int // by ID, how many polls in a row found the record hidden
 	polls     int
 	left      bool // whether the consumer has left the loop
@@ -213,18 +212,13 @@ type note struct {
 }
 
 // noteOf returns the note of a record.
-func (w *watcher[T, P]) noteOf(record *T) *note {
-	r := any(record).(identified).Resource()
+func noteOf[T any](record *T) note {
+	r := resourceOf(record)
 	n := note{location: r.Location, deleting: stateOf(record) == stateDeleting}
 	if r.Kind == KindPrivateLocation { // operations take only its name
 		n.name = r.Name
 	}
-	shared := w.notes[n]
-	if shared == nil {
-		shared = new(n)
-		w.notes[n] = shared
-	}
-	return shared
+	return n
 }
 
 // hiddenError says that a resource is no longer in the list, but may still
@@ -244,7 +238,7 @@ func (e *hiddenError) Unwrap() error { return e.err }
 
 // poll walks the list once and yields the changes since the last poll. It
 // reports whether it has yielded any.
-func (w *watcher[T, P]) poll(yield func(Event[T], error) bool) (changed bool, err error) {
+func (w *watcher[T]) poll(yield func(Event[T], error) bool) (changed bool, err error) {
 	w.polls++
 	w.known.Begin()
 	emit := func(e Event[T]) bool {
@@ -261,7 +255,7 @@ func (w *watcher[T, P]) poll(yield func(Event[T], error) bool) (changed bool, er
 		if err != nil {
 			return changed, err
 		}
-		old, isNew := w.known.Put(P(record).cursor(OrderByID), record, w.noteOf(record))
+		old, isNew := w.known.Put(resourceOf(record).ID, record, noteOf(record))
 		event := Event[T]{Type: EventModified, Record: record, Old: old}
 		if old == nil {
 			event.Type = EventAdded
@@ -299,7 +293,7 @@ func (w *watcher[T, P]) poll(yield func(Event[T], error) bool) (changed bool, er
 // stillExists reports whether a resource that is missing from the list exists. It
 // doesn't ask the server about a resource that was being deleted, or whose ID
 // or name isn't a valid argument.
-func (w *watcher[T, P]) stillExists(r Resource, last *note) (bool, error) {
+func (w *watcher[T]) stillExists(r Resource, last note) (bool, error) {
 	if last.deleting {
 		return false, nil
 	}

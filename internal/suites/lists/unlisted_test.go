@@ -132,8 +132,8 @@ func TestListRetriesServerErrors(t *testing.T) {
 			want     error
 		}{
 			{[]cloudapitest.Fault{fault}, 2, nil},
-			{slices.Repeat([]cloudapitest.Fault{fault}, 4), 7, nil}, // a page of 1000, one of 1, a cluster's second, and retries
-			{[]cloudapitest.Fault{fault.Repeating()}, 5 + 4, cloudapi.ErrServer},
+			{slices.Repeat([]cloudapitest.Fault{fault}, 4), 5, nil}, // a page of 1000, one of 1, and retries
+			{[]cloudapitest.Fault{fault.Repeating()}, 3 + 4, cloudapi.ErrServer},
 		} {
 			before := len(srv.Requests())
 			srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.List"}, tt.faults...)

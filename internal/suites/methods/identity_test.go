@@ -82,6 +82,21 @@ func TestRecordsOfOtherResources(t *testing.T) {
 	}
 }
 
+// TestEmptyRecords: no method takes an object without any fields for a record,
+// alone or in a list.
+func TestEmptyRecords(t *testing.T) {
+	t.Parallel()
+	for _, m := range sdktest.Methods(t) {
+		if _, name, _ := strings.Cut(m.Name, "."); contract.Composite(name) || m.Name == "Kubernetes.Kubeconfig" { // {} is YAML
+			continue
+		}
+		client := sdktest.Answering(t, http.StatusOK, "application/json", `{"items":[{}]}`)
+		if _, err := m.Call(t.Context(), client, m.Args); !errors.Is(err, cloudapi.ErrInvalidResponse) {
+			t.Errorf("%s: %v", m.Name, err)
+		}
+	}
+}
+
 // hasID reports whether a type is a pointer to a record with an ID.
 func hasID(result reflect.Type) bool {
 	if result.Kind() != reflect.Pointer || result.Elem().Kind() != reflect.Struct {
