@@ -29,9 +29,9 @@ func send[T any](ctx context.Context, c *conn, op *Operation, request any, args 
 
 // perform sends a call whose response is a record.
 func perform[T any](ctx context.Context, in *invocation) (*T, error) {
-	record := new(T)
+	var record *T
 	err := in.do(ctx, func(r call.Response) error {
-		*record = *new(T) // an earlier attempt may have filled it
+		record = new(T) // of this attempt alone
 		if err := decodeRecords(r, record); err != nil {
 			return err
 		}

@@ -112,6 +112,9 @@ func newClient(from config, opts []Option) (*Client, error) {
 	if cfg.httpClient == nil && cfg.transport.Transport == nil {
 		cfg.transport = exchange.NewTransport(cfg.changes...)
 	}
+	if exchange.Retries(cfg.roundTripper()) {
+		return nil, optionError("HTTP client", "", exchange.RetriesReason)
+	}
 	cfg.retry = cfg.retry.over(from.retry)
 	c.network = exchange.Guard(cfg.transport, cfg.roundTripper)
 	made.loop.Init(cfg.retry.MaxAttempts, cfg.retry.MinDelay, cfg.retry.MaxDelay)

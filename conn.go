@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
@@ -46,7 +45,7 @@ func (cfg *config) roundTripper() http.RoundTripper {
 func (c *conn) prepareCalls() {
 	cfg := &c.config
 	calls := &cfg.calls
-	calls.Transport, calls.Header, calls.Secrets = c.transport(0), cfg.headerFunc(), cfg.secretsFunc()
+	calls.Transport, calls.Header, calls.Secrets = c.transport(0), cfg.headerFunc(), cfg.secrets
 	calls.MaxRetryAfter, calls.Retries = cfg.retry.MaxRetryAfter, cfg.retry.Budget
 	calls.Token = nil
 	if source := cfg.tokenSource; source != nil && !cfg.hasHeader("Authorization") {
@@ -63,10 +62,10 @@ func (c *conn) prepareCalls() {
 	}
 }
 
-// secretsFunc returns a function from a request to the credentials that the
-// response may repeat: those of the client and those of the proxy.
-func (cfg *config) secretsFunc() func(*http.Request) []string {
-	secrets := []string{cfg.token.Reveal()}
+// secrets returns the credentials that the response to a request may repeat:
+// those of the client and those of the proxy.
+func (cfg *config) secrets(req *http.Request) []string {
+	secrets := append(exchange.ProxyCredentials(cfg.roundTripper(), req), cfg.token.Reveal())
 	for _, header := range cfg.headers {
 		value := header.value.Reveal()
 		secrets = append(secrets, value)
@@ -74,9 +73,7 @@ func (cfg *config) secretsFunc() func(*http.Request) []string {
 			secrets = append(secrets, credentials)
 		}
 	}
-	return func(req *http.Request) []string {
-		return slices.Concat(secrets, exchange.ProxyCredentials(cfg.roundTripper(), req))
-	}
+	return secrets
 }
 
 // headerFunc returns a function that returns the headers of a request. content

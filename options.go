@@ -206,9 +206,6 @@ func WithHTTPClient(client *http.Client) Option {
 		if client == nil {
 			return optionError("HTTP client", "", "must not be nil")
 		}
-		if exchange.Retries(client.Transport) {
-			return optionError("HTTP client", "", exchange.RetriesReason)
-		}
 		c.httpClient, c.transport, c.changes = client, exchange.Transport{}, nil
 		if client.Timeout > 0 {
 			c.calls.Timeout = client.Timeout

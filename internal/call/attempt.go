@@ -50,18 +50,18 @@ var (
 // connections that other calls could use.
 type transport struct{}
 
-// RoundTrip makes one attempt, and stores its result in the call. It always
-// returns an empty response to retryablehttp, so that [backoff] gets the call.
+// RoundTrip makes one attempt, stores its result in the call, and decides
+// whether another follows. It returns an empty response to retryablehttp.
 func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := req.Context().(*call)
-	c.response = http.Response{Body: http.NoBody, Request: req}
 	header, err := c.prepare()
 	if err != nil {
 		c.unsent, c.notSent = true, c.secrets().Error(err) // the error of a token source may contain secrets
 		if c.attempts == 0 {
 			c.failure = &Failure{Cause: fmt.Errorf("%w, %w", c.notSent, ErrNotSent)}
 		}
-		return &c.response, nil
+		c.retrying = false
+		return noResponse, nil
 	}
 	c.attempts++
 	c.earlier = c.mayHaveRun
@@ -69,7 +69,10 @@ func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.started = time.Now()
 	c.attempt(req, header)
 	c.mayHaveRun = c.mayHaveRun || c.failure != nil && c.failure.mayHaveRun()
-	return &c.response, nil
+	if c.retrying = c.next(); c.retrying {
+		return &http.Response{Body: http.NoBody, Request: req}, nil // for [backoff]
+	}
+	return noResponse, nil
 }
 
 // prepare does the work before an attempt, and returns its headers.
@@ -102,7 +105,7 @@ func (c *call) prepare() (http.Header, error) {
 
 // attempt sends a copy of the request, and decodes the response.
 func (c *call) attempt(req *http.Request, header http.Header) {
-	ctx, attempt, end := exchange.Begin(c, c.cfg.Timeout, !c.req.Idempotent)
+	ctx, attempt, end := exchange.Begin(c, c.started, c.cfg.Timeout, !c.req.Idempotent)
 	defer end()
 	req = req.WithContext(ctx)
 	req.Host = req.URL.Host // retryablehttp doesn't need it, and copies less without it

@@ -87,10 +87,9 @@ type call struct {
 	req *Request
 
 	// Arguments and results of net/http and retryablehttp.
-	url      url.URL
-	http     http.Request
-	request  retryablehttp.Request
-	response http.Response
+	url     url.URL
+	http    http.Request
+	request retryablehttp.Request
 
 	tokens     []string      // returned by the token source
 	known      mask.Secrets  // the last result of the method secrets; cleared by a new token
@@ -158,8 +157,7 @@ func Do(ctx context.Context, cfg *Config, req *Request) *Failure {
 // credentials, and the secrets in the request.
 func (c *call) secrets() mask.Secrets {
 	if c.known == nil {
-		values := c.cfg.Secrets(c.request.Request)
-		values = append(values[:len(values):len(values)], c.req.Secrets...)
+		values := append(c.cfg.Secrets(c.request.Request), c.req.Secrets...)
 		c.known = mask.New(append(values, c.tokens...))
 	}
 	return c.known
@@ -168,8 +166,11 @@ func (c *call) secrets() mask.Secrets {
 // Format prints the caller's context instead of the call with its secrets.
 func (c *call) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.Context) }
 
-// noHeader is for requests that only retryablehttp sees. Nobody writes to it.
-var noHeader = http.Header{}
+// What only retryablehttp sees. Nobody writes to them.
+var (
+	noHeader   = http.Header{}
+	noResponse = &http.Response{Body: http.NoBody}
+)
 
 // newRequest returns the request for retryablehttp. It has no headers and no
 // body, since each attempt gets its own: only the transport ever gets the

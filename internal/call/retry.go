@@ -27,16 +27,16 @@ func (cfg *Config) Delay(attempts int, retryAfter time.Duration) time.Duration {
 	return 1 + rand.N(ceiling) // a timer needs a length
 }
 
-// backoff tells retryablehttp how long the pause is. [call.next] has already
-// chosen it, since it also compares the pause with the deadline.
+// backoff tells retryablehttp how long the pause is, which [call.next] has
+// chosen.
 func backoff(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
 	return resp.Request.Context().(*call).pause
 }
 
-// checkRetry tells retryablehttp whether there is another attempt.
-func checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) {
+// checkRetry tells retryablehttp whether there is another attempt, and reports
+// the last one.
+func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	c := ctx.(*call)
-	c.retrying = err == nil && c.next()
 	if report := c.req.Attempted; report != nil {
 		a := Attempt{
 			Number:   c.attempts,
@@ -58,7 +58,7 @@ func checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) 
 // it. There is one only if it can succeed, and if it doesn't repeat a change
 // that the server may already have executed.
 func (c *call) next() bool {
-	if c.failure == nil || c.unsent || c.attempts > c.cfg.Loop.RetryMax ||
+	if c.failure == nil || c.attempts > c.cfg.Loop.RetryMax ||
 		c.failure.Class() != Soon || !c.req.Idempotent && c.failure.mayHaveRun() {
 		return false
 	}

@@ -9,10 +9,10 @@ import (
 
 // Error is the content of an envelope.
 type Error struct {
-	Code    int    // 0 if absent
-	Type    string // the server's name for the kind of error
-	Message string
-	Details json.RawMessage
+	Code    int             `json:"code"` // 0 if absent
+	Type    string          `json:"type"` // the server's name for the kind of error
+	Message string          `json:"message"`
+	Details json.RawMessage `json:"details"`
 }
 
 // Parse reads the body of an error, and reports whether it's an envelope: an

@@ -17,11 +17,11 @@ type Attempt struct {
 	trace       httptrace.ClientTrace
 }
 
-// Begin returns the context of an attempt. The context ends when the returned
-// function is called, or after the timeout unless the timeout is zero. If the
-// server must not execute the request twice, the transport must come from
-// [Guard].
-func Begin(parent context.Context, timeout time.Duration, once bool) (context.Context, *Attempt, context.CancelFunc) {
+// Begin returns the context of an attempt that began at now. The context ends
+// when the returned function is called, or after the timeout unless the timeout
+// is zero. If the server must not execute the request twice, the transport must
+// come from [Guard].
+func Begin(parent context.Context, now time.Time, timeout time.Duration, once bool) (context.Context, *Attempt, context.CancelFunc) {
 	var a *Attempt
 	if once {
 		a = new(Attempt)
@@ -29,13 +29,11 @@ func Begin(parent context.Context, timeout time.Duration, once bool) (context.Co
 		a.trace.GotConn = func(httptrace.GotConnInfo) { a.got.Store(true) }
 		parent = httptrace.WithClientTrace(context.WithValue(parent, attemptKey{}, a), &a.trace)
 	}
-	var ctx context.Context
-	var end context.CancelFunc
 	if timeout == 0 {
-		ctx, end = context.WithCancel(parent)
-	} else {
-		ctx, end = context.WithTimeout(parent, timeout)
+		ctx, end := context.WithCancel(parent)
+		return ctx, a, end
 	}
+	ctx, end := context.WithDeadline(parent, now.Add(timeout)) // WithTimeout would read the clock again
 	return ctx, a, end
 }
 
@@ -46,5 +44,5 @@ type attemptKey struct{}
 // transport's error. It returns false only if there was no connection to send
 // it on, or if the server said that it didn't execute it.
 func (a *Attempt) Sent(err error) bool {
-	return a == nil || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err) && !isRefused(err)
+	return a == nil || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err)
 }

@@ -15,17 +15,17 @@ func TestBegin(t *testing.T) {
 		for _, once := range []bool{false, true} {
 			parent, cancel := context.WithCancel(t.Context())
 			begin := time.Now()
-			timed, _, end := Begin(parent, time.Minute, once)
+			timed, _, end := Begin(parent, time.Now(), time.Minute, once)
 			<-timed.Done()
 			if d := time.Since(begin); d != time.Minute || timed.Err() != context.DeadlineExceeded {
 				t.Errorf("it ended after %v with %v", d, timed.Err())
 			}
 			end()
-			ended, _, end := Begin(parent, time.Minute, once)
+			ended, _, end := Begin(parent, time.Now(), time.Minute, once)
 			if end(); ended.Err() != context.Canceled {
 				t.Errorf("after its end it has the error %v", ended.Err())
 			}
-			endless, _, end := Begin(parent, 0, once)
+			endless, _, end := Begin(parent, time.Now(), 0, once)
 			if _, limited := endless.Deadline(); limited {
 				t.Error("without a timeout there is a deadline")
 			}

@@ -33,27 +33,6 @@ func Retries(transport http.RoundTripper) bool {
 // RetriesReason says what is wrong with a transport that [Retries].
 const RetriesReason = "is go-retryablehttp's, which would repeat creates: use the HTTPClient of its Client, and WithRetry for retries"
 
-// refusal returns why no request may be passed to a transport, or nil.
-func refusal(transport http.RoundTripper) error {
-	switch {
-	case transport == nil:
-		return refusedError("there is no transport: http.DefaultTransport is nil")
-	case Retries(transport):
-		return refusedError("the transport " + RetriesReason)
-	}
-	return nil
-}
-
-// refusedError says that a request wasn't passed to a transport.
-type refusedError string
-
-func (e refusedError) Error() string { return string(e) }
-
-func isRefused(err error) bool {
-	_, ok := errors.AsType[refusedError](err)
-	return ok
-}
-
 // isOfNetwork reports whether an error of a transport comes from the network.
 // Every error of net/http's transport does. Other transports can return such
 // errors wrapped, but can also fail for reasons of their own, such as a mock

@@ -2,30 +2,27 @@ package exchange
 
 import (
 	"io"
-	"maps"
 	"net/http"
 	"strings"
 )
 
 // Guard returns a transport that passes each request to the transport that
-// current returns at that moment, unless that transport is known to retry. It
-// prevents net/http from retrying the request of an [Attempt] that the server
+// current returns at that moment. It prevents net/http from retrying the request of an [Attempt] that the server
 // may have executed. It must be below all other wrappers that change requests.
 //
 // net/http retries requests in three cases:
 //
-//   - With the headers Idempotency-Key and X-Idempotency-Key in this spelling.
-//     Guard sends them in lower case, since servers ignore the case of names.
-//   - On HTTP/1.1 if nothing was written, which is safe.
+//   - On HTTP/1.1 if nothing was written, which is safe, or if the request has
+//     an Idempotency-Key or X-Idempotency-Key header, which is not.
 //   - On HTTP/2 if it believes that the server didn't execute the request. Up
 //     to Go 1.26 it also believes that after a PROTOCOL_ERROR, which may arrive
 //     after the server has executed the request.
 //
 // net/http doesn't retry if it can't read the body again. So Guard gives such a
 // request a body that can't be read again, unless the transport is the SDK's
-// (own) and speaks only HTTP/1.1. It does so even for an empty body, which
-// HTTP/1.1 then sends without a length. It can't know what protocols another
-// transport uses.
+// (own) and speaks only HTTP/1.1, and the request has no such header. It does so
+// even for an empty body, which HTTP/1.1 then sends without a length. It can't
+// know what protocols another transport uses.
 func Guard(own Transport, current func() http.RoundTripper) http.RoundTripper {
 	return &guard{own, current}
 }
@@ -37,14 +34,7 @@ type guard struct {
 
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	next := g.current()
-	if err := refusal(next); err != nil {
-		if req.Body != nil {
-			req.Body.Close()
-		}
-		return nil, err
-	}
-	req = withoutIdempotencyKeys(req)
-	if req.Context().Value(attemptKey{}) != nil && !(g.own.onlyHTTP1 && next == g.own.Transport) {
+	if req.Context().Value(attemptKey{}) != nil && !(g.own.onlyHTTP1 && next == g.own.Transport && !hasIdempotencyKey(req.Header)) {
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
 		if req.Body == nil || req.Body == http.NoBody {
@@ -62,18 +52,10 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func withoutIdempotencyKeys(req *http.Request) *http.Request {
-	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
-		values, found := req.Header[name]
-		if !found {
-			continue
-		}
-		req = req.WithContext(req.Context())
-		req.Header = maps.Clone(req.Header)
-		delete(req.Header, name)
-		req.Header[strings.ToLower(name)] = values
-	}
-	return req
+func hasIdempotencyKey(h http.Header) bool {
+	_, has := h["Idempotency-Key"] // as net/http does, even if there's no value
+	_, hasX := h["X-Idempotency-Key"]
+	return has || hasX
 }
 
 // isUnprocessed reports whether an error of net/http says that the server

@@ -8,9 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -39,7 +39,7 @@ func TestSent(t *testing.T) {
 	} {
 		for _, err := range []error{errors.New(text), fmt.Errorf("a middleware: %w", errors.New(text))} {
 			for events, wanted := range map[string]bool{"": want, "want got": want, "want got want": want, "want": false} {
-				ctx, attempt, end := Begin(t.Context(), 0, true)
+				ctx, attempt, end := Begin(t.Context(), time.Now(), 0, true)
 				trace := httptrace.ContextClientTrace(ctx)
 				for event := range strings.FieldsSeq(events) {
 					switch event {
@@ -56,7 +56,7 @@ func TestSent(t *testing.T) {
 			}
 		}
 	}
-	_, attempt, end := Begin(t.Context(), 0, false)
+	_, attempt, end := Begin(t.Context(), time.Now(), 0, false)
 	defer end()
 	if !attempt.Sent(io.EOF) {
 		t.Error("an attempt that is not followed claims to know")
@@ -84,29 +84,36 @@ func TestGuard(t *testing.T) {
 			t.Errorf("%s: it speaks only HTTP/1.1: %v", name, got)
 		}
 	}
-	const key = "Idempotency-Key" // a request with it is repeated by net/http
-	for _, once := range []bool{true, false} {
-		for _, body := range []string{"", "{}"} {
-			var sent *http.Request
-			ctx, _, end := Begin(t.Context(), 0, once)
-			req := stub.Must(http.NewRequestWithContext(ctx, http.MethodPost, "https://api.test/", strings.NewReader(body)))(t)
-			req.Header = http.Header{key: {"1"}, "X-" + key: {"2"}}
-			_, _ = Guard(Transport{}, func() http.RoundTripper {
-				return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-					sent = req
-					return nil, context.Canceled
-				})
-			}).RoundTrip(req)
-			if readable := sent.GetBody == nil && sent.Body != nil && sent.Body != http.NoBody; readable != once {
-				t.Errorf("once %v, body %q: it can be read only once: %v", once, body, readable)
-			}
-			if want := (http.Header{"idempotency-key": {"1"}, "x-idempotency-key": {"2"}}); !reflect.DeepEqual(sent.Header, want) || req.Header.Get(key) != "1" {
-				t.Errorf("once %v: the header %v is sent as %v", once, req.Header, sent.Header)
-			}
-			if text, err := io.ReadAll(sent.Body); string(text) != body || err != nil || sent.ContentLength != req.ContentLength || req.GetBody == nil {
-				t.Errorf("once %v: the body %q is sent as %q, %v", once, body, text, err)
-			}
-			end()
+	var sent *http.Request
+	network := NewTransport().Transport
+	network.RegisterProtocol("test", stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		sent = req
+		return nil, context.Canceled
+	}))
+	for _, tt := range []struct {
+		own, once    bool
+		body, header string
+		want         bool
+	}{
+		{false, true, "", "", true},
+		{false, true, "{}", "", true},
+		{false, false, "", "", false},
+		{false, false, "{}", "", false},
+		{true, true, "", "", false},
+		{true, true, "{}", "", false},
+		{true, true, "{}", "Idempotency-Key", true}, // with which net/http repeats a request
+		{true, true, "{}", "X-Idempotency-Key", true},
+	} {
+		ctx, _, end := Begin(t.Context(), time.Now(), 0, tt.once)
+		req := stub.Must(http.NewRequestWithContext(ctx, http.MethodPost, "test://api/", strings.NewReader(tt.body)))(t)
+		req.Header[tt.header] = nil
+		_, _ = Guard(Transport{network, tt.own}, func() http.RoundTripper { return network }).RoundTrip(req)
+		if once := sent.GetBody == nil && sent.Body != nil && sent.Body != http.NoBody; once != tt.want {
+			t.Errorf("%+v: it can be read only once: %v", tt, once)
 		}
+		if text, err := io.ReadAll(sent.Body); string(text) != tt.body || err != nil || sent.ContentLength != req.ContentLength || req.GetBody == nil {
+			t.Errorf("%+v: the body is sent as %q, %v", tt, text, err)
+		}
+		end()
 	}
 }

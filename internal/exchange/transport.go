@@ -138,7 +138,7 @@ func (e *proxyError) Error() string {
 // refuses the connection or requires a password, or a transport that doesn't
 // use the network.
 func IsLasting(err error) bool {
-	if errors.Is(err, errOwn) || isRefused(err) {
+	if errors.Is(err, errOwn) {
 		return true
 	}
 	if e, ok := errors.AsType[*proxyError](err); ok {
