@@ -61,8 +61,9 @@ func ConfirmChange[T any](ctx context.Context, failure error, find func(context.
 	})
 }
 
-// lookUp returns the record that find returns, or the error of check if check
-// refuses the record, or the failure with the error of find.
+// lookUp returns the record that find returns. If find fails, it returns the
+// failure with find's error. If check refuses the record, it returns check's
+// error.
 func lookUp[T any](ctx context.Context, operation string, failure error, find func(context.Context) (*T, error), check func(*T) error) (*T, error) {
 	if find == nil {
 		return nil, withLookup(failure, &ArgumentError{Operation: operation, Name: "find", Reason: "must not be nil"})

@@ -207,7 +207,7 @@ func (s *FirewallsService) AttachSubnet(ctx context.Context, location, firewall,
 }
 
 // DetachSubnet detaches a firewall from a private subnet, if it's attached;
-// that takes effect later. It returns [ErrInvalidRequest] if there's no subnet.
+// that takes effect later. It returns [ErrInvalidRequest] for a wrong subnetID.
 func (s *FirewallsService) DetachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsDetachSubnet, subnetRequest{subnetID}, location, firewall)
 }

@@ -271,7 +271,8 @@ type promotedPostgres struct {
 }
 
 // WaitPromoted waits until a promoted database is running and no longer a
-// replica, and returns it. The database accepts writes up to 30 seconds later.
+// replica, and returns it. It can take another 30 seconds until the database
+// accepts writes.
 func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {
 	promoted := func(p *Postgres) (bool, error) {
 		running, err := postgresRunning(p)

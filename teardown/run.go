@@ -97,7 +97,7 @@ type run struct {
 	locations *reads[[]item]                                               // private locations
 
 	reporting chan struct{} // holds a value while Progress is called
-	silent    bool          // whether Progress is being called, or has panicked
+	silent    bool          // true during a call of Progress, and so forever if it panics
 	deleted   int           // as last reported
 }
 
@@ -269,7 +269,7 @@ func (d *deletion) waitOptions() *cloudapi.WaitOptions {
 func (d *deletion) deleteVersions(ctx context.Context) *Failure {
 	at, err := d.locate(ctx, d.resource)
 	if err != nil || at.ID == "" {
-		return nil // the method request then finds the same
+		return nil // the method request reports this
 	}
 	versions, err := cloudapi.Collect(d.client.MachineImages.AllVersions(ctx, at.Location, at.ID, nil))
 	for _, v := range versions {

@@ -44,7 +44,7 @@ var (
 // the last of these kinds: it deletes the resource even if they need it.
 func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	switch kind {
-	case cloudapi.KindKubernetesCluster, cloudapi.KindPostgres: // its own subnet, and the load balancers in that
+	case cloudapi.KindKubernetesCluster, cloudapi.KindPostgres: // the subnet that the server created for it, and the load balancers in it
 		return []cloudapi.Kind{cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
 	case cloudapi.KindPrivateSubnet:
 		return []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer} // a subnet's record also names its VMs

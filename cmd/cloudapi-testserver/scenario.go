@@ -81,8 +81,8 @@ func parseStep(text []byte) (step, error) {
 	return s, nil
 }
 
-// memberNames returns the sorted names of the members of a JSON object, a name
-// as often as it occurs.
+// memberNames returns the sorted names of the members of a JSON object,
+// including duplicates.
 func memberNames(object []byte) (names []string) {
 	decoder := json.NewDecoder(bytes.NewReader(object))
 	decoder.Token() // the brace

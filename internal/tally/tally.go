@@ -6,7 +6,7 @@ import "maps"
 // Tally records the items that one or several walks over the list have read.
 type Tally struct {
 	known     map[string]struct{} // the IDs greater than passed, except those in recent
-	recent    []string            // IDs of the first walk, as long as they ascend and need no lookup
+	recent    []string            // IDs of the first walk, as long as they ascend; then they move to known
 	passed    string              // IDs up to and including this one count as known
 	ascending bool                // whether the IDs of every walk have ascended
 	most      int                 // the limit of remembered IDs, which applies while they ascend

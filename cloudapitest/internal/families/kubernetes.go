@@ -46,7 +46,7 @@ type kubernetesCluster struct {
 	upgraded     time.Time // until when the state shows the last upgrade of the cluster or a node pool
 	kubeconfig   string    // created by the first request for it
 	subnet       *privateSubnet
-	services     *loadBalancer // for its Services; added to the state once it has a port, or earlier with PortlessBalancers
+	services     *loadBalancer // for its Services; exists once it has a port, or earlier with PortlessBalancers
 }
 
 type kubernetesClusterRecord struct {

@@ -19,8 +19,8 @@ var commonDefaults = map[string]string{
 	"effective_io_concurrency": "200",
 }
 
-// defaults returns the settings of a new server: those that depend on its size,
-// and the well-known ones.
+// defaults returns the settings of a new server: commonDefaults, and those that
+// depend on the server's size.
 func (s postgresServers) defaults() map[string]string {
 	size := s.size()
 	megabytes := func(n int) string { return fmt.Sprintf("%dMB", n) }

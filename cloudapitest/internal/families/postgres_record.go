@@ -128,8 +128,8 @@ func (p *postgres) state(at *api.Moment) string {
 	return stages[stage(at.Now, p.created, p.running, len(stages))]
 }
 
-// stage divides a time into n equal parts, and returns the number of the part
-// that contains now. After the end it is the last part.
+// stage divides a range of time into n equal parts, and returns the number of
+// the part that contains now. After the range, it's the last one.
 func stage(now, from, to time.Time, n int) int {
 	total := to.Sub(from)
 	if !now.Before(to) || total <= 0 {

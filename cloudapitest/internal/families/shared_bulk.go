@@ -57,8 +57,8 @@ func HasDelays(kind cloudapi.Kind) bool {
 		cloudapi.KindPrivateLocation, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer, cloudapi.KindMachineImageVersion}, kind)
 }
 
-// SetState sets the state that an object shows. It reports whether there is one
-// with the ID that can show the state.
+// SetState sets the state that an object shows. It reports whether an object
+// with the ID can show the state.
 func SetState(at *api.Moment, id, state string) bool {
 	switch o := at.State.ByID[id].(type) {
 	case *vm, *postgres, *kubernetesCluster, *privateSubnet, *machineImageVersion:
