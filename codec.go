@@ -210,7 +210,7 @@ const (
 // have the same values as its fields; an empty field matches any value.
 type expected struct {
 	location string
-	kinds    kinds // the kinds that the resource can have; "" for any kind
+	kinds    kinds // the kinds that the resource can have; none for any kind
 	id, name string
 }
 
@@ -218,7 +218,7 @@ type expected struct {
 // or "". Servers may leave out the name and the location.
 func (want *expected) mismatch(r Resource) string {
 	differs := func(want, got string) bool { return want != "" && got != "" && want != got }
-	isKind := want.kinds == "" || want.kinds.has(r.Kind)
+	isKind := len(want.kinds) == 0 || want.kinds.has(r.Kind)
 	switch {
 	case isKind && differs(want.id, r.ID):
 		return "id"

@@ -87,7 +87,7 @@ func (f *family[T]) ensure(ctx context.Context, c *conn, location, name string, 
 	if ctx == nil {
 		return nil, "", noContext(e.operation)
 	}
-	id, reason := referenceRule{kinds: kinds(f.kind())}.parse(name)
+	id, reason := referenceRule{kinds: kinds{f.kind()}}.parse(name)
 	if id != "" {
 		reason = "must be a name and not an ID"
 	}

@@ -97,16 +97,11 @@ func (k Kind) also() Kind {
 // includes reports whether an ID of kind k may have the prefix of kind other.
 func (k Kind) includes(other Kind) bool { return other == k || other != "" && other == k.also() }
 
-// kinds is a set of kinds that a reference can stand for, as prefixes.
-type kinds string
+// kinds are the kinds of resources that a reference can stand for.
+type kinds []Kind
 
 func (set kinds) has(kind Kind) bool {
-	for ; set != ""; set = set[ubid.PrefixLength:] {
-		if Kind(set[:ubid.PrefixLength]).includes(kind) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(set, func(k Kind) bool { return k.includes(kind) })
 }
 
 // hasID reports whether s has the form of an ID of one of the kinds.
@@ -115,8 +110,7 @@ func (set kinds) hasID(s string) bool { return ubid.WellFormed(s) && set.has(ID(
 // String lists the prefixes.
 func (set kinds) String() string {
 	var prefixes []string
-	for ; set != ""; set = set[ubid.PrefixLength:] {
-		kind := Kind(set[:ubid.PrefixLength])
+	for _, kind := range set {
 		prefixes = append(prefixes, string(kind))
 		if also := kind.also(); also != "" {
 			prefixes = append(prefixes, string(also))
@@ -271,10 +265,10 @@ var (
 
 // idOf is the rule for an ID that the SDK compares with IDs in records. With a
 // name or an ID of another kind, the resource would seem not to exist.
-func idOf(kind Kind) referenceRule { return referenceRule{kinds: kinds(kind), idOnly: true} }
+func idOf(kind Kind) referenceRule { return referenceRule{kinds: kinds{kind}, idOnly: true} }
 
 // takesIDs reports whether the rule accepts IDs.
-func (r referenceRule) takesIDs() bool { return r.kinds != "" && !r.nameOnly }
+func (r referenceRule) takesIDs() bool { return len(r.kinds) > 0 && !r.nameOnly }
 
 // check returns an error unless the rule accepts the value of an argument.
 func (r referenceRule) check(operation, argument, value string) *ArgumentError {

@@ -76,10 +76,10 @@ func TestReferenceRule(t *testing.T) {
 		badHalf  = "is mistyped: the parity of its first half is wrong"
 	)
 	var (
-		reference = referenceRule{kinds: kinds(KindVM)}
-		deletion  = referenceRule{kinds: kinds(KindVM), certain: true}
-		byID      = referenceRule{kinds: kinds(KindVM), idOnly: true, certain: true}
-		byName    = referenceRule{kinds: kinds(KindVM), nameOnly: true, certain: true}
+		reference = referenceRule{kinds: kinds{KindVM}}
+		deletion  = referenceRule{kinds: kinds{KindVM}, certain: true}
+		byID      = referenceRule{kinds: kinds{KindVM}, idOnly: true, certain: true}
+		byName    = referenceRule{kinds: kinds{KindVM}, nameOnly: true, certain: true}
 	)
 	for _, tt := range []struct {
 		rule              referenceRule

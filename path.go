@@ -3,6 +3,7 @@ package cloudapi
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -10,36 +11,36 @@ import (
 // other placeholder, such as the location, accepts any segment.
 var pathRules = map[string]referenceRule{
 	"project_id":            projectRule,
-	"object_id":             {kinds: kinds(KindFirewall + KindKubernetesCluster + KindLoadBalancer + KindMachineImage + KindPostgres + KindPrivateSubnet + KindVM), idOnly: true},
-	"firewall_rule_id":      {kinds: kinds(KindFirewallRule), idOnly: true},
-	"github_cache_entry_id": {kinds: kinds(KindGitHubCacheEntry), idOnly: true},
-	"inference_api_key_id":  {kinds: kinds(KindInferenceAPIKey), idOnly: true},
-	"log_destination_id":    {kinds: kinds(KindPostgresLogDestination), idOnly: true},
-	"metric_destination_id": {kinds: kinds(KindPostgresMetricDestination), idOnly: true},
-	"private_subnet_id":     {kinds: kinds(KindPrivateSubnet), idOnly: true},
+	"object_id":             {kinds: kinds{KindFirewall, KindKubernetesCluster, KindLoadBalancer, KindMachineImage, KindPostgres, KindPrivateSubnet, KindVM}, idOnly: true},
+	"firewall_rule_id":      {kinds: kinds{KindFirewallRule}, idOnly: true},
+	"github_cache_entry_id": {kinds: kinds{KindGitHubCacheEntry}, idOnly: true},
+	"inference_api_key_id":  {kinds: kinds{KindInferenceAPIKey}, idOnly: true},
+	"log_destination_id":    {kinds: kinds{KindPostgresLogDestination}, idOnly: true},
+	"metric_destination_id": {kinds: kinds{KindPostgresMetricDestination}, idOnly: true},
+	"private_subnet_id":     {kinds: kinds{KindPrivateSubnet}, idOnly: true},
 
-	"firewall_reference":            {kinds: kinds(KindFirewall)},
-	"github_installation_reference": {kinds: kinds(KindGitHubInstallation)},
-	"github_repository_reference":   {kinds: kinds(KindGitHubRepository)},
-	"kubernetes_cluster_reference":  {kinds: kinds(KindKubernetesCluster)},
-	"kubernetes_nodepool_reference": {kinds: kinds(KindKubernetesNodePool)},
-	"load_balancer_reference":       {kinds: kinds(KindLoadBalancer)},
-	"machine_image_reference":       {kinds: kinds(KindMachineImage)},
-	"postgres_database_reference":   {kinds: kinds(KindPostgres)},
-	"private_subnet_reference":      {kinds: kinds(KindPrivateSubnet)},
-	"ssh_public_key_reference":      {kinds: kinds(KindSSHPublicKey)},
-	"vm_init_script_reference":      {kinds: kinds(KindVMInitScript)},
-	"vm_reference":                  {kinds: kinds(KindVM)},
+	"firewall_reference":            {kinds: kinds{KindFirewall}},
+	"github_installation_reference": {kinds: kinds{KindGitHubInstallation}},
+	"github_repository_reference":   {kinds: kinds{KindGitHubRepository}},
+	"kubernetes_cluster_reference":  {kinds: kinds{KindKubernetesCluster}},
+	"kubernetes_nodepool_reference": {kinds: kinds{KindKubernetesNodePool}},
+	"load_balancer_reference":       {kinds: kinds{KindLoadBalancer}},
+	"machine_image_reference":       {kinds: kinds{KindMachineImage}},
+	"postgres_database_reference":   {kinds: kinds{KindPostgres}},
+	"private_subnet_reference":      {kinds: kinds{KindPrivateSubnet}},
+	"ssh_public_key_reference":      {kinds: kinds{KindSSHPublicKey}},
+	"vm_init_script_reference":      {kinds: kinds{KindVMInitScript}},
+	"vm_reference":                  {kinds: kinds{KindVM}},
 
-	"private_location_name": {kinds: kinds(KindPrivateLocation), nameOnly: true},
-	"version":               {kinds: kinds(KindMachineImageVersion), nameOnly: true},
+	"private_location_name": {kinds: kinds{KindPrivateLocation}, nameOnly: true},
+	"version":               {kinds: kinds{KindMachineImageVersion}, nameOnly: true},
 }
 
-var projectRule = referenceRule{kinds: kinds(KindProject), idOnly: true}
+var projectRule = referenceRule{kinds: kinds{KindProject}, idOnly: true}
 
 // postgresFirewallRule is the rule for the firewall_rule_id of a database. The
 // contract has the same name for the rules of firewalls.
-var postgresFirewallRule = referenceRule{kinds: kinds(KindPostgresFirewallRule), idOnly: true}
+var postgresFirewallRule = referenceRule{kinds: kinds{KindPostgresFirewallRule}, idOnly: true}
 
 // rule returns the rule for a placeholder of the route.
 func (op *Operation) rule(name string) referenceRule {
@@ -104,7 +105,7 @@ func (op *Operation) path(project string, args []string) (path string, want expe
 		b.WriteString(value)
 		if name == "location" {
 			want.location = value
-		} else if rule.kinds != "" && rule.kinds != want.kinds {
+		} else if len(rule.kinds) > 0 && !slices.Equal(rule.kinds, want.kinds) {
 			want.kinds, want.id, want.name = rule.kinds, id, ""
 			if id == "" {
 				want.name = value
