@@ -3,7 +3,6 @@ package cloudapi
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -31,7 +30,8 @@ func (f File) Format(s fmt.State, _ rune) { fmt.Fprint(s, f.String()) }
 
 func (f File) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
-func (f File) MarshalJSON() ([]byte, error) { return json.Marshal(f.String()) }
+// MarshalText describes the file for JSON, XML and other encodings.
+func (f File) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
 // Save writes the content to a new file at the path, with permission 0600,
 // whole or not at all. It returns [os.ErrExist] if there is a file or symlink.
