@@ -10,8 +10,7 @@ import (
 // ParseCIDR parses a range of addresses in any form that the server accepts in
 // a firewall rule, and clears its host bits. Without a prefix length, an IPv4
 // address is a /32, an IPv6 address a /64, and "::" a /128. An IPv4 range can
-// have a mask, such as "10.0.0.0 255.0.0.0". Leading zeros in an IPv4 address
-// are ignored; one in a prefix length, octal for the server, is invalid.
+// have a mask, such as "10.0.0.0 255.0.0.0".
 func ParseCIDR(s string) (netip.Prefix, error) {
 	prefix, reason := cidr.Parse(s)
 	if reason != "" {

@@ -64,7 +64,6 @@ var (
 var (
 	ErrInvalidArgument = errors.New("invalid argument") // an ArgumentError
 
-	// ErrNoProject reports that the client is bound to no project.
 	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject, or with FromEnv and CLOUDAPI_PROJECT")
 
 	ErrInvalidResponse  = errors.New("invalid response")             // a DecodeError

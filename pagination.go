@@ -337,8 +337,6 @@ func follow[T any](operation, start string, fetch func(ctx context.Context, curs
 }
 
 // Collect returns all items of a sequence, or the sequence's error.
-//
-//	vms, err := cloudapi.Collect(client.VMs.All(ctx, nil))
 func Collect[T any](seq iter.Seq2[*T, error]) ([]*T, error) {
 	if seq == nil {
 		return nil, &ArgumentError{Operation: "Collect", Name: "seq", Reason: "must not be nil"}

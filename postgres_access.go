@@ -300,10 +300,9 @@ func (s *PostgresService) DeleteLogDestination(ctx context.Context, location, po
 }
 
 // PostgresFirewallRuleCreateRequest is the body of
-// [PostgresService.CreateFirewallRule]. Without a prefix length, an IPv4
-// address is a /32, but an IPv6 address is a /64.
+// [PostgresService.CreateFirewallRule].
 type PostgresFirewallRuleCreateRequest struct {
-	CIDR        string `json:"cidr"`                 // IPv4 or IPv6; required; the server clears host bits
+	CIDR        string `json:"cidr"`                 // in a form that ParseCIDR accepts; required
 	Description string `json:"description,omitzero"` // any text; the server removes spaces around it
 }
 

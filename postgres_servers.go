@@ -239,7 +239,7 @@ func (s *PostgresService) Promote(ctx context.Context, location, postgres string
 // PromoteReadReplica turns a read replica into an independent database. It
 // returns the short form before the promotion is complete;
 // [PostgresService.WaitPromoted] waits. It returns [ErrInvalidRequest] if the
-// database isn't a replica, as does a retry after [ErrOutcomeUnknown].
+// database isn't a replica.
 //
 // † Only the service has this.
 func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, postgres string) (*Postgres, error) {

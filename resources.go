@@ -111,7 +111,7 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitO
 // returns [ErrLocationNotFound] if neither the Location nor the resource
 // exists, [ErrForbidden] if the token is refused a resource twice, a second
 // apart, and [ErrNotFound] if the project is gone or the token's account has
-// left it. An inference API key that the token may not see seems not to exist.
+// left it.
 func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing []Resource, err error) {
 	const operation = "CheckAccess"
 	if ctx == nil {
@@ -178,10 +178,6 @@ func ownFamily(operation string, resource Resource) (anyFamily, error) {
 // It must be of one of the kinds, if any are given. Resolve returns
 // [ErrAmbiguous] if several resources have the name, and [ErrInvalidRequest]
 // for a name such as "Web_1".
-//
-// Most IDs take one request. For a private location, or a resource inside
-// another, Resolve searches lists. A name takes one request for each possible
-// kind, and two for load balancers.
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	resource, _, err := c.find(ctx, "Resolve", reference, kinds)
 	return resource, err
@@ -213,7 +209,6 @@ func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 // Lookup returns the full record of a reference, as in [Client.Resolve]:
 //
 //	vm, err := cloudapi.Lookup[cloudapi.VM](ctx, client, "eu-central-h1/web-1")
-//	db, err := cloudapi.Lookup[cloudapi.Postgres](ctx, client, "pgn30gjk1d1e2jj34v9x0dq4rp")
 func Lookup[T any, P interface {
 	*T
 	identified

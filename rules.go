@@ -74,10 +74,8 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 
 // SetFirewallRules replaces the firewall rules of a database, as
 // [FirewallsService.SetRules] does for a firewall. Rules are compared by CIDR.
-//
-// With the service, a range has two rules, for the ports 5432 and 6432. If only
-// one of them exists, it's deleted before both are created, which may interrupt
-// the traffic that the rule allows.
+// If only one of the service's two rules for a range exists, it's deleted
+// before both are created, which may interrupt traffic.
 func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[PostgresFirewallRule], error) {
 	set := ruleSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
 		operation: "Postgres.SetFirewallRules",

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// VMsService manages virtual machines. After [ErrOutcomeUnknown], Restart,
-// Start or Stop may have taken effect, and a retry could repeat that.
+// VMsService manages virtual machines.
 type VMsService service
 
 // VM is a virtual machine.
@@ -311,9 +310,9 @@ func (s *VMsService) SerialLog(ctx context.Context, location, vm string, opts *V
 }
 
 // WaitSerialLog waits until a VM's serial log is fetched, and returns it with
-// its Output. It starts a fetch only if [VMsService.SerialLog] would; for a log
-// that isn't an hour old, call that with Refresh first. It fails with
-// [ErrWaitFailed] if the fetch has failed, which takes half a minute.
+// its Output. The log can be up to an hour old; to get a newer one, call
+// [VMsService.SerialLog] with Refresh first. It fails with [ErrWaitFailed] if
+// the fetch has failed, which takes half a minute.
 //
 // † Only the service has this.
 func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opts *WaitOptions) (*VMSerialLog, error) {
