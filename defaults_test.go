@@ -44,7 +44,7 @@ func TestDefaults(t *testing.T) {
 	line("WatchOptions.MaxInterval", watch.MaxInterval)
 	line("PostgresLogsOptions.PageSize of AllLogs", maxLogLines)
 	line("PostgresLogsOptions.Start of AllLogs", "-"+logsSpan.String())
-	line("PostgresFollowLogsOptions.Since", logsSpan)
+	line("PostgresFollowLogsOptions.Marker.Start", "-"+logsSpan.String())
 	line("PostgresFollowLogsOptions.Overlap", logsOverlap)
 	if got := b.String(); got != string(want) {
 		t.Errorf("the defaults are\n%s\nand testdata/defaults.txt has\n%s", got, want)

@@ -5,14 +5,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
@@ -30,19 +27,14 @@ type PostgresLogEntry struct {
 	Context map[string]string `json:"context"` // of a connection: any of "user", "dbname", "pid" and "remote_host_port"
 }
 
-func (e *PostgresLogEntry) lacks() string {
-	if e.Timestamp.IsZero() {
-		return "timestamp"
-	}
-	return ""
-}
+func (e *PostgresLogEntry) lacks() string { return missing("timestamp", e.Timestamp.IsZero()) }
 
 // hash identifies a line. It leaves out the role of the server, which can
 // change before the line is read again. It's cryptographic, so that an attacker
 // who writes messages can't give one the hash of another line.
-func (e *PostgresLogEntry) hash() uint64 {
+func (e *PostgresLogEntry) hash() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q %q %q", e.Timestamp.Unix(), e.Timestamp.Nanosecond(), e.StreamName, e.ServerUBID, e.Message, e.Context))
-	return binary.BigEndian.Uint64(sum[:])
+	return base64.RawStdEncoding.EncodeToString(sum[:8])
 }
 
 // Values of [PostgresLogEntry.StreamName].
@@ -81,18 +73,14 @@ type PostgresLogsOptions struct {
 	PaginationKey string `url:"pagination_key,omitempty"`
 }
 
-// Defaults of the options.
+// Defaults of the options, and limits of the server.
 const (
-	maxLogLines = 500
-	logsSpan    = 30 * time.Minute
+	maxLogLines  = 500
+	logsSpan     = 30 * time.Minute
+	logsMaxSpan  = 24 * time.Hour                // the longest span that a request can have
+	logsKept     = 7*24*time.Hour - logsArriving // how old a Start can be
+	logsArriving = 30 * time.Second              // how long a request may take to reach the server
 )
-
-// inUTC returns the options with times in UTC, as the server writes them.
-func (o *PostgresLogsOptions) inUTC() PostgresLogsOptions {
-	options := orZero(o)
-	options.Start, options.End = options.Start.UTC(), options.End.UTC()
-	return options
-}
 
 var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", idempotent | serviceOnly}
 
@@ -104,7 +92,8 @@ var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", 
 //
 // † Only the service has this.
 func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
-	o := opts.inUTC()
+	o := orZero(opts)
+	o.Start, o.End = o.Start.UTC(), o.End.UTC() // as the server writes them
 	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresLogs, o, o.PageSize, location, postgres)
 }
 
@@ -113,7 +102,7 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 //
 // † Only the service has this.
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
-	start := opts.inUTC()
+	start := orZero(opts)
 	return newestFirst(ctx, s.conn, &opPostgresLogs, func(now time.Time) (string, func(context.Context, string) (*Page[PostgresLogEntry], error)) {
 		o := start
 		o.PageSize = cmp.Or(o.PageSize, maxLogLines)
@@ -136,57 +125,20 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 }
 
 // PostgresLogMarker is a position in the logs of a database, from which
-// [PostgresService.FollowLogs] continues with the same filters. Its text and
-// JSON can be stored. They have 11 characters for each line of the last minute
-// or so, and while FollowLogs catches up, for each line of up to a day.
+// [PostgresService.FollowLogs] continues with the same filters. Store it as
+// JSON. That has 16 characters for each line of the last minute or so, and while
+// FollowLogs catches up, for each line of up to a day.
 type PostgresLogMarker struct {
-	from    time.Time
-	yielded map[uint64]int // by hash, how many lines since from were yielded; never changed, since markers share it
-}
-
-// IsZero reports whether the marker is empty.
-func (m PostgresLogMarker) IsZero() bool { return m.from.IsZero() }
-
-// String returns the text of the marker, "" for the zero marker.
-func (m PostgresLogMarker) String() string {
-	if m.IsZero() {
-		return ""
-	}
-	var hashes []byte
-	for _, hash := range slices.Sorted(maps.Keys(m.yielded)) {
-		for range m.yielded[hash] {
-			hashes = binary.BigEndian.AppendUint64(hashes, hash)
-		}
-	}
-	return m.from.Format(time.RFC3339Nano) + "," + base64.RawURLEncoding.EncodeToString(hashes)
-}
-
-func (m PostgresLogMarker) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
-
-// UnmarshalText reads a marker's text. Others lead to an [*ArgumentError].
-func (m *PostgresLogMarker) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		*m = PostgresLogMarker{}
-		return nil
-	}
-	at, encoded, ok := strings.Cut(string(text), ",")
-	from, notTime := time.Parse(time.RFC3339Nano, at)
-	hashes, notHashes := base64.RawURLEncoding.DecodeString(encoded)
-	if !ok || notTime != nil || notHashes != nil || len(hashes)%8 != 0 {
-		return argumentError(followLogs, "marker", string(text), "is not the text of a PostgresLogMarker")
-	}
-	m.from, m.yielded = from, map[uint64]int{}
-	for hash := range slices.Chunk(hashes, 8) {
-		m.yielded[binary.BigEndian.Uint64(hash)]++
-	}
-	return nil
+	Start time.Time      `json:"start,omitzero"`
+	End   time.Time      `json:"end,omitzero"`
+	Seen  map[string]int `json:"seen"` // how many lines from Start to End were yielded, by hash
 }
 
 // PostgresFollowLogsOptions are settings of FollowLogs; nil means defaults.
 type PostgresFollowLogsOptions struct {
-	Marker PostgresLogMarker // the position to continue from
-	Start  time.Time         // the time to begin at if there is no Marker
-	Since  time.Duration     // how old the first line may be if there is no Marker and no Start; default 30 minutes
+	// Marker is the position to continue from, or a Start alone. The default is half
+	// an hour ago.
+	Marker PostgresLogMarker
 
 	// These select lines as in [PostgresLogsOptions].
 	StreamName    string
@@ -202,7 +154,7 @@ type PostgresFollowLogsOptions struct {
 	// the lines of a poll. Done is the number of lines, Polls the number of polls,
 	// and Err the error of the poll. Record is a PostgresLogMarker, the position
 	// after the last complete poll. Err is [ErrLogsExpired] if the server no longer
-	// keeps the lines after the Marker or Start; the oldest lines that remain follow.
+	// keeps the lines after the Marker; the oldest lines that remain follow.
 	Progress func(Progress)
 
 	maxHeld int // the limit for the lines of one range, in bytes
@@ -211,20 +163,16 @@ type PostgresFollowLogsOptions struct {
 const (
 	followLogs  = "Postgres.FollowLogs" // in errors and progress
 	logsOverlap = time.Minute
-	logsMaxSpan = 24 * time.Hour // the longest span that a request can have
-	logsKept    = 7 * 24 * time.Hour
-	logsMargin  = time.Minute // subtracted from logsKept: a request takes time to reach the server
-
 	maxHeldLogs = 64 << 20
 	logLineSize = 512 // bytes of a line without its message
 )
 
 // FollowLogs yields the lines of a database's logs as the server receives them:
-// first the lines since the marker or time in the options, and then new ones,
-// until the context ends. It yields each line once, in the server's order. A
-// program that stores the markers that Progress gets, and passes the last one
-// to its next FollowLogs, gets each line at least once: after a crash, the
-// lines since that marker come again.
+// first the lines since the marker in the options, and then new ones, until the
+// context ends. It yields each line once, in the server's order. A program that
+// stores the markers that Progress gets, and passes the last one to its next
+// FollowLogs, gets each line at least once: after a crash, the lines since that
+// marker come again.
 //
 // FollowLogs continues after transient failures ([IsTransient]), which it
 // reports to Progress, and after [ErrPaginationStalled], [ErrLogsExpired] or a
@@ -239,163 +187,128 @@ const (
 // † Only the service has this.
 func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, opts *PostgresFollowLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	o := orZero(opts)
-	if o.Overlap <= 0 {
-		o.Overlap = logsOverlap
-	}
-	if o.Since <= 0 {
-		o.Since = logsSpan
-	}
+	o.Overlap = cmp.Or(max(o.Overlap, 0), logsOverlap)
 	o.maxHeld = cmp.Or(o.maxHeld, maxHeldLogs)
-	pauses := (&WatchOptions{Interval: o.Interval, MaxInterval: o.MaxInterval}).withDefaults()
 	return func(yield func(*PostgresLogEntry, error) bool) {
-		switch {
-		case ctx == nil:
-			yield(nil, noContext(followLogs))
-			return
-		case o.Overlap > logsMaxSpan/2:
-			yield(nil, argumentError(followLogs, "Overlap", o.Overlap.String(), "must be at most 12 hours"))
-			return
-		}
-		ctx, last := CaptureExchange(ctx)
-		f := logFollower{
-			PostgresFollowLogsOptions: o,
-			conn:                      s.conn,
-			op:                        &opPostgresLogs,
-			location:                  location,
-			postgres:                  postgres,
-			last:                      last,
-			span:                      logsMaxSpan,
-			pauses:                    pace.Pauses{First: pauses.Interval, Longest: pauses.MaxInterval},
-			began:                     time.Now(),
-		}
+		f := logFollower{PostgresFollowLogsOptions: o, conn: s.conn, op: opPostgresLogs, location: location, postgres: postgres, span: logsMaxSpan}
 		if err := f.run(ctx, yield); err != nil {
 			yield(nil, err)
 		}
 	}
 }
 
-// logFollower is the state of one loop over the lines that FollowLogs yields.
-// Its Marker is the position after the last complete poll.
+// logFollower is one run of FollowLogs.
 type logFollower struct {
-	PostgresFollowLogsOptions
-	conn               *conn
-	op                 *Operation
-	location, postgres string
-	last               func() *Exchange // returns the exchange of the last request
+	PostgresFollowLogsOptions // its Marker is the position after the last range
+	conn                      *conn
+	op                        Operation
+	location, postgres        string
+	last                      func() *Exchange // returns the exchange of the last request
 
-	date, now time.Time     // date is the last response's Date; now is date, or this machine's time if earlier
-	isDated   bool          // whether any response had a Date
-	until     time.Time     // the value of now after the first response, where UntilNow ends; zero before
-	span      time.Duration // the length of the next range
-
-	pauses pace.Pauses
-	began  time.Time
-	polls  int
-	lines  int  // yielded so far
-	left   bool // whether the consumer has left the loop
-	tolerance
+	span   time.Duration // the length of the next range
+	sent   time.Time     // when the first page of the last range was requested, by this machine's clock
+	behind time.Duration // how far that clock is behind the last Date; 0 before the first one
 }
 
-// run yields lines until the consumer leaves the loop, or an error ends it.
+// now returns the time at which the last range was requested, by the earlier one
+// of this machine's clock and the server's.
+func (f *logFollower) now() time.Time { return f.sent.Add(min(f.behind, 0)) }
+
+// run yields lines until the consumer leaves the loop, or returns an error.
 func (f *logFollower) run(ctx context.Context, yield func(*PostgresLogEntry, error) bool) error {
-	for {
-		caughtUp, err := f.poll(ctx, yield)
-		if f.left {
-			return nil
-		}
-		f.polls++
-		f.report(err)
-		switch tolerated := f.tolerates(err); {
-		case errors.Is(err, ErrLogsExpired) && tolerated, err == nil && !caughtUp:
-			continue
-		case err != nil && (f.UntilNow || !tolerated):
-			return err
-		case err == nil && f.UntilNow:
-			return nil
-		}
-		if err := pace.Sleep(ctx, max(f.pauses.Next(), f.conn.retryAfter(err))); err != nil {
-			return err
-		}
+	switch {
+	case ctx == nil:
+		return noContext(followLogs)
+	case f.Overlap > logsMaxSpan/2:
+		return argumentError(followLogs, "Overlap", f.Overlap.String(), "must be at most 12 hours")
 	}
-}
-
-// poll yields the new lines of the next range. It reports whether the range
-// reaches the present or, for UntilNow, the time at which the sequence began.
-func (f *logFollower) poll(ctx context.Context, yield func(*PostgresLogEntry, error) bool) (caughtUp bool, err error) {
-	if f.until.IsZero() {
-		if err := f.begin(ctx); err != nil {
-			return false, err
-		}
-	}
-	start, end := f.Marker.from, f.Marker.from.Add(f.span)
-	pages, size, err := f.read(ctx, start, end)
-	switch shortest := 2 * f.Overlap; {
-	case errors.Is(err, ErrInvalidRequest) && start.Before(f.date.Add(logsMargin/2-logsKept)):
-		f.Marker = PostgresLogMarker{from: f.date.Add(logsMargin - logsKept).UTC()}
-		return false, fmt.Errorf("cloudapi: %s: %w: those from %s to %s", followLogs, ErrLogsExpired, start.Format(time.RFC3339), f.Marker.from.Format(time.RFC3339))
-	case err != nil:
-		return false, err
-	case size > f.maxHeld && f.span > shortest:
-		f.span = max(min(f.span, f.now.Sub(start))/4, shortest)
-		return false, nil
-	case size > f.maxHeld:
-		return false, fmt.Errorf("cloudapi: %s: %w: more than %d MiB of lines from %s to %s; use filters or a shorter Overlap", followLogs,
-			ErrPaginationStalled, f.maxHeld>>20, start.Format(time.RFC3339), end.Format(time.RFC3339))
-	case size < f.maxHeld/4:
-		f.span = min(2*f.span, logsMaxSpan)
-	}
-	next := PostgresLogMarker{from: earlier(f.now, end).Add(-f.Overlap), yielded: map[uint64]int{}}
-	if next.from.Before(start) {
-		next.from = start
-	}
-	for _, page := range slices.Backward(pages) {
-		for _, line := range page {
-			hash := line.hash()
-			if next.yielded[hash]++; next.yielded[hash] <= f.Marker.yielded[hash] {
-				continue
-			}
+	ctx, f.last = CaptureExchange(ctx)
+	f.Marker.Start = earlier(f.Marker.Start, time.Now()) // one in the future would skip lines
+	watch := (&WatchOptions{Interval: f.Interval, MaxInterval: f.MaxInterval}).withDefaults()
+	pauses, stalls := pace.Pauses{First: watch.Interval, Longest: watch.MaxInterval}, tolerance{}
+	began, lines := time.Now(), 0
+	for polls := 1; ; polls++ {
+		found, wait, err := f.poll(ctx)
+		for _, line := range found {
 			if ctx.Err() != nil {
-				return false, pace.Err(ctx)
+				return pace.Err(ctx)
 			}
-			f.lines++
-			f.pauses.Reset()
-			if f.left = !yield(line, nil); f.left {
-				return false, nil
+			lines++
+			pauses.Reset()
+			if !yield(line, nil) {
+				return nil
+			}
+		}
+		if f.Progress != nil {
+			f.Progress(Progress{
+				Operation: followLogs,
+				Resource:  qualify(f.location, f.postgres),
+				Done:      lines,
+				Polls:     polls,
+				Elapsed:   time.Since(began),
+				Record:    f.Marker,
+				Err:       err,
+			})
+		}
+		if !stalls.tolerates(err) || f.UntilNow && wait {
+			return err
+		}
+		if wait {
+			if err := pace.Sleep(ctx, max(pauses.Next(), f.conn.retryAfter(err))); err != nil {
+				return err
 			}
 		}
 	}
+}
+
+// poll reads the next range and moves the Marker behind it. It returns the new
+// lines, and whether to wait before the next poll: after an error, and if the
+// range reaches the present.
+func (f *logFollower) poll(ctx context.Context) (lines []*PostgresLogEntry, wait bool, err error) {
+	if f.Marker.Seen == nil { // the Start is the program's, whose clock can be ahead
+		if _, err := f.page(ctx, PostgresLogsOptions{PageSize: 1}); err != nil {
+			return nil, true, err
+		}
+		if f.Marker.Start.IsZero() {
+			f.Marker.Start = f.now().Add(-logsSpan)
+		}
+		f.Marker.Start = earlier(f.Marker.Start, f.now())
+	}
+	start := f.Marker.Start.UTC()
+	end, shortest := start.Add(f.span), max(2*f.Overlap, f.Marker.End.Sub(start))
+	lines, err = f.read(ctx, start, end)
+	switch oldest := f.sent.Add(f.behind - logsKept); {
+	case errors.Is(err, ErrInvalidRequest) && start.Before(oldest):
+		f.Marker = PostgresLogMarker{Start: oldest.Add(logsArriving), Seen: map[string]int{}}
+		return nil, false, fmt.Errorf("cloudapi: %s: %w: those from %s to %s", followLogs, ErrLogsExpired, start.Format(time.RFC3339), f.Marker.Start.Format(time.RFC3339))
+	case errors.Is(err, ErrPaginationStalled) && f.span > shortest:
+		f.span = max(f.span/4, shortest)
+		return nil, false, nil
+	case err != nil:
+		return nil, true, err
+	}
+	f.span = min(2*f.span, logsMaxSpan)
+	next := PostgresLogMarker{
+		Start: earlier(f.now(), end).Add(-f.Overlap),
+		End:   earlier(f.sent.Add(max(f.behind, 0)), end),
+		Seen:  map[string]int{},
+	}
+	if next.Start.Before(start) {
+		next.Start = start
+	}
+	lines = slices.DeleteFunc(lines, func(line *PostgresLogEntry) bool {
+		hash := line.hash()
+		next.Seen[hash]++
+		return next.Seen[hash] <= f.Marker.Seen[hash]
+	})
 	f.Marker = next
-	if f.UntilNow {
-		return !end.Before(f.until), nil
-	}
-	return !end.Before(f.now), nil
+	return lines, !end.Before(f.now()), nil
 }
 
-// begin reads the server's clock, and determines where the sequence begins. It
-// begins now if the Marker or Start is in the future.
-func (f *logFollower) begin(ctx context.Context) error {
-	supported := opPostgresLogs
-	supported.class &^= serviceOnly // a later 404 says that the database is gone
-	if !f.Marker.IsZero() {         // an earlier FollowLogs could read the logs
-		f.op = &supported
-	}
-	if _, err := f.page(ctx, PostgresLogsOptions{PageSize: 1}); err != nil {
-		return err
-	}
-	f.op, f.until = &supported, f.now
-	switch from := &f.Marker.from; {
-	case from.IsZero() && f.Start.IsZero():
-		*from = f.now.Add(-min(f.Since, logsKept-logsMargin))
-	case from.IsZero():
-		*from = f.Start
-	}
-	f.Marker.from = earlier(f.Marker.from, f.now).UTC()
-	return nil
-}
-
-// read returns the pages of a range, the newest first, and their approximate
-// size in bytes. It stops when the size exceeds maxHeld.
-func (f *logFollower) read(ctx context.Context, start, end time.Time) (pages [][]*PostgresLogEntry, size int, err error) {
+// read returns the lines of a range.
+func (f *logFollower) read(ctx context.Context, start, end time.Time) ([]*PostgresLogEntry, error) {
+	var pages [][]*PostgresLogEntry // the newest first
+	size := 0
 	for page, err := range follow(f.op.Name, "", func(ctx context.Context, key string) (*Page[PostgresLogEntry], error) {
 		return f.page(ctx, PostgresLogsOptions{
 			Start: start, End: end, PaginationKey: key, PageSize: maxLogLines,
@@ -403,7 +316,7 @@ func (f *logFollower) read(ctx context.Context, start, end time.Time) (pages [][
 		})
 	})(ctx) {
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		pages = append(pages, page.Items)
 		size += logLineSize // also of a page without lines
@@ -411,25 +324,26 @@ func (f *logFollower) read(ctx context.Context, start, end time.Time) (pages [][
 			size += logLineSize + len(line.Message)
 		}
 		if size > f.maxHeld {
-			break
+			return nil, fmt.Errorf("cloudapi: %s: %w: more than %d MiB of lines from %s to %s; use filters or a shorter Overlap", followLogs,
+				ErrPaginationStalled, f.maxHeld>>20, start.Format(time.RFC3339), end.Format(time.RFC3339))
 		}
 	}
-	return pages, size, nil
+	slices.Reverse(pages)
+	return slices.Concat(pages...), nil
 }
 
-// page returns one page. The first page of a range sets date and now, since the
-// range lacks the lines that are written after it. A response without a Date
-// sets them only if no earlier response had a Date.
+// page returns one page. The first page of a range sets the clock, since the
+// range lacks the lines that are written after it.
 func (f *logFollower) page(ctx context.Context, o PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
-	sent := time.Now().UTC()
-	page, err := listByKey[PostgresLogEntry](ctx, f.conn, f.op, o, o.PageSize, f.location, f.postgres)
+	sent := time.Now().Round(0).UTC() // without the monotonic clock, which can stop while the machine sleeps
+	page, err := listByKey[PostgresLogEntry](ctx, f.conn, &f.op, o, o.PageSize, f.location, f.postgres)
+	if err == nil {
+		f.op.class &^= serviceOnly // a later 404 says that the database is gone
+	}
 	if exchange := f.last(); o.PaginationKey == "" && exchange != nil {
-		date, notDate := http.ParseTime(exchange.Header.Get("Date"))
-		switch {
-		case notDate == nil:
-			f.date, f.now, f.isDated = date, earlier(date, sent), true
-		case !f.isDated:
-			f.date, f.now = sent, sent
+		f.sent = sent
+		if date, err := http.ParseTime(exchange.Header.Get("Date")); err == nil {
+			f.behind = date.Sub(sent)
 		}
 	}
 	return page, err
@@ -441,20 +355,4 @@ func earlier(t, u time.Time) time.Time {
 		return u
 	}
 	return t
-}
-
-// report calls Progress.
-func (f *logFollower) report(err error) {
-	if f.Progress == nil {
-		return
-	}
-	f.Progress(Progress{
-		Operation: followLogs,
-		Resource:  qualify(f.location, f.postgres),
-		Done:      f.lines,
-		Polls:     f.polls,
-		Elapsed:   time.Since(f.began),
-		Record:    f.Marker,
-		Err:       err,
-	})
 }

@@ -40,7 +40,7 @@ var levels = []string{cloudapi.PostgresLogSeverityDebug, cloudapi.PostgresLogSev
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("pglogs", source, stdout)
-	since := flags.Positive("since", 30*time.Minute, "maximum age of the first line, up to 168h;\nignored with a saved state")
+	since := flags.Positive("since", 30*time.Minute, "maximum age of the first line, less than 168h;\nignored with a saved state")
 	level := flags.String("level", "", "lowest `level`: debug, info, warn, error or fatal (default all)")
 	follow := flags.Bool("follow", false, "continue with new lines until interrupted")
 	every := flags.Positive("every", 5*time.Second, "pause between two requests for new lines")
@@ -49,8 +49,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := flags.Parse(args, 1); err != nil {
 		return err
 	}
-	if *since > 168*time.Hour {
-		return demo.Usagef("--since %v is longer than the service keeps logs, which is 168h", *since)
+	if *since >= 168*time.Hour {
+		return demo.Usagef("--since %v isn't shorter than the service keeps logs, which is 168h", *since)
 	}
 	if !*follow {
 		if err := flags.Useless("without --follow", "every"); err != nil {
@@ -95,6 +95,9 @@ func (o options) run(ctx context.Context, client *cloudapi.Client, stdout, stder
 	if err := state.save(); err != nil { // for example because there is no such folder
 		return err
 	}
+	if state.Marker.Start.IsZero() {
+		state.Marker.Start = time.Now().Add(-o.since)
+	}
 	print := printText(stdout)
 	if o.asJSON {
 		encoder := json.NewEncoder(stdout)
@@ -122,7 +125,7 @@ func (o options) run(ctx context.Context, client *cloudapi.Client, stdout, stder
 func (o options) print(ctx context.Context, client *cloudapi.Client, db *cloudapi.Postgres, print func(*cloudapi.PostgresLogEntry) error,
 	marker cloudapi.PostgresLogMarker, progress func(cloudapi.Progress)) error {
 	for line, err := range client.Postgres.FollowLogs(ctx, db.Location, db.ID, &cloudapi.PostgresFollowLogsOptions{
-		Marker: marker, Since: o.since, UntilNow: !o.follow, Interval: o.every, MaxInterval: o.every, Progress: progress,
+		Marker: marker, UntilNow: !o.follow, Interval: o.every, MaxInterval: o.every, Progress: progress,
 	}) {
 		switch {
 		case err != nil && o.follow && ctx.Err() != nil:

@@ -87,7 +87,7 @@ func TestBadArguments(t *testing.T) {
 	if err := os.WriteFile(bad, []byte(`{"database":"eu-central-h1/other"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"--level", "loud"}, {"--since", "0s"}, {"--since", "169h"}, {"--state", bad}, {"--state", filepath.Join(bad, "state")}, {"--state", filepath.Join(t.TempDir(), "missing", "state")}, {"--every", "1m"}, {"eu-central-h1/nobody"}} {
+	for _, args := range [][]string{{"--level", "loud"}, {"--since", "0s"}, {"--since", "168h"}, {"--state", bad}, {"--state", filepath.Join(bad, "state")}, {"--state", filepath.Join(t.TempDir(), "missing", "state")}, {"--every", "1m"}, {"eu-central-h1/nobody"}} {
 		demo.Refuses(t, run, "", args...)
 	}
 }
