@@ -9,6 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"testing/synctest"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -32,11 +34,13 @@ func TestHTTP2Creates(t *testing.T) {
 		{streams: 1, foreign: true},
 	} {
 		const creates = 150
-		r := s.run(t, creates)
-		succeeded := creates - r.failed
-		if r.duplicates > 0 || r.executed < succeeded || r.executed > succeeded+r.unknown || succeeded == 0 {
-			t.Errorf("%+v: %+v", s, r)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			r := s.run(t, creates)
+			succeeded := creates - r.failed
+			if r.duplicates > 0 || r.executed < succeeded || r.executed > succeeded+r.unknown || succeeded == 0 {
+				t.Errorf("%+v: %+v", s, r)
+			}
+		})
 	}
 }
 
@@ -45,6 +49,7 @@ func TestHTTP2Creates(t *testing.T) {
 // once, although net/http may believe that it wasn't executed.
 func TestResetCreates(t *testing.T) {
 	_, roots := trusted()
+	creates := slices.DeleteFunc(sample(operations(t)), func(op operation) bool { return !op.creates })
 	registers := func(t *http.Transport) {
 		speaks(true, false)(t)
 		other := &http.Transport{DialContext: t.DialContext, TLSClientConfig: t.TLSClientConfig}
@@ -64,10 +69,7 @@ func TestResetCreates(t *testing.T) {
 		"HTTP/1.1 of an unknown type":    {"unknown", speaks(true, false)},
 		"HTTP/2 of an unknown type":      {"unknown", speaks(false, true)},
 	} {
-		for _, op := range sample(operations(t)) {
-			if !op.creates {
-				continue
-			}
+		for _, op := range creates {
 			synctest.Test(t, func(t *testing.T) {
 				p := &peer{op: &op}
 				base := "http://"
@@ -143,57 +145,24 @@ func (s http2Server) run(t *testing.T, creates int64) (r http2Result) {
 	t.Helper()
 	var mu sync.Mutex
 	executed := map[string]int{}
-	type served struct{}
-	server := &http.Server{
-		TLSConfig: serverTLS(trusted),
-		HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: s.streams},
-		ErrorLog:  log.New(io.Discard, "", 0),
-		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
-			return context.WithValue(ctx, served{}, new(atomic.Int64))
-		},
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			io.Copy(io.Discard, req.Body)
-			if req.ProtoMajor != 2 {
-				t.Errorf("a request of %s", req.Proto)
-			}
-			mu.Lock()
-			executed[req.URL.Path]++
-			mu.Unlock()
-			if n := req.Context().Value(served{}).(*atomic.Int64).Add(1); s.goAway > 0 && n == int64(s.goAway) {
-				w.Header().Set("Connection", "close") // which Go's server turns into a GOAWAY
-			}
-			w.Header().Set("Content-Type", asJSON)
-			io.WriteString(w, recordFor(req))
-		}),
-	}
-	server.TLSConfig.NextProtos = []string{"h2"}
-	listener := stub.Must(tls.Listen("tcp", "127.0.0.1:0", server.TLSConfig))(t)
-	go server.Serve(listener)
-	defer server.Close()
-
-	_, roots := trusted()
-	client := newClient(t, "https://", transport(s.foreign, func(t *http.Transport) {
-		t.TLSClientConfig = &tls.Config{RootCAs: roots}
-		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", listener.Addr().String())
+	server := &http.Server{HTTP2: &http.HTTP2Config{MaxConcurrentStreams: s.streams}}
+	client := startServer(t, server, true, s.foreign, func(w http.ResponseWriter, req *http.Request, requests *atomic.Int64) {
+		if req.ProtoMajor != 2 {
+			t.Errorf("a request of %s", req.Proto)
 		}
-		speaks(true, true)(t)
-	}))
-	defer client.CloseIdleConnections()
-
+		mu.Lock()
+		executed[req.URL.Path]++
+		mu.Unlock()
+		if n := requests.Add(1); s.goAway > 0 && n == int64(s.goAway) {
+			w.Header().Set("Connection", "close") // which Go's server turns into a GOAWAY
+		}
+	})
 	var next atomic.Int64
 	var running sync.WaitGroup
 	for range creates / 2 {
 		running.Go(func() {
 			for n := next.Add(1); n <= creates; n = next.Add(1) {
-				name := fmt.Sprintf("vm-%d", n)
-				var err error
-				if s.body {
-					_, err = client.VMs.Create(t.Context(), location, name, &cloudapi.VMCreateRequest{PublicKey: "laptop"})
-				} else {
-					_, err = client.VMs.Restart(t.Context(), location, name)
-				}
-				if err != nil {
+				if err := create(t.Context(), client, fmt.Sprintf("vm-%d", n), s.body); err != nil {
 					mu.Lock()
 					r.failed++
 					if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
@@ -214,8 +183,54 @@ func (s http2Server) run(t *testing.T, creates int64) (r http2Result) {
 	return r
 }
 
-// recordFor returns the record of the VM that a request names.
-func recordFor(req *http.Request) string {
-	name := strings.Split(req.URL.Path, "/")[6]
-	return strings.Replace(goodRecord, `"x"`, `"`+name+`"`, 1)
+// create sends a request that the server must not execute twice, with a body or
+// without one.
+func create(ctx context.Context, client *cloudapi.Client, vm string, body bool) (err error) {
+	if body {
+		_, err = client.VMs.Create(ctx, location, vm, &cloudapi.VMCreateRequest{PublicKey: "laptop"})
+	} else {
+		_, err = client.VMs.Restart(ctx, location, vm)
+	}
+	return err
+}
+
+// shared is the configuration of all clients of the SDK's transport. net/http
+// adds h2 to it, which must not disturb those of HTTP/1.1.
+var shared = sync.OnceValue(func() *tls.Config {
+	_, roots := trusted()
+	return &tls.Config{RootCAs: roots}
+})
+
+// startServer starts a real server, which responds to each request with the
+// record of its VM, and returns a client. handle sees each request before that,
+// with a counter for its connection.
+func startServer(t *testing.T, server *http.Server, http2, foreign bool, handle func(http.ResponseWriter, *http.Request, *atomic.Int64)) *cloudapi.Client {
+	t.Helper()
+	type counter struct{}
+	server.TLSConfig, server.ErrorLog = serverTLS(trusted), log.New(io.Discard, "", 0)
+	server.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+		return context.WithValue(ctx, counter{}, new(atomic.Int64))
+	}
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		io.Copy(io.Discard, req.Body)
+		handle(w, req, req.Context().Value(counter{}).(*atomic.Int64))
+		name := strings.Split(req.URL.Path, "/")[6]
+		w.Header().Set("Content-Type", asJSON)
+		io.WriteString(w, strings.Replace(goodRecord, `"x"`, `"`+name+`"`, 1))
+	})
+	l := memnet.Listen()
+	go server.ServeTLS(l, "", "")
+	client := newClient(t, "https://", transport(foreign, func(t *http.Transport) {
+		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return l.Dial(ctx) }
+		t.TLSClientConfig = shared()
+		if foreign {
+			t.TLSClientConfig = shared().Clone()
+		}
+		speaks(true, http2)(t)
+	}))
+	t.Cleanup(func() {
+		client.CloseIdleConnections()
+		server.Close()
+	})
+	return client
 }

@@ -30,7 +30,7 @@ const (
 
 // operation is one row of the contract, ready to be called.
 type operation struct {
-	name   string // such as "VMs.Get", or "VMs.List in location"
+	name   string // such as "VMs.Get"
 	method string
 	kind   kind
 
@@ -56,121 +56,75 @@ const (
 	goodKey  = "-----BEGIN EC PRIVATE KEY-----\nAAECAwQFBgcICQ==\n-----END EC PRIVATE KEY-----\n"
 )
 
-// operations returns all rows of the tables of operations. It checks that they
-// are complete, and contain all methods of the services.
-func operations(t testing.TB) []operation {
+// operations returns all rows of the tables of operations.
+func operations(t *testing.T) (ops []operation) {
 	t.Helper()
-	var ops []operation
-	known := map[string]bool{}
-	for _, row := range contract.Rows() {
-		for _, name := range row.Names {
-			known[name] = true
-		}
-		ops = append(ops, newOperation(t, row.Method, row.Route, row.Names[0]))
+	methods := map[string]sdktest.Method{}
+	for _, m := range sdktest.Methods(t) {
+		methods[m.Name] = m
 	}
-	client := reflect.TypeFor[cloudapi.Client]()
-	for _, service := range reflect.VisibleFields(client) {
-		if !service.IsExported() {
-			continue
-		}
-		for i := range service.Type.NumMethod() {
-			method := service.Type.Method(i).Name
-			if name := service.Name + "." + method; !known[name] && !contract.Composite(method) {
-				t.Fatalf("%s is not in the contract", name)
-			}
-		}
+	for _, row := range contract.Rows() {
+		ops = append(ops, newOperation(row, methods[row.Names[0]]))
 	}
 	return ops
 }
 
-func newOperation(t testing.TB, httpMethod, route, name string) operation {
-	t.Helper()
-	service, method, _ := strings.Cut(name, ".")
-	field, ok := reflect.TypeFor[cloudapi.Client]().FieldByName(service)
-	if !ok {
-		t.Fatalf("the client has no service %s", service)
-	}
-	fn, ok := field.Type.MethodByName(method)
-	if !ok {
-		t.Fatalf("there is no method %s", name)
-	}
-	op := operation{name: name, method: httpMethod, creates: contract.Once(httpMethod, name)}
-	switch out := fn.Type.Out(0); {
-	case fn.Type.NumOut() == 1:
-		op.kind = none
+func newOperation(row contract.Row, m sdktest.Method) operation {
+	op := operation{name: row.Operation(), method: row.Method, creates: row.Once(), kind: record, reply: goodRecord}
+	types := m.Types()
+	switch out := types[len(types)-2]; { // the last one is error
+	case out.Kind() != reflect.Pointer:
+		op.kind, op.reply = none, ""
 	case out == reflect.TypeFor[*cloudapi.File]():
 		op.kind, op.reply = file, goodFile
-		if method == "CreateClientKeyPair" {
+		if m.Name == "Postgres.CreateClientKeyPair" {
 			op.reply += goodKey
 		}
-	case strings.HasPrefix(out.Elem().Name(), "Page[") && !goesOnByKey(fn.Type):
+	case strings.HasPrefix(out.Elem().Name(), "Page[") && !slices.ContainsFunc(types, goesOnByKey):
 		op.kind, op.reply = list, goodList
-	default:
-		op.kind, op.reply = record, goodRecord
 	}
-	args := arguments(fn.Type, route, service == "Projects")
-	if op.kind == list && strings.Contains(route, "/location/{location}/") && fn.Type.NumIn() == 3 {
-		args[0] = reflect.ValueOf(&cloudapi.ListOptions{Location: location})
-		op.name += " in location"
+	args := arguments(m.Args, row)
+	if op.name != m.Name {
+		args = m.WithLocation(location)
 	}
-	for _, arg := range slices.Backward(args) {
+	id := goodID
+	for _, arg := range args {
 		if arg.Kind() == reflect.String && cloudapi.IsID(arg.String()) {
-			op.reply = strings.ReplaceAll(op.reply, goodID, arg.String())
-			break
+			id = arg.String() // the last one is the record's
 		}
 	}
-	op.call = func(ctx context.Context, c *cloudapi.Client) (any, error) {
-		bound := reflect.ValueOf(c).Elem().FieldByName(service).MethodByName(method)
-		out := bound.Call(append([]reflect.Value{reflect.ValueOf(ctx)}, args...))
-		err, _ := out[len(out)-1].Interface().(error)
-		if len(out) == 1 || out[0].IsNil() {
-			return nil, err
-		}
-		return out[0].Interface(), err
-	}
+	op.reply = strings.ReplaceAll(op.reply, goodID, id)
+	op.call = func(ctx context.Context, c *cloudapi.Client) (any, error) { return m.Call(ctx, c, args) }
 	return op
 }
 
-// goesOnByKey reports whether a method finds the next page with a key. Such a
+// goesOnByKey reports whether options choose the next page with a key. Such a
 // page has only one form, like a record.
-func goesOnByKey(fn reflect.Type) bool {
-	for in := range fn.Ins() {
-		if in.Kind() == reflect.Pointer && in.Elem().Kind() == reflect.Struct {
-			if _, ok := in.Elem().FieldByName("PaginationKey"); ok {
-				return true
-			}
-		}
+func goesOnByKey(options reflect.Type) bool {
+	if options.Kind() != reflect.Pointer || options.Elem().Kind() != reflect.Struct {
+		return false
 	}
-	return false
+	_, ok := options.Elem().FieldByName("PaginationKey")
+	return ok
 }
 
-// arguments returns the arguments of a method after its context: valid values
-// for the placeholders of the route, and any values for the rest.
-func arguments(fn reflect.Type, route string, ownProject bool) []reflect.Value {
+// arguments returns arguments with valid values for the placeholders of the
+// route, and the name of the record in place of other texts.
+func arguments(filled []reflect.Value, row contract.Row) (args []reflect.Value) {
 	var values []string
-	for segment := range strings.SplitSeq(route, "/") {
-		if name, ok := strings.CutPrefix(segment, "{"); ok && (name != "project_id}" || ownProject) {
-			values = append(values, segmentFor(strings.TrimSuffix(name, "}"), route))
+	for segment := range strings.SplitSeq(row.Route, "/") {
+		if name, ok := strings.CutPrefix(segment, "{"); ok && (name != "project_id}" || row.Service() == "Projects") {
+			values = append(values, segmentFor(strings.TrimSuffix(name, "}"), row.Route))
 		}
 	}
-	last := fn.NumIn()
-	if fn.IsVariadic() {
-		last-- // the variadic part may be left out
-	}
-	var args []reflect.Value
-	for i := 2; i < last; i++ {
-		in := fn.In(i)
-		switch {
-		case in.Kind() == reflect.String && len(values) > 0:
-			args, values = append(args, reflect.ValueOf(values[0])), values[1:]
-		case in == reflect.TypeFor[*cloudapi.ListOptions]():
-			args = append(args, reflect.ValueOf(&cloudapi.ListOptions{}))
-		default:
-			args = append(args, sdktest.Fill(in, "x"))
-			if request, ok := args[len(args)-1].Interface().(*cloudapi.VMCreateRequest); ok {
-				request.InitScriptText = "" // a request has this or InitScript
+	for _, arg := range filled {
+		if arg.Kind() == reflect.String {
+			arg = reflect.ValueOf("x")
+			if len(values) > 0 {
+				arg, values = reflect.ValueOf(values[0]), values[1:]
 			}
 		}
+		args = append(args, arg)
 	}
 	return args
 }
