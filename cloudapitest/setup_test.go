@@ -110,6 +110,8 @@ func TestSettersRefuseWhatDoesNotExist(t *testing.T) {
 	srv.SetClusterService(db.ID, 80, 80)
 	srv.SetSerialLog(db.ID, "text")
 	srv.FailSerialLog("web-1")
+	srv.SetState("web-1", "running")
+	srv.SetState(srv.ProjectID(), "running")
 	srv.SetState(srv.IDs(cloudapi.KindGitHubCacheEntry, "")[0], "uploaded")
 	srv.AddLogLine("orders", cloudapi.PostgresLogEntry{})
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{StreamName: "stdout"})
@@ -118,8 +120,8 @@ func TestSettersRefuseWhatDoesNotExist(t *testing.T) {
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{ServerUBID: "pv0"})
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{Timestamp: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)})
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{Timestamp: time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))})
-	if len(tb.reports) != 26 {
-		t.Errorf("%d mistakes are reported, want 26: %q", len(tb.reports), tb.reports)
+	if len(tb.reports) != 28 {
+		t.Errorf("%d mistakes are reported, want 28: %q", len(tb.reports), tb.reports)
 	}
 	for _, report := range tb.reports {
 		if !strings.HasPrefix(report, "cloudapitest: ") || strings.Contains(report, "pat-") {

@@ -40,6 +40,12 @@ func TestOtherFamilies(t *testing.T) {
 			GET firewall?page_size=2&order_column=name&start_after=b -> "name":"c" & !"name":"b"
 			GET firewall?page_size=0&order_column=name -> "name":"c"
 			GET firewall?x=%zz -> 400 BadRequest`, contractOnly, cloudapitest.Lenient()),
+		"capped pages": script(`
+			POST L/firewall/a ->
+			POST L/firewall/b ->
+			POST L/firewall/c ->
+			GET firewall?page_size=1000&order_column=name -> "name":"a" & "name":"b" & !"name":"c" & "count":3
+			GET firewall?page_size=1000&order_column=name&start_after=b -> "name":"c" & !"name":"b" & "count":3`, cloudapitest.WithPageCap(2)),
 		"tokens": script(`
 			token patient
 			GET firewall -> 401 MissingCredentials

@@ -38,17 +38,13 @@ var autumnStories = map[string]script{
 				r.service.State.ByID["ge8345rb51va3g01nbat2wjkg7"].(*githubCacheEntry).uploading = false
 			},
 		},
-		exceptions: map[int]string{
-			5: noRunners,
-			6: noRunners,
-			7: noRunners,
-			8: noRunners,
-			9: noRunners,
+		exceptions: map[string][]int{
+			"the list of runners may not have been published": {5, 6, 7, 8, 9},
 		},
 	},
 	"postgres-failing-over": {
+		settled: []int{2},
 		before: map[int]func(*replayer){
-			2: (*replayer).settle, // database created; its polls aren't recorded
 			3: func(r *replayer) { r.show("pvvtyh3efe122q623wtw5e1c6m", "failing_over") },
 			6: func(r *replayer) { r.show("pvwpanwkkphy7j0vhfdzjjjr9j", "unavailable") },
 			7: func(r *replayer) {
@@ -56,7 +52,9 @@ var autumnStories = map[string]script{
 				r.show("pvwpanwkkphy7j0vhfdzjjjr9j", "")
 			},
 		},
-		exceptions: map[int]string{1: "what stood in for the backups had one from the start"},
+		exceptions: map[string][]int{
+			"what stood in for the backups had one from the start": {1},
+		},
 	},
 	"postgres-config-numbers": { // goes on with the database of the story before
 		before: map[int]func(*replayer){1: func(r *replayer) {
@@ -65,16 +63,14 @@ var autumnStories = map[string]script{
 			r.settle()
 			r.differences(&before[1], exact) // lists its servers
 		}},
-		exceptions: map[int]string{20: "the pattern in the message is the stand-in's own"},
-	},
-	"kubernetes-versions": {
-		before: map[int]func(*replayer){
-			5: (*replayer).settle, // clusters created; their polls aren't recorded
+		exceptions: map[string][]int{
+			"the pattern in the message is the stand-in's own": {20},
 		},
 	},
+	"kubernetes-versions": {
+		settled: []int{5},
+	},
 }
-
-const noRunners = "the list of runners may not have been published"
 
 // seedUpload adds a repository with cache entries, one of which is being
 // uploaded. The list that shows them is in the recording.

@@ -1,12 +1,14 @@
 package families_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
 func TestVMs(t *testing.T) {
+	long := strings.Repeat("x", 1999) // the limit is 2,000
 	const create = `POST L/vm/web {"public_key":"ssh-ed25519 AAAA","enable_ip4":true} -> "state":"creating" & `
 	run(t, map[string]func(*testing.T){
 		"a life": script(create+`"storage_size_gib":0 & "ip6":null & "ip4":null & "private_ipv4":"10.
@@ -121,12 +123,22 @@ func TestVMs(t *testing.T) {
 			DELETE vm-init-script/b ->
 			GET vm-init-script/b -> 404
 			POST L/vm/c {"public_key":"ssh-ed25519 AAAA","init_script":"b"} -> 400 VM init script \"b\" is not found
+			POST L/vm/c {"public_key":"ssh-ed25519 AAAA","init_script":"#!/bin/sh"} -> 400
 			token pat-other
 			GET vm-init-script -> 403
 			GET vm-init-script/nope -> 403`, contractOnly, cloudapitest.WithTokenAccess("pat-other", cloudapitest.AccessNone)),
 		"today's init scripts": script(`
 			POST vm-init-script {"name":"setup","script":"x"} -> 404
+			POST L/vm/a {"public_key":"ssh-ed25519 AAAA","init_script":"setup","init_script_args":""} -> 400
+			POST L/vm/a {"public_key":"ssh-ed25519 AAAA","init_script":"#!`+long+`"} -> 400
 			POST L/vm/a {"public_key":"ssh-ed25519 AAAA","init_script":"#!/bin/sh"} ->`, serviceOnly, cloudapitest.Lenient()),
+		"either kind of init scripts": script(`
+			id = POST vm-init-script {"name":"setup","script":"date"} ->
+			POST L/vm/a {"public_key":"ssh-ed25519 AAAA","init_script":"setup","init_script_args":""} ->
+			POST L/vm/b {"public_key":"ssh-ed25519 AAAA","init_script":"$id","init_script_args":"--fast"} ->
+			POST L/vm/c {"public_key":"ssh-ed25519 AAAA","init_script":"other","init_script_args":"--fast"} -> 400
+			POST L/vm/d {"public_key":"ssh-ed25519 AAAA","init_script":"#!/bin/sh"} ->
+			POST L/vm/e {"public_key":"ssh-ed25519 AAAA","init_script":"#!` + long + `"} -> 400`),
 		"SSH keys": script(`
 			POST ssh-public-key {"name":"f","public_key":"not a key"} -> "public_key":"not a key"
 			POST ssh-public-key {"name":"e","public_key":"command=\"a b\" ssh-rsa AAAA"} ->
