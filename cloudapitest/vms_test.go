@@ -41,8 +41,10 @@ func TestAddVMs(t *testing.T) {
 		srv.AddVMs(here, "load", 1)
 		srv.AddVMs("nowhere", "load", 1)
 		srv.AddVMs(here, "No", 1)
-		if len(tb.reports) != 3 {
-			t.Errorf("reported %q, want three mistakes", tb.reports)
+		stub.Must(client.VMs.Rename(t.Context(), here, ids[0], "part-3"))(t)
+		srv.AddVMs(here, "part", 3)
+		if len(tb.reports) != 4 || srv.IDs(cloudapi.KindVM, "part-1") != nil {
+			t.Errorf("reported %q, want four mistakes, and that no VM was added", tb.reports)
 		}
 	})
 }

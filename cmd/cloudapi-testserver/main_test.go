@@ -90,20 +90,18 @@ func TestDemoHasEachFamily(t *testing.T) {
 	t.Parallel()
 	c, _, _ := start(t, "-demo", "-vms", "3", "-delay", "1h", "-api", "contract")
 	ctx := t.Context()
-	got := map[string]int{
-		"VMs":               count(t, c.VMs.All(ctx, nil)),
-		"firewalls":         count(t, c.Firewalls.All(ctx, nil)),
-		"load balancers":    count(t, c.LoadBalancers.All(ctx, nil)),
-		"subnets":           count(t, c.PrivateSubnets.All(ctx, nil)),
-		"databases":         count(t, c.Postgres.All(ctx, nil)),
-		"clusters":          count(t, c.Kubernetes.All(ctx, nil)),
-		"private locations": count(t, c.PrivateLocations.All(ctx, nil)),
-		"SSH keys":          count(t, c.SSHPublicKeys.All(ctx, nil)),
-		"init scripts":      count(t, c.VMInitScripts.All(ctx, nil)),
-		"inference keys":    count(t, c.InferenceAPIKeys.All(ctx, nil)),
+	got := map[cloudapi.Kind]int{}
+	for r, err := range c.Resources(ctx, nil) {
+		if err != nil {
+			t.Error(err)
+		}
+		got[r.Kind]++
 	}
-	want := map[string]int{"VMs": 5, "firewalls": 2, "load balancers": 1, "subnets": 2, "databases": 1, "clusters": 1,
-		"private locations": 1, "SSH keys": 1, "init scripts": 1, "inference keys": 1}
+	want := map[cloudapi.Kind]int{
+		cloudapi.KindVM: 5, cloudapi.KindFirewall: 2, cloudapi.KindLoadBalancer: 1, cloudapi.KindPrivateSubnet: 2,
+		cloudapi.KindPostgres: 1, cloudapi.KindKubernetesCluster: 1, cloudapi.KindPrivateLocation: 1,
+		cloudapi.KindSSHPublicKey: 1, cloudapi.KindVMInitScript: 1, cloudapi.KindInferenceAPIKey: 1,
+	}
 	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -293,22 +291,16 @@ func TestDemoSuitsEveryAPI(t *testing.T) {
 // TestWhatOnlyTheContractHasIsReportedOnce uses a registered script twice.
 func TestWhatOnlyTheContractHasIsReportedOnce(t *testing.T) {
 	t.Parallel()
-	stderr, lines := io.Pipe()
-	reported := make(chan string, 1)
-	go func() {
-		text, _ := io.ReadAll(stderr)
-		reported <- string(text)
-	}()
-	c, _, stop := startWith(t, lines, "-demo")
+	var stderr strings.Builder
+	c, _, stop := startWith(t, &stderr, "-demo")
 	for range 2 {
 		if _, err := c.VMInitScripts.List(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
 	}
 	stop()
-	lines.Close()
 	const want = "cloudapitest: GET /project/{project_id}/vm-init-script is in the contract, but not in the service: it fails in production\n"
-	if got := <-reported; got != want {
+	if got := stderr.String(); got != want {
 		t.Errorf("reported %q, want %q", got, want)
 	}
 }
