@@ -37,7 +37,7 @@ const (
 	ClusterNetwork = "cluster-network" // of August 2026: a cluster in the lists of its project, and lists that fail
 
 	// Autumn2026 has the changes since August. It was recorded with the service of
-	// August, after changing that according to the later description.
+	// August, changed as the later description says.
 	Autumn2026 = "autumn-2026/exchanges"
 )
 

@@ -16,7 +16,7 @@ import (
 )
 
 // Losses returns how the result of a method differs from the JSON of the
-// response: values that are missing, differ, or come from nowhere.
+// response: values that are missing, differ, or aren't in the response.
 func Losses(t testing.TB, response string, result any) []string {
 	t.Helper()
 	v := reflect.ValueOf(result)

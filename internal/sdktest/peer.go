@@ -15,15 +15,15 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// Peer is the other end of in-memory connections. Its behaviour for each
-// request is scripted.
+// Peer is the other end of in-memory connections. Its behavior for each request
+// is scripted.
 type Peer struct {
 	Listener *memnet.Listener
 
 	arrived atomic.Int32
 }
 
-// Handler is the behaviour of a peer on one connection; it may read the request
+// Handler is the behavior of a peer on one connection; it may read the request
 // first.
 type Handler func(p *Peer, conn net.Conn)
 

@@ -1,6 +1,6 @@
 // Filegraph prints which files of a package use which, and the circles of files
-// that use each other. A package has no imports inside, so nothing else shows
-// whether its files build on each other or are all of one piece.
+// that use each other. The files of a package don't import each other, so
+// nothing else shows how they depend on each other.
 //
 //	go -C internal/tools run ./filegraph -dir ../..
 //	go -C internal/tools run ./filegraph -dir ../.. -names   # and what they use of each other

@@ -150,7 +150,8 @@ func (c *comparison) body(r *row, d *described) {
 }
 
 // arguments pairs single arguments of a method with the fields that they are
-// sent in: by name, by the end of the name, and what is left in order.
+// sent in: first by name, then by the end of the name, and the rest in their
+// order.
 func arguments(single []*types.Var, wanted map[string]property) map[string]value {
 	paired := map[string]value{}
 	left := slices.Clone(single)
@@ -223,8 +224,8 @@ func (c *comparison) json(r *row, s *openapi3.Schema, record types.Type, list, f
 	}
 }
 
-// nested compares the fields of a record or of a request's part, and of what is
-// in it.
+// nested compares the fields of a record or of an object in a request, and the
+// fields of the objects inside.
 func (c *comparison) nested(role, subject string, s *openapi3.Schema, t types.Type) {
 	t = deref(t)
 	var element types.Type
@@ -272,7 +273,7 @@ func (c *comparison) property(role, subject string, p property, known map[string
 	}
 	got := c.sdk.kind(v.typ)
 	if role == "parameter" && got == "array" {
-		got = "string" // its elements with commas
+		got = "string" // its elements, separated by commas
 	}
 	if differ(p.Schema, got) {
 		c.addf("%s %s: %s, but the SDK has %s", role, subject, describe(p.Schema), got)

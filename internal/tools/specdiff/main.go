@@ -1,7 +1,7 @@
 // Specdiff compares a public description of the service (OpenAPI) with the SDK,
-// and prints what the SDK lacks or has otherwise: operations, parameters, fields
-// of requests and records with their types, what is required or may be null,
-// enumerations, statuses of success, and errors.
+// and prints what is missing or different in the SDK: operations, parameters,
+// fields of requests and records with their types, what is required or may be
+// null, enumerations, statuses of success, and errors.
 //
 //	go -C internal/tools run ./specdiff /path/to/openapi.yml
 //	curl … | go -C internal/tools run ./specdiff -
