@@ -57,16 +57,15 @@ func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Pag
 // the iteration begins, by this machine's clock.
 func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.Seq2[*AuditLogEntry, error] {
 	start := opts.inUTC()
-	return newestFirst(ctx, s.conn, &opAuditLogList, func(now time.Time) (string, func(context.Context, string) (*Page[AuditLogEntry], error)) {
+	return func(yield func(*AuditLogEntry, error) bool) {
 		o := start
 		if o.End.IsZero() {
-			o.End = now
+			o.End = time.Now().UTC()
 		}
 		var oldest time.Time // the time of the oldest entry so far
-		return o.PaginationKey, func(ctx context.Context, key string) (*Page[AuditLogEntry], error) {
-			asked := o
-			asked.PaginationKey = key
-			page, err := s.List(ctx, &asked)
+		pages := follow(opAuditLogList.Name, o.PaginationKey, func(ctx context.Context, key string) (*Page[AuditLogEntry], error) {
+			o.PaginationKey = key
+			page, err := s.List(ctx, &o)
 			if err != nil || len(page.Items) == 0 {
 				return page, err
 			}
@@ -77,6 +76,7 @@ func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.S
 			}
 			oldest = page.Items[len(page.Items)-1].At
 			return page, nil
-		}
-	})
+		})
+		items(ctx, s.conn, pages)(yield)
+	}
 }

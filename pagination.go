@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
@@ -395,15 +394,4 @@ func decodePageByKey[T any](r call.Response) (*Page[T], error) {
 		return nil, err
 	}
 	return &Page[T]{Items: body.Items, Next: body.PaginationKey}, nil
-}
-
-// newestFirst yields the items of a list that continues with keys, the newest
-// first. begin is called when a walk begins. It sets the defaults that depend
-// on the time, and returns the first key and the function that fetches a page.
-func newestFirst[T any](ctx context.Context, c *conn, op *Operation,
-	begin func(now time.Time) (key string, fetch func(context.Context, string) (*Page[T], error))) iter.Seq2[*T, error] {
-	return items(ctx, c, func(ctx context.Context) iter.Seq2[*Page[T], error] {
-		key, fetch := begin(time.Now().UTC())
-		return follow(op.Name, key, fetch)(ctx)
-	})
 }

@@ -103,25 +103,25 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 // † Only the service has this.
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	start := orZero(opts)
-	return newestFirst(ctx, s.conn, &opPostgresLogs, func(now time.Time) (string, func(context.Context, string) (*Page[PostgresLogEntry], error)) {
+	return func(yield func(*PostgresLogEntry, error) bool) {
 		o := start
 		o.PageSize = cmp.Or(o.PageSize, maxLogLines)
 		if o.End.IsZero() {
-			o.End = now
+			o.End = time.Now()
 		}
 		if o.Start.IsZero() {
 			o.Start = o.End.Add(-logsSpan)
 		}
-		return o.PaginationKey, func(ctx context.Context, key string) (*Page[PostgresLogEntry], error) {
-			asked := o
-			asked.PaginationKey = key
-			page, err := s.Logs(ctx, location, postgres, &asked)
+		pages := follow(opPostgresLogs.Name, o.PaginationKey, func(ctx context.Context, key string) (*Page[PostgresLogEntry], error) {
+			o.PaginationKey = key
+			page, err := s.Logs(ctx, location, postgres, &o)
 			if err == nil {
 				slices.Reverse(page.Items)
 			}
 			return page, err
-		}
-	})
+		})
+		items(ctx, s.conn, pages)(yield)
+	}
 }
 
 // PostgresLogMarker is a position in the logs of a database, from which
