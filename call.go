@@ -115,20 +115,21 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 	return in, nil
 }
 
+// ask is invoke for an operation with parameters in the query, the url-tagged
+// fields of a struct. A nil pointer means no query.
+func (c *conn) ask(op *Operation, parameters any, args []string) (*invocation, error) {
+	in, err := c.invoke(op, nil, args)
+	if err == nil {
+		values, _ := query.Values(parameters) // fails only for types that no parameters have
+		in.request.Query = values.Encode()
+	}
+	return in, err
+}
+
 // setBody encodes a request as the body; a nil one becomes {}.
 func (in *invocation) setBody(request any) (err error) {
 	in.request.Body, in.request.Secrets, err = encodeBody(in.op.Name, request)
 	return err
-}
-
-// setQuery encodes a struct's url-tagged fields; a nil pointer means no query.
-func (in *invocation) setQuery(parameters any) error {
-	values, err := query.Values(parameters)
-	if err != nil {
-		return &ArgumentError{Operation: in.op.Name, Name: "query", Reason: "cannot be encoded: " + err.Error()}
-	}
-	in.request.Query = values.Encode()
-	return nil
 }
 
 // do sends the call. decode is called for the response of each attempt; it

@@ -126,13 +126,10 @@ type ResourceMetricsOptions struct {
 
 // metrics performs an operation that returns metrics.
 func metrics(ctx context.Context, c *conn, op *Operation, opts *ResourceMetricsOptions, args ...string) (*ResourceMetrics, error) {
-	in, err := c.invoke(op, nil, args)
-	if err != nil {
-		return nil, err
-	}
 	o := orZero(opts)
 	o.Start, o.End = o.Start.UTC(), o.End.UTC()
-	if err := in.setQuery(o); err != nil {
+	in, err := c.ask(op, o, args)
+	if err != nil {
 		return nil, err
 	}
 	return perform[ResourceMetrics](ctx, in)

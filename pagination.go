@@ -90,11 +90,8 @@ func list[T any](ctx context.Context, c *conn, routes *listRoutes, opts *ListOpt
 	if routes.unpaged {
 		o = ListOptions{}
 	}
-	in, err := c.invoke(op, nil, args)
+	in, err := c.ask(op, o, args)
 	if err != nil {
-		return nil, err
-	}
-	if err := in.setQuery(o); err != nil {
 		return nil, err
 	}
 	in.request.NoRetryOn500 = routes.noRetryOn500
@@ -356,11 +353,8 @@ func listByKey[T any](ctx context.Context, c *conn, op *Operation, options any, 
 	if err := checkPageSize(op, pageSize); err != nil {
 		return nil, err
 	}
-	in, err := c.invoke(op, nil, args)
+	in, err := c.ask(op, options, args)
 	if err != nil {
-		return nil, err
-	}
-	if err := in.setQuery(options); err != nil {
 		return nil, err
 	}
 	var page *Page[T]

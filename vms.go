@@ -299,11 +299,8 @@ func (s *VMsService) SetMaintenanceWindow(ctx context.Context, location, vm stri
 //
 // † Only the service has this.
 func (s *VMsService) SerialLog(ctx context.Context, location, vm string, opts *VMSerialLogOptions) (*VMSerialLog, error) {
-	in, err := s.conn.invoke(&opVMsSerialLog, nil, []string{location, vm})
+	in, err := s.conn.ask(&opVMsSerialLog, opts, []string{location, vm})
 	if err != nil {
-		return nil, err
-	}
-	if err := in.setQuery(opts); err != nil {
 		return nil, err
 	}
 	return perform[VMSerialLog](ctx, in)
