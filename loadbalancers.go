@@ -203,10 +203,10 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 }
 
 // Update replaces all settings of a load balancer, including its VMs. Copy
-// those that stay from Get, not from a list, whose items lack VMs. It returns
-// [ErrInvalidRequest] if a VM doesn't exist, is given twice, or belongs to
-// another load balancer. Without CertEnabled, Update sends two more requests if
-// the server requires it, as the service does.
+// settings that stay from a record of Get; records of lists lack VMs. It
+// returns [ErrInvalidRequest] if a VM doesn't exist, is given twice, or belongs
+// to another load balancer. Without CertEnabled, Update sends two more requests
+// if the server requires it, as the service does.
 func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalancer string, request *LoadBalancerUpdateRequest) (*LoadBalancer, error) {
 	body := orZero(request)
 	updated, err := send[LoadBalancer](ctx, s.conn, &opLoadBalancersUpdate, body, location, loadBalancer)

@@ -350,7 +350,7 @@ func defaultRetry() RetryPolicy {
 	}
 }
 
-// over returns p, with the fields of other where those of p are zero.
+// over returns p with its zero fields replaced by the fields of other.
 func (p RetryPolicy) over(other RetryPolicy) RetryPolicy {
 	return RetryPolicy{
 		MaxAttempts:   cmp.Or(p.MaxAttempts, other.MaxAttempts),

@@ -397,7 +397,8 @@ func (c *Client) findChild(ctx context.Context, operation string, f anyFamily, c
 	return &resource, record, nil
 }
 
-// search returns the first result of pick for a family's items that isn't nil.
+// search calls pick for a family's items until a result isn't nil, and returns
+// it.
 func (c *Client) search(ctx context.Context, operation string, f anyFamily, ref reference, pick func(item any) (any, error)) (any, error) {
 	for item, err := range f.all(ctx, &c.conn, &ListOptions{Location: ref.Location}) {
 		if err != nil {

@@ -216,7 +216,7 @@ func (p *Plan) arrange(all []item) {
 }
 
 // keep maps the ID of each resource that stays to a resource that needs it. The
-// latter is zero if Keep chose the resource, or if the resource is hidden.
+// value is zero if Keep chose the resource, or if the resource is hidden.
 func (p *Plan) keep(all []item, needs map[string][]string, owners map[string]cloudapi.Resource) map[string]cloudapi.Resource {
 	kept := map[string]cloudapi.Resource{}
 	for _, item := range all {

@@ -31,7 +31,7 @@ import (
 func main() { demo.Main("pglogs", run) }
 
 //go:embed main.go
-var source string // whose first comment is the help
+var source string // main.go, whose first comment is the help
 
 // levels are the levels of lines, the lowest first. Lines without a level are
 // printed unless a level is selected.

@@ -29,7 +29,7 @@ import (
 func main() { demo.Main("pgmetrics", run) }
 
 //go:embed main.go
-var source string // whose first comment is the help
+var source string // main.go, whose first comment is the help
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	now := time.Now()

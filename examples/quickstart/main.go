@@ -26,7 +26,7 @@ import (
 func main() { demo.Main("quickstart", run) }
 
 //go:embed main.go
-var source string // whose first comment is the help
+var source string // main.go, whose first comment is the help
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("quickstart", source, stdout)

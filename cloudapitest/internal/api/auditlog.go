@@ -10,7 +10,7 @@ import (
 // LogEntry is an entry of a project's audit log: an action of an account.
 type LogEntry struct {
 	ID      cloudapi.ID
-	At      time.Time // the same for all entries of a request, later for those of the next one
+	At      time.Time // equal for all entries of a request, and later in the next request
 	Kind    cloudapi.Kind
 	Verb    string
 	Account *Account

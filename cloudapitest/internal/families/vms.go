@@ -308,8 +308,8 @@ func setInitScript(c *api.Call) error {
 }
 
 // checkInitScriptReference checks that the script is registered. The message
-// for one that isn't is our own, since the real server has no registered
-// scripts.
+// for an unregistered script is our own, since the real server has no
+// registered scripts.
 func checkInitScriptReference(c *api.Call) error {
 	ref := c.Choice("init_script", "")
 	if _, ok := api.FindByID[api.Stored](c, cloudapi.KindVMInitScript, ref); ok || ref == "" {

@@ -91,8 +91,8 @@ func (g graph) reachable(from string) map[string]bool {
 	return seen
 }
 
-// circles returns the sets of two and more files of which each uses all others,
-// directly or not, the largest first.
+// circles returns the sets of at least two files in which each file uses all
+// others, directly or not. The largest set comes first.
 func (g graph) circles() [][]string {
 	reachable := map[string]map[string]bool{}
 	for file := range g {
