@@ -64,20 +64,10 @@ func TestWaitPollsImmediatelyAndThenSlower(t *testing.T) {
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	const location, name = "eu-central-h1", "web-1"
-	type wait func(context.Context, *cloudapi.Client, *cloudapi.WaitOptions) (*cloudapi.VM, error)
-	running := func(ctx context.Context, c *cloudapi.Client, opts *cloudapi.WaitOptions) (*cloudapi.VM, error) {
-		return c.VMs.WaitRunning(ctx, location, name, opts)
-	}
-	deleted := func(ctx context.Context, c *cloudapi.Client, opts *cloudapi.WaitOptions) (*cloudapi.VM, error) {
-		return nil, c.VMs.WaitDeleted(ctx, location, name, opts)
-	}
-	subnetDeleted := func(ctx context.Context, c *cloudapi.Client, opts *cloudapi.WaitOptions) (*cloudapi.VM, error) {
-		return nil, c.PrivateSubnets.WaitDeleted(ctx, location, "net-1", opts)
-	}
-	tolerating := func(n int, wait wait) wait {
-		return func(ctx context.Context, c *cloudapi.Client, _ *cloudapi.WaitOptions) (*cloudapi.VM, error) {
-			return wait(ctx, c, &cloudapi.WaitOptions{Tolerance: n})
-		}
+	running, deleted := sdktest.Do("VMs.WaitRunning", location, name), sdktest.Do("VMs.WaitDeleted", location, name)
+	subnetDeleted := sdktest.Do("PrivateSubnets.WaitDeleted", location, "net-1")
+	tolerating := func(n int) sdktest.Call {
+		return sdktest.Do("VMs.WaitRunning", location, name, &cloudapi.WaitOptions{Tolerance: n})
 	}
 	const (
 		other      = `{"id":"vm00000000021g000000000001","name":"web-1","state":"running"}`
@@ -88,7 +78,7 @@ func TestWaits(t *testing.T) {
 	creating, deleting, isRunning := vmIn("creating"), vmIn("deleting"), vmIn("running")
 	for _, tt := range []struct {
 		name    string
-		wait    wait
+		wait    sdktest.Call
 		replies []any // the last one is repeated
 		polls   int
 		err     error
@@ -105,9 +95,9 @@ func TestWaits(t *testing.T) {
 		{"five in a row", running, []any{500, 500, 500, 500, 500, isRunning}, 6, nil, ""},
 		{"six in a row", running, []any{500, 500, 500, 500, 500, 502, isRunning}, 6, cloudapi.ErrServer, ""},
 		{"five, a success, and five", running, []any{500, 500, 500, 500, 500, creating, 500, 500, 500, 500, 500, isRunning}, 12, nil, ""},
-		{"as many as it is told", tolerating(2, running), []any{500, 500, isRunning}, 3, nil, ""},
-		{"no more than it is told", tolerating(2, running), []any{500, 500, 500, isRunning}, 3, cloudapi.ErrServer, ""},
-		{"none if it is told so", tolerating(-1, running), []any{500, isRunning}, 1, cloudapi.ErrServer, ""},
+		{"as many as it is told", tolerating(2), []any{500, 500, isRunning}, 3, nil, ""},
+		{"no more than it is told", tolerating(2), []any{500, 500, 500, isRunning}, 3, cloudapi.ErrServer, ""},
+		{"none if it is told so", tolerating(-1), []any{500, isRunning}, 1, cloudapi.ErrServer, ""},
 		{"a gateway's page", running, []any{creating, page, page, isRunning}, 4, nil, ""},
 		{"a gateway's 404", running, []any{creating, stub.BadNotFound("no such backend"), isRunning}, 3, nil, ""},
 		{"a record of another VM", running, []any{`{"id":"` + stub.VMID + `","name":"web-2","state":"running"}`, isRunning}, 2, nil, ""},
@@ -127,7 +117,8 @@ func TestWaits(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				network := stub.Polled(tt.replies...)
-				vm, err := tt.wait(t.Context(), sdktest.Recorded(t, network), nil)
+				result, err := tt.wait.On(t.Context(), sdktest.Recorded(t, network))
+				vm, _ := result.(*cloudapi.VM)
 				if n := len(network.Take()); n != tt.polls || !errors.Is(err, tt.err) || err != nil && vm != nil || vm != nil && vm.State != "running" {
 					t.Errorf("%v, %v after %d polls, want %v after %d", vm, err, n, tt.err, tt.polls)
 				}
@@ -309,66 +300,31 @@ func TestWaitsOnIncompleteRecords(t *testing.T) {
 	t.Parallel()
 	const location, name = "eu-central-h1", "web-1"
 	const pg = `"read_replica":null,"target_vm_size":null,"target_version":null,"target_server_count":null`
-	first := func(_ any, err error) error { return err }
-	for wait, tt := range map[string]struct {
-		call func(ctx context.Context, c *cloudapi.Client) error
+	for _, tt := range []struct {
+		wait sdktest.Call
 
 		// lacks is the field that the error names, by the fields of the record
 		// besides its ID, name, location and state. It's "" if the state decides,
 		// which the record lacks: the wait goes on.
 		lacks map[string]string
 	}{
-		"LoadBalancers.WaitVMDetached": {func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.LoadBalancers.WaitVMDetached(ctx, location, name, stub.VMID, nil))
-		}, map[string]string{`"vms":null`: "vms", `"vms":[null]`: "vms"}},
-		"Kubernetes.WaitNodePoolDeleted": {func(ctx context.Context, c *cloudapi.Client) error {
-			return c.Kubernetes.WaitNodePoolDeleted(ctx, location, name, "np", nil)
-		}, map[string]string{`"nodepools":null`: "nodepools", `"nodepools":[{"id":"kn"}]`: "name"}},
-		"Kubernetes.WaitNodeRetired": {func(ctx context.Context, c *cloudapi.Client) error {
-			return c.Kubernetes.WaitNodeRetired(ctx, location, name, "node", nil)
-		}, map[string]string{`"nodepools":null`: "nodepools", `"nodepools":[{"id":"kn","name":"np","vms":null}]`: "vms", `"nodepools":[{"id":"kn","name":"np","vms":[{"id":"vm"}]}]`: "vms"}},
-		"Kubernetes.WaitNodePool": {func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Kubernetes.WaitNodePool(ctx, location, name, "np", nil))
-		}, map[string]string{`"nodepools":[{"id":"kn","name":"np"}]`: "node_count"}},
-		"Kubernetes.WaitNodePoolUpgraded": {func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Kubernetes.WaitNodePoolUpgraded(ctx, location, name, &cloudapi.KubernetesNodePool{ID: "kn"}, nil))
-		}, map[string]string{`"display_state":"","nodepools":[{"id":"kn","name":"np","vms":[]}]`: "display_state"}},
-		"Kubernetes.WaitRunning": {func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Kubernetes.WaitRunning(ctx, location, name, nil))
-		}, map[string]string{`"display_state":null`: ""}},
-		"Postgres.WaitPromoted": {func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Postgres.WaitPromoted(ctx, location, name, nil))
-		}, map[string]string{pg: "read_replica"}},
-		"Postgres.WaitResized": {func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Postgres.WaitResized(ctx, location, name, nil))
-		}, map[string]string{pg: "target_vm_size", `"vm_size":"a","target_vm_size":"a"`: "target_storage_size_gib"}},
-		"Postgres.WaitUpgraded": {func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Postgres.WaitUpgraded(ctx, location, name, nil))
-		}, map[string]string{pg: "target_version"}},
-		"Postgres.WaitServers": {func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Postgres.WaitServers(ctx, location, name, nil))
-		}, map[string]string{pg: "target_server_count"}},
-		"Postgres.WaitRecycled": {func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Postgres.WaitRecycled(ctx, location, name, "pv00000000021g000000000001", nil))
-		}, map[string]string{pg: "target_server_count"}},
-		"Postgres.WaitRunning": {func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.Postgres.WaitRunning(ctx, location, name, nil))
-		}, map[string]string{`"state":null`: ""}},
-		"VMs.WaitRunning": {func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.VMs.WaitRunning(ctx, location, name, nil))
-		}, map[string]string{`"state":null`: ""}},
-		"VMs.WaitStopped": {func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.VMs.WaitStopped(ctx, location, name, nil))
-		}, map[string]string{`"state":null`: ""}},
-		"VMs.WaitSerialLog": {func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.VMs.WaitSerialLog(ctx, location, name, nil))
-		}, map[string]string{`"status":null`: ""}},
-		"MachineImages.WaitVersion": {func(ctx context.Context, c *cloudapi.Client) error {
-			return first(c.MachineImages.WaitVersion(ctx, location, name, "v1", nil))
-		}, map[string]string{`"x":null`: ""}},
-		"MachineImages.WaitVersionDeleted": {func(ctx context.Context, c *cloudapi.Client) error {
-			return c.MachineImages.WaitVersionDeleted(ctx, location, name, "v1", nil)
-		}, map[string]string{`"x":null`: "version"}},
+		{sdktest.Do("LoadBalancers.WaitVMDetached", location, name, stub.VMID), map[string]string{`"vms":null`: "vms", `"vms":[null]`: "vms"}},
+		{sdktest.Do("Kubernetes.WaitNodePoolDeleted", location, name, "np"), map[string]string{`"nodepools":null`: "nodepools", `"nodepools":[{"id":"kn"}]`: "name"}},
+		{sdktest.Do("Kubernetes.WaitNodeRetired", location, name, "node"), map[string]string{`"nodepools":null`: "nodepools", `"nodepools":[{"id":"kn","name":"np","vms":null}]`: "vms", `"nodepools":[{"id":"kn","name":"np","vms":[{"id":"vm"}]}]`: "vms"}},
+		{sdktest.Do("Kubernetes.WaitNodePool", location, name, "np"), map[string]string{`"nodepools":[{"id":"kn","name":"np"}]`: "node_count"}},
+		{sdktest.Do("Kubernetes.WaitNodePoolUpgraded", location, name, &cloudapi.KubernetesNodePool{ID: "kn"}), map[string]string{`"display_state":"","nodepools":[{"id":"kn","name":"np","vms":[]}]`: "display_state"}},
+		{sdktest.Do("Kubernetes.WaitRunning", location, name), map[string]string{`"display_state":null`: ""}},
+		{sdktest.Do("Postgres.WaitPromoted", location, name), map[string]string{pg: "read_replica"}},
+		{sdktest.Do("Postgres.WaitResized", location, name), map[string]string{pg: "target_vm_size", `"vm_size":"a","target_vm_size":"a"`: "target_storage_size_gib"}},
+		{sdktest.Do("Postgres.WaitUpgraded", location, name), map[string]string{pg: "target_version"}},
+		{sdktest.Do("Postgres.WaitServers", location, name), map[string]string{pg: "target_server_count"}},
+		{sdktest.Do("Postgres.WaitRecycled", location, name, "pv00000000021g000000000001"), map[string]string{pg: "target_server_count"}},
+		{sdktest.Do("Postgres.WaitRunning", location, name), map[string]string{`"state":null`: ""}},
+		{sdktest.Do("VMs.WaitRunning", location, name), map[string]string{`"state":null`: ""}},
+		{sdktest.Do("VMs.WaitStopped", location, name), map[string]string{`"state":null`: ""}},
+		{sdktest.Do("VMs.WaitSerialLog", location, name), map[string]string{`"status":null`: ""}},
+		{sdktest.Do("MachineImages.WaitVersion", location, name, "v1"), map[string]string{`"x":null`: ""}},
+		{sdktest.Do("MachineImages.WaitVersionDeleted", location, name, "v1"), map[string]string{`"x":null`: "version"}},
 	} {
 		for fields, lacks := range tt.lacks {
 			state := ""
@@ -390,12 +346,12 @@ func TestWaitsOnIncompleteRecords(t *testing.T) {
 					}))
 					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 					defer cancel()
-					err := tt.call(ctx, client)
+					_, err := tt.wait.On(ctx, client)
 					switch e, ok := errors.AsType[*cloudapi.WaitError](err); {
 					case err == nil:
-						t.Errorf("%s with %s succeeded", wait, fields)
+						t.Errorf("%s with %s succeeded", tt.wait.Name, fields)
 					case len(fields) > len(state) && lacks != "" && (!ok || e.Err.Error() != "invalid response: the record has no "+lacks):
-						t.Errorf("%s with %s: %v", wait, fields, err)
+						t.Errorf("%s with %s: %v", tt.wait.Name, fields, err)
 					}
 				})
 			}
