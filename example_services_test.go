@@ -203,31 +203,6 @@ func ExamplePrivateSubnetsService() {
 	// Output: frontend-default 4 rules
 }
 
-func ExampleVMInitScriptsService() {
-	srv := newServer()
-	defer srv.Close()
-	client := srv.Client()
-	ctx := context.Background()
-
-	script, err := client.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{
-		Name:   "web-server",
-		Script: "#!/bin/sh\napt-get install -y \"$1\"\n",
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{
-		PublicKey:      publicKey,
-		InitScript:     script.Name,
-		InitScriptArgs: "nginx",
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(vm.Name, "runs", script.Name)
-	// Output: web-1 runs web-server
-}
-
 func ExampleVMsService() {
 	srv := newServer()
 	defer srv.Close()
@@ -376,30 +351,6 @@ func ExampleKubernetesService_Upgrade() {
 	// Output:
 	// apps-np has v1.36 in a cluster of v1.37
 	// apps-np has v1.37
-}
-
-func ExamplePostgresService_AllLogs() {
-	srv := newLaterServer()
-	defer srv.Close()
-	client := srv.Client()
-	ctx := context.Background()
-	db, err := client.Postgres.Create(ctx, "eu-central-h1", "shop-db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	// The last error of the last hour.
-	for line, err := range client.Postgres.AllLogs(ctx, db.Location, db.ID, &cloudapi.PostgresLogsOptions{
-		Start:         time.Now().Add(-time.Hour),
-		SeverityLevel: cloudapi.PostgresLogSeverityError,
-	}) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(line.SeverityLevel, line.ServerRole, line.Context["user"], strings.Contains(line.Message, "does not exist"))
-		break // they are the newest first
-	}
-	// Output: ERROR primary postgres true
 }
 
 func ExampleMachineImagesService() {

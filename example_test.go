@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"log/slog"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -123,17 +121,6 @@ func ExampleConfirm() {
 	// web-1 <nil>
 }
 
-func ExampleArgumentError() {
-	srv := newServer()
-	defer srv.Close()
-	err := srv.Client().VMs.Delete(context.Background(), "eu-central-h1", "../firewall/edge")
-	fmt.Println(err)
-	fmt.Println(len(srv.Requests()), "requests were sent")
-	// Output:
-	// cloudapi: VMs.Delete: vm_reference "../firewall/edge" may only contain letters, digits, and the characters - . _ ~
-	// 0 requests were sent
-}
-
 func ExampleListOptions() {
 	srv := newServer()
 	defer srv.Close()
@@ -215,49 +202,42 @@ func ExamplePostgresConfigUpdateRequest() {
 	// Output: map[work_mem:64MB]
 }
 
-func ExampleWithLogger() {
+// An operation that has no method in the SDK. The server for tests does not
+// have it either: here a fault answers it. In a test use cloudapitest.Lenient
+// to let such a request pass.
+func ExampleClient_Do() {
 	srv := newServer()
 	defer srv.Close()
-	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
-		Level: slog.LevelDebug,
-		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey || a.Key == "duration" {
-				return slog.Attr{}
-			}
-			return a
-		},
-	}))
-	client := srv.Client(cloudapi.WithLogger(logger))
-	_, err := client.Projects.Get(context.Background(), client.Project())
-	fmt.Println(err)
-	// Output:
-	// level=DEBUG msg="cloudapi: request" operation=Projects.Get method=GET route=/project/{project_id} attempt=1 status=200
-	// <nil>
-}
+	client := srv.Client()
+	srv.Fail(cloudapitest.Match{Path: "/project/" + client.Project() + "/invoice"},
+		cloudapitest.Reply(200, nil, `{"items":[{"month":"2026-08"}]}`))
 
-// A middleware counts requests by operation, a label with few values.
-func ExampleOperationFromContext() {
-	srv := newServer()
-	defer srv.Close()
-	counts := map[string]int{}
-	client := srv.Client(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(req *http.Request) (*http.Response, error) {
-			if op, ok := cloudapi.OperationFromContext(req.Context()); ok {
-				counts[op.Name+" "+op.Route]++
-			}
-			return next.RoundTrip(req)
-		})
-	}))
-	ctx := context.Background()
-	for _, name := range []string{"a", "b"} {
-		if err := client.VMs.Delete(ctx, "eu-central-h1", name); err != nil {
-			fmt.Println(err)
-		}
+	var invoices struct {
+		Items []struct{ Month string }
 	}
-	fmt.Println(counts)
-	// Output: map[VMs.Delete /project/{project_id}/location/{location}/vm/{vm_reference}:2]
+	err := client.Do(context.Background(), "GET", []string{"project", client.Project(), "invoice"}, nil, nil, &invoices)
+	fmt.Println(invoices.Items, err)
+	// Output: [{2026-08}] <nil>
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+// An observer sees a call once, with all its attempts. Module otelcloudapi
+// makes a span of it.
+func ExampleWithObserver() {
+	srv := newServer()
+	defer srv.Close()
+	srv.Fail(cloudapitest.Match{}, cloudapitest.Reply(503, nil, ""))
+	client := srv.Client(
+		cloudapi.WithRetry(cloudapi.RetryPolicy{MinDelay: time.Millisecond}),
+		cloudapi.WithObserver(func(ctx context.Context, op cloudapi.Operation) (context.Context, func(error)) {
+			fmt.Println("begin", op.Name)
+			return ctx, func(err error) { fmt.Println("end", err) }
+		}))
+	if _, err := client.VMs.List(context.Background(), nil); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(len(srv.Requests()), "attempts")
+	// Output:
+	// begin VMs.List
+	// end <nil>
+	// 2 attempts
+}
