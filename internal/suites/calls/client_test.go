@@ -31,7 +31,7 @@ func TestWithAndInProjectChangeACopy(t *testing.T) {
 	changed := stub.Must(client.With(
 		cloudapi.WithBaseURL("https://other.example.com"), cloudapi.WithToken("other"), cloudapi.WithProject("pj00000000021g000000000001"),
 		cloudapi.WithHTTPClient(&http.Client{Transport: &second, Timeout: time.Hour}), cloudapi.WithHeader("X-A", "2"), cloudapi.WithHeader("X-B", "3"),
-		cloudapi.WithMiddleware(naming("two")), cloudapi.WithUserAgent("job/1"), cloudapi.WithPrefetch(3), cloudapi.WithResponseLimit(1), cloudapi.WithInsecureHTTP(),
+		cloudapi.WithMiddleware(naming("two")), cloudapi.WithUserAgent("job/1 (a; b)"), cloudapi.WithPrefetch(3), cloudapi.WithResponseLimit(1), cloudapi.WithInsecureHTTP(),
 	))(t)
 	for _, c := range []*cloudapi.Client{changed, client, client.InProject("pjzzzzzzzzz75qzzzzzzzzzzzz")} {
 		_, _ = c.VMs.List(t.Context(), nil)
@@ -52,7 +52,7 @@ func TestWithAndInProjectChangeACopy(t *testing.T) {
 	}
 	s := sent[0]
 	if s.Host != "other.example.com" || s.Header.Get("X-A") != "2" || s.Header.Get("X-B") != "3" || !slices.Equal(s.Header["X-Through"], []string{"one", "two"}) ||
-		s.Header.Get("Authorization") != "Bearer other" || s.Header.Get("User-Agent") != userAgent+" job/1" {
+		s.Header.Get("Authorization") != "Bearer other" || s.Header.Get("User-Agent") != userAgent+" job/1 (a; b)" {
 		t.Errorf("the changed copy sent %+v", s)
 	}
 	if _, err := client.With(cloudapi.WithTimeout(-1)); !errors.Is(err, cloudapi.ErrInvalidArgument) {
