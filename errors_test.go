@@ -83,36 +83,6 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
-func TestErrorsUnwrap(t *testing.T) {
-	t.Parallel()
-	cause, stopped := errors.New("cause"), errors.New("stopped")
-	for _, tt := range []struct {
-		err         error
-		is, isNot   []error
-		description string
-	}{
-		{&Error{StatusCode: 503}, []error{ErrServer}, []error{cause, stopped, ErrOutcomeUnknown}, "error"},
-		{&Error{StatusCode: 503, outcome: call.Outcome{NotRetried: stopped}}, []error{ErrServer, stopped}, []error{cause}, "error that was stopped"},
-		{&TransportError{Err: cause}, []error{cause}, []error{stopped, ErrOutcomeUnknown, ErrServer}, "transport error"},
-		{&TransportError{Err: cause, outcome: call.Outcome{NotRetried: stopped, Unknown: true}}, []error{cause, stopped, ErrOutcomeUnknown}, []error{ErrInvalidResponse}, "transport error that was stopped"},
-		{&DecodeError{Err: cause}, []error{cause, ErrInvalidResponse}, []error{stopped, ErrOutcomeUnknown}, "decode error"},
-		{&DecodeError{Err: cause, outcome: call.Outcome{NotRetried: stopped, Unknown: true}}, []error{cause, stopped, ErrOutcomeUnknown, ErrInvalidResponse}, nil, "decode error that was stopped"},
-		{&ArgumentError{}, []error{ErrInvalidArgument}, []error{ErrInvalidRequest, ErrInvalidResponse}, "argument error"},
-		{&WaitError{Err: cause}, []error{cause}, []error{ErrWaitFailed}, "wait error"},
-	} {
-		for _, target := range tt.is {
-			if !errors.Is(tt.err, target) {
-				t.Errorf("the %s is not %v", tt.description, target)
-			}
-		}
-		for _, target := range tt.isNot {
-			if errors.Is(tt.err, target) {
-				t.Errorf("the %s is %v", tt.description, target)
-			}
-		}
-	}
-}
-
 // TestRefusalsByText: these sentinels match by texts of the server, or by a
 // field that only the server names. They must not match other errors.
 func TestRefusalsByText(t *testing.T) {

@@ -2,7 +2,6 @@ package call
 
 import (
 	"math"
-	"strings"
 	"testing"
 	"time"
 )
@@ -50,29 +49,6 @@ func TestBudgetNeverGrows(t *testing.T) {
 	if b.succeeded(1); b.take(1) {
 		t.Error("a fifth of a retry pays for a whole one")
 	}
-}
-
-// FuzzRetryAfter: the delay is never negative or longer than the policy allows.
-func FuzzRetryAfter(f *testing.F) {
-	for _, value := range []string{"7", "0", "-5", "1.5", "9223372036854775808", strings.Repeat("9", 40), "soon", " 3 ", "+3", "0x10",
-		"Fri, 31 Dec 1999 23:59:59 GMT", "Friday, 31-Dec-99 23:59:59 GMT", "Fri Dec 31 23:59:59 1999", "Fri, 31 Dec 9999 23:59:59 GMT", ""} {
-		f.Add(value, int64(time.Minute), 1)
-	}
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	f.Fuzz(func(t *testing.T, value string, most int64, attempts int) {
-		after, _ := parseRetryAfter(value, now)
-		if after < 0 {
-			t.Fatalf("%q is %v", value, after)
-		}
-		policy := Config{Loop: newLoop(4, time.Second, 10*time.Second), MaxRetryAfter: time.Duration(most & math.MaxInt64)}
-		pause := policy.Delay(max(attempts, 1), after)
-		if pause < 0 || pause > max(policy.MaxRetryAfter, policy.Loop.RetryWaitMax) {
-			t.Fatalf("%q makes the pause %v", value, pause)
-		}
-		if after > 0 && pause != min(after, policy.MaxRetryAfter) {
-			t.Fatalf("%q is %v and the pause %v", value, after, pause)
-		}
-	})
 }
 
 func newLoop(maxAttempts int, minDelay, maxDelay time.Duration) *Loop {

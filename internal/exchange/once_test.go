@@ -56,10 +56,10 @@ func TestSent(t *testing.T) {
 			}
 		}
 	}
-	_, attempt, end := Begin(t.Context(), time.Now(), 0, false)
+	ctx, attempt, end := Begin(t.Context(), time.Now(), 0, false)
 	defer end()
-	if !attempt.Sent(io.EOF) {
-		t.Error("an attempt that is not followed claims to know")
+	if ctx.Err() != nil || !attempt.Sent(io.EOF) {
+		t.Errorf("an attempt that is not followed has %v, or claims to know", ctx.Err())
 	}
 }
 

@@ -64,25 +64,6 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-func TestTruncate(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		in   string
-		max  int
-		want string
-		cut  bool
-	}{
-		{"a\nb", 3, "a\nb", false},
-		{"a\nbc", 3, "a\nb", true},
-		{"é", 1, "", true},
-		{"\x80", 0, "", true},
-	} {
-		if got, cut := Truncate(tt.in, tt.max); got != tt.want || cut != tt.cut {
-			t.Errorf("Truncate(%q, %d) = %q, %v, want %q, %v", tt.in, tt.max, got, cut, tt.want, tt.cut)
-		}
-	}
-}
-
 func TestName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

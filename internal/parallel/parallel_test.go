@@ -35,24 +35,6 @@ var ends = map[any]func(){
 	"a panic":  func() { panic("a panic") },
 }
 
-func TestGo(t *testing.T) {
-	t.Parallel()
-	for want, f := range ends {
-		began := make(chan struct{})
-		got := endOf(func() {
-			wait := Go(func() {
-				close(began)
-				f()
-			})
-			<-began
-			wait()
-		})
-		if got != want {
-			t.Errorf("a function that %v ended as %v", want, got)
-		}
-	}
-}
-
 // TestDo: the calls begin in order, no more than allowed run at the same time,
 // and Do returns after the last.
 func TestDo(t *testing.T) {

@@ -29,7 +29,7 @@ import (
 // restarts, with the records that it has stored as JSON.
 func TestWatchModel(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(2)
+	seeds := uint64(3)
 	if testing.Short() {
 		seeds = 1
 	}
@@ -44,8 +44,6 @@ func TestWatchModel(t *testing.T) {
 	for seed := range seeds {
 		runWatchModel(t, &total, "VMs", seed, (*world).changeVM, func(r *cloudapi.VM) string { return r.ID },
 			func(c *cloudapi.Client) lister[cloudapi.VM] { return c.VMs })
-		runWatchModel(t, &total, "PrivateSubnets", seed, (*world).changeSubnet, func(r *cloudapi.PrivateSubnet) string { return r.ID },
-			func(c *cloudapi.Client) lister[cloudapi.PrivateSubnet] { return c.PrivateSubnets })
 		runWatchModel(t, &total, "SSHPublicKeys", seed, (*world).changeKey, func(r *cloudapi.SSHPublicKey) string { return r.ID },
 			func(c *cloudapi.Client) lister[cloudapi.SSHPublicKey] { return c.SSHPublicKeys })
 	}
@@ -300,59 +298,6 @@ func (w *world) changeVM(ctx context.Context) error {
 		_, err = vms.Restart(ctx, vm.Location, vm.ID)
 	case 7:
 		w.srv.SetState(vm.ID, []string{"", cloudapi.VMStateStopped, cloudapi.VMStateNoCapacityAvailable}[w.rng.IntN(3)])
-	}
-	return err
-}
-
-func (w *world) changeFirewall(ctx context.Context) error {
-	firewalls := w.client.Firewalls
-	firewall := pick(w, firewalls.All(ctx, nil))
-	what := w.rng.IntN(8)
-	if firewall == nil {
-		what = 0
-	}
-	var err error
-	switch what {
-	case 0, 1, 2:
-		_, err = firewalls.Create(ctx, w.somewhere(), w.name(), nil)
-	case 3, 4:
-		err = firewalls.Delete(ctx, firewall.Location, firewall.ID)
-	case 5:
-		_, err = firewalls.Rename(ctx, firewall.Location, firewall.ID, w.name())
-	case 6:
-		cidr := fmt.Sprintf("10.0.%d.0/24", w.rng.IntN(4))
-		_, err = firewalls.CreateRule(ctx, firewall.Location, firewall.ID, &cloudapi.FirewallRuleCreateRequest{CIDR: cidr})
-	case 7:
-		for _, rule := range firewall.FirewallRules {
-			err = errors.Join(err, firewalls.DeleteRule(ctx, firewall.Location, firewall.ID, rule.ID))
-		}
-	}
-	return err
-}
-
-func (w *world) changeSubnet(ctx context.Context) error {
-	subnets := w.client.PrivateSubnets
-	subnet := pick(w, subnets.All(ctx, nil))
-	what := w.rng.IntN(9)
-	if subnet == nil {
-		what = 0
-	}
-	var err error
-	switch what {
-	case 0, 1, 2:
-		_, err = subnets.Create(ctx, w.somewhere(), w.name(), nil)
-	case 3, 4:
-		err = subnets.Delete(ctx, subnet.Location, subnet.ID)
-	case 5:
-		_, err = subnets.Rename(ctx, subnet.Location, subnet.ID, w.name())
-	case 6:
-		_, err = w.client.VMs.Create(ctx, subnet.Location, w.name(), &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID})
-	case 7:
-		if vm := pick(w, w.client.VMs.All(ctx, nil)); vm != nil {
-			err = w.client.VMs.Delete(ctx, vm.Location, vm.ID)
-		}
-	case 8:
-		return w.changeFirewall(ctx)
 	}
 	return err
 }
