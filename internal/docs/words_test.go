@@ -95,18 +95,6 @@ func hasTest(packages []string, name string) bool {
 	return false
 }
 
-func TestCommandsThatNameNothing(t *testing.T) {
-	t.Parallel()
-	for command, want := range map[string]int{
-		"go run ./cmd/nothing": 1, "go -C nowhere test ./...": 2, "go test -run TestNothing .": 1, "bash .ci/nothing": 1,
-		"go test -run TestCommands ./internal/docs": 0, "go test ./...": 0, "go run ./cmd/cloudapi-testserver -addr 127.0.0.1:0": 0,
-	} {
-		if got := missing(root, strings.Fields(command)); len(got) != want {
-			t.Errorf("%s: %q", command, got)
-		}
-	}
-}
-
 var (
 	link    = regexp.MustCompile(`(?:\]\(|src="|href=")([^)"\s]+)[)"]`)
 	heading = regexp.MustCompile(`^#+ (.*)`)

@@ -22,24 +22,9 @@ import (
 // which ones a server may lack.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	methods := sdktest.Methods(t)
-	for _, problem := range compare(contract.Rows(), methods) {
-		t.Error(problem)
-	}
-	// Without a row, or with another, there are differences.
 	rows := contract.Rows()
-	other := rows[0]
-	other.Names = []string{"Projects.Get"}
-	for _, drifted := range [][]contract.Row{rows[1:], append(rows[1:], other), append(rows, contract.Row{Method: "GET", Route: "/x", Names: []string{"VMs.Get"}})} {
-		if len(compare(drifted, methods)) == 0 {
-			t.Errorf("with %v and %d other rows there is no difference", drifted[len(drifted)-1], len(drifted)-1)
-		}
-	}
-}
-
-func compare(rows []contract.Row, methods []sdktest.Method) (problems []string) {
 	sent := map[string][]string{} // the names of the methods, by row
-	for _, m := range methods {
+	for _, m := range sdktest.Methods(t) {
 		if _, method, _ := strings.Cut(m.Name, "."); contract.Composite(method) {
 			continue
 		}
@@ -50,9 +35,9 @@ func compare(rows []contract.Row, methods []sdktest.Method) (problems []string) 
 			case op.Name == "": // there is no list of a location
 				continue
 			case i < 0:
-				problems = append(problems, m.Name+" sends "+row+", which the tables don't have")
+				t.Errorf("%s sends %s, which the tables don't have", m.Name, row)
 			case op.Name != rows[i].Operation():
-				problems = append(problems, row+" is called "+op.Name)
+				t.Errorf("%s is called %s", row, op.Name)
 			}
 			sent[row] = append(sent[row], m.Name)
 		}
@@ -60,10 +45,9 @@ func compare(rows []contract.Row, methods []sdktest.Method) (problems []string) 
 	for _, row := range rows {
 		names := slices.Sorted(slices.Values(row.Names))
 		if slices.Sort(sent[row.String()]); !slices.Equal(names, sent[row.String()]) {
-			problems = append(problems, fmt.Sprintf("%s is sent by %v, want %v", row, sent[row.String()], names))
+			t.Errorf("%s is sent by %v, want %v", row, sent[row.String()], names)
 		}
 	}
-	return problems
 }
 
 // mark is what the documentation says about an operation that only the service
@@ -77,29 +61,11 @@ var (
 )
 
 // TestMarks: the comments say which operations only the service, or only the
-// contract has, and a wrong comment would be found.
+// contract has.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	if problems := unmarked(t, sdktest.Source(t)); len(problems) > 0 {
 		t.Error(problems)
-	}
-	for _, tt := range []struct{ file, old, new, problem string }{
-		{"vms.go", "// † Only the service has this.", "// It is new.", "VMs.Start"},
-		{"vms.go", "// Rename renames a VM;", "// † Only the service has this. Rename renames a VM;", "VMs.Rename"},
-		{"auditlog.go", "// " + serviceOnly.service, "// They are new.", "AuditLog.List"},
-		{"auditlog.go", "// List returns", "// † Only the service has this. List returns", "AuditLog.List"},
-		{"postgres.go", "type PostgresService service", "//\n// " + serviceOnly.service + "\ntype PostgresService service", "Postgres.Get"},
-		{"initscripts.go", "// " + contractOnly.service, "// They are rare.", "VMInitScripts.Get"},
-	} {
-		texts := sdktest.Source(t)
-		changed := strings.Replace(texts[tt.file], tt.old, tt.new, 1)
-		if changed == texts[tt.file] {
-			t.Errorf("%s does not have %q", tt.file, tt.old)
-		}
-		texts[tt.file] = changed
-		if problems := unmarked(t, texts); !slices.Contains(problems, tt.problem) {
-			t.Errorf("with %q for %q the problems are %q, without %s", tt.new, tt.old, problems, tt.problem)
-		}
 	}
 }
 
@@ -142,13 +108,3 @@ func unmarked(t *testing.T, texts map[string]string) (names []string) {
 
 // oneLine returns the text of a comment in one line.
 func oneLine(doc *ast.CommentGroup) string { return strings.Join(strings.Fields(doc.Text()), " ") }
-
-// TestErrorsHaveOnePrefix: errors within other errors have no prefix.
-func TestErrorsHaveOnePrefix(t *testing.T) {
-	t.Parallel()
-	for file, text := range sdktest.Source(t) {
-		if strings.Contains(text, `errors.New("cloudapi: `) {
-			t.Errorf("%s has a sentinel or a cause with the prefix", file)
-		}
-	}
-}

@@ -70,54 +70,46 @@ func TestAllTakesFewRequests(t *testing.T) {
 func TestWholeLists(t *testing.T) {
 	t.Parallel()
 	for _, server := range []stub.List{{Whole: true, NoCount: true}, {Whole: true}, {Whole: true, Bare: true}} {
-		testWholeList(t, server, "/ssh-public-key", func(c *cloudapi.Client) wholeList[cloudapi.SSHPublicKey] { return c.SSHPublicKeys })
-		testWholeList(t, server, "/inference-api-key", func(c *cloudapi.Client) wholeList[cloudapi.InferenceAPIKey] { return c.InferenceAPIKeys })
-		testWholeList(t, server, "/vm-init-script", func(c *cloudapi.Client) wholeList[cloudapi.VMInitScript] { return c.VMInitScripts })
-		testWholeList(t, server, "/location/eu-central-h1/postgres/orders-db/firewall-rule",
-			func(c *cloudapi.Client) wholeList[cloudapi.PostgresFirewallRule] { return rulesOfADatabase{c.Postgres} })
-	}
-}
-
-// wholeList is a service whose list has no parameters.
-type wholeList[T any] interface {
-	All(context.Context, *cloudapi.ListOptions) iter.Seq2[*T, error]
-	List(context.Context, *cloudapi.ListOptions) (*cloudapi.Page[T], error)
-}
-
-type rulesOfADatabase struct{ *cloudapi.PostgresService }
-
-func (s rulesOfADatabase) All(ctx context.Context, opts *cloudapi.ListOptions) iter.Seq2[*cloudapi.PostgresFirewallRule, error] {
-	return s.AllFirewallRules(ctx, "eu-central-h1", "orders-db", opts)
-}
-
-func (s rulesOfADatabase) List(ctx context.Context, opts *cloudapi.ListOptions) (*cloudapi.Page[cloudapi.PostgresFirewallRule], error) {
-	return s.ListFirewallRules(ctx, "eu-central-h1", "orders-db", opts)
-}
-
-func testWholeList[T any](t *testing.T, server stub.List, path string, of func(*cloudapi.Client) wholeList[T]) {
-	t.Helper()
-	network := stub.Recorder{Answer: server.Answer}
-	list := of(sdktest.Recorded(t, &network))
-	for _, size := range []int{0, 25, 1001} {
-		server.Items = stub.Numbered(size)
-		network.Answer = server.Answer
-		for _, opts := range []*cloudapi.ListOptions{nil, {PageSize: 1}} {
-			got, err := ids(t, list.All(t.Context(), opts))
-			page, pageErr := list.List(t.Context(), opts)
-			if err != nil || pageErr != nil || !slices.Equal(got, stub.IDsOf(server.Items)) || len(page.Items) != size || page.Next != "" {
-				t.Errorf("%s: of %d items All has %d, %v; List has %+v, %v", path, size, len(got), err, page, pageErr)
+		for path, methods := range map[string][2]string{
+			"/ssh-public-key":    {"SSHPublicKeys.All", "SSHPublicKeys.List"},
+			"/inference-api-key": {"InferenceAPIKeys.All", "InferenceAPIKeys.List"},
+			"/vm-init-script":    {"VMInitScripts.All", "VMInitScripts.List"},
+			"/location/eu-central-h1/postgres/orders-db/firewall-rule": {"Postgres.AllFirewallRules", "Postgres.ListFirewallRules"},
+		} {
+			network := stub.Recorder{}
+			client := sdktest.Recorded(t, &network)
+			call := func(method string, opts *cloudapi.ListOptions) (any, error) {
+				args := []any{opts}
+				if strings.HasSuffix(method, "FirewallRules") {
+					args = []any{"eu-central-h1", "orders-db", opts}
+				}
+				return sdktest.Do(method, args...).On(t.Context(), client)
 			}
-			if sent := network.Take(); len(sent) != 2 || sent[0].Target != "/project/"+stub.Project+path || sent[1].Target != sent[0].Target {
-				t.Errorf("%s: sent %+v", path, sent)
+			for _, size := range []int{0, 25, 1001} {
+				server.Items = stub.Numbered(size)
+				network.Answer = server.Answer
+				for _, opts := range []*cloudapi.ListOptions{nil, {PageSize: 1}} {
+					items := stub.Must(call(methods[0], opts))(t)
+					page := reflect.ValueOf(stub.Must(call(methods[1], opts))(t)).Elem()
+					var got []string
+					for _, item := range reflect.ValueOf(items).Seq2() {
+						got = append(got, item.Elem().FieldByName("ID").String())
+					}
+					if !slices.Equal(got, stub.IDsOf(server.Items)) || page.FieldByName("Items").Len() != size || page.FieldByName("Next").String() != "" {
+						t.Errorf("%s: of %d items All has %d, and List has %+v", path, size, len(got), page)
+					}
+					if sent := network.Take(); len(sent) != 2 || sent[0].Target != "/project/"+stub.Project+path || sent[1].Target != sent[0].Target {
+						t.Errorf("%s: sent %+v", path, sent)
+					}
+				}
 			}
-		}
-	}
-	for name, opts := range map[string]*cloudapi.ListOptions{"StartAfter": {StartAfter: "a"}, "OrderColumn": {OrderColumn: cloudapi.OrderByID}, "Location": {Location: "a"}} {
-		_, err := ids(t, list.All(t.Context(), opts))
-		_, pageErr := list.List(t.Context(), opts)
-		for _, err := range []error{err, pageErr} {
-			if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != name || !strings.Contains(e.Reason, "does not apply to this list") || len(network.Take()) != 0 {
-				t.Errorf("%s with %s: %v", path, name, err)
+			for name, opts := range map[string]*cloudapi.ListOptions{"StartAfter": {StartAfter: "a"}, "OrderColumn": {OrderColumn: cloudapi.OrderByID}, "Location": {Location: "a"}} {
+				for _, method := range methods {
+					_, err := call(method, opts)
+					if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != name || !strings.Contains(e.Reason, "does not apply to this list") || len(network.Take()) != 0 {
+						t.Errorf("%s with %s: %v", method, name, err)
+					}
+				}
 			}
 		}
 	}

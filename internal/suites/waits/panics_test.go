@@ -15,29 +15,20 @@ import (
 // no further request.
 func TestPanicsReachTheCaller(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		call     sdktest.Call
 		requests []int32 // the middleware panics at these requests
-		call     func(context.Context, *cloudapi.Client) error
 	}{
-		"Get": {[]int32{1}, func(ctx context.Context, c *cloudapi.Client) error {
-			_, err := c.VMs.Get(ctx, sdktest.Somewhere, "web-1")
-			return err
-		}},
-		"Resolve": {[]int32{1, 3}, func(ctx context.Context, c *cloudapi.Client) error {
-			_, err := c.Resolve(ctx, "no-such-thing")
-			return err
-		}},
-		"All": {[]int32{1, 2}, func(ctx context.Context, c *cloudapi.Client) error {
-			_, err := cloudapi.Collect(c.VMs.All(ctx, &cloudapi.ListOptions{PageSize: 1}))
-			return err
-		}},
+		{sdktest.Do("VMs.Get", sdktest.Somewhere, "web-1"), []int32{1}},
+		{sdktest.Do("Resolve", "no-such-thing"), []int32{1, 3}},
+		{sdktest.Do("VMs.All", &cloudapi.ListOptions{PageSize: 1}), []int32{1, 2}},
 	} {
 		for _, at := range tt.requests {
-			t.Run(fmt.Sprint(name, at), func(t *testing.T) {
+			t.Run(fmt.Sprint(tt.call.Name, at), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					sdktest.CheckPanic(t, sdktest.NewEverything(t).Client, at, func(c *cloudapi.Client) func(context.Context) error {
-						return func(ctx context.Context) error { return tt.call(ctx, c) }
+						return func(ctx context.Context) error { _, err := tt.call.On(ctx, c); return err }
 					})
 				})
 			})

@@ -188,23 +188,12 @@ func TestRefusalsOfTheService(t *testing.T) {
 		err         error
 	}{
 		{"kubernetes-nodepools", "kubeconfig-too-early", do("Kubernetes.Kubeconfig", location, "prod"), cloudapi.ErrInvalidRequest},
-		{"kubernetes-nodepools", "resize-while-busy", do("Kubernetes.ResizeNodePool", location, "prod", "prod-np", 3), cloudapi.ErrInvalidRequest},
 		{"kubernetes-nodepools", "pool-name-taken", do("Kubernetes.CreateNodePool", location, "prod", &cloudapi.KubernetesNodePoolCreateRequest{Name: "prod-np"}), cloudapi.ErrAlreadyExists},
 		{"kubernetes-nodepools", "pool-quota", do("Kubernetes.CreateNodePool", location, "prod", &cloudapi.KubernetesNodePoolCreateRequest{Name: "workers"}), cloudapi.ErrQuotaExceeded},
 		{"machine-images", "create-again", do("MachineImages.Create", location, "golden", &cloudapi.MachineImageCreateRequest{VM: stub.VMID}), cloudapi.ErrAlreadyExists},
 		{"machine-images", "version-exists", do("MachineImages.CreateVersion", location, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VM: stub.VMID}), cloudapi.ErrAlreadyExists},
 		{"machine-images", "delete-version-again", do("MachineImages.DeleteVersion", location, "golden", "v1"), cloudapi.ErrNotFound},
-		{"vm-start-stop", "restart-when-stopped", do("VMs.Restart", location, "web-1"), cloudapi.ErrInvalidRequest},
-		{"vm-start-stop", "create-unknown-init-script-args", do("VMs.Create", location, "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop", InitScript: "x"}), cloudapi.ErrInvalidRequest},
-		{"postgres-servers-and-upgrade", "replica-patch", do("Postgres.Update", location, "core-r", &cloudapi.PostgresUpdateRequest{StorageSize: 128}), cloudapi.ErrInvalidRequest},
-		{"postgres-servers-and-upgrade", "upgrade-again", do("Postgres.Upgrade", location, "core"), cloudapi.ErrInvalidRequest},
-		{"postgres-servers-and-upgrade", "not-upgrading", do("Postgres.UpgradeStatus", location, "core"), cloudapi.ErrInvalidRequest},
-		{"postgres-certificates-and-destinations", "rule-without-firewall", do("Postgres.CreateFirewallRule", location, "acc", &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "192.0.2.0/24"}), cloudapi.ErrInvalidRequest},
-		{"postgres-create-and-change", "window-days-without-feature", do("Postgres.SetMaintenanceWindow", location, "main-db", new(3), "mon"), cloudapi.ErrInvalidRequest},
-		{"postgres-logs", "no-log-store", do("Postgres.Logs", location, "logged", nil), cloudapi.ErrInvalidRequest},
 		{"postgres-logs", "store-fails", do("Postgres.Logs", location, "logged", nil), cloudapi.ErrServer},
-		{"rules-for-all", "connect-elsewhere", do("PrivateSubnets.Connect", location, "a", "pscdeenawfyp5qskdhx7qkd8x4"), cloudapi.ErrInvalidRequest},
-		{"rules-for-all", "disconnect-elsewhere", do("PrivateSubnets.Disconnect", location, "a", "pscdeenawfyp5qskdhx7qkd8x4"), cloudapi.ErrInvalidRequest},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
