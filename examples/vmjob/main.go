@@ -65,6 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	client, closeServer, err := demo.Connect(ctx, stderr, "vmjob", demo.Server{
 		Delays:  cloudapitest.Delays{Create: time.Second, Delete: time.Second},
+		Empty:   true,
 		Started: func(server *cloudapitest.Server) { j.embedded = server },
 	})
 	if err != nil {
