@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -53,51 +52,53 @@ func (s *Samples) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
 	}
-	hasSpace := func(c byte) bool { return bytes.IndexByte(data, c) >= 0 }
-	if slices.ContainsFunc([]byte(" \t\r\n"), hasSpace) {
-		var compact bytes.Buffer
-		if err := json.Compact(&compact, data); err != nil {
-			return err
-		}
-		data = compact.Bytes()
+	samples, err := parseSamples(data)
+	var compact bytes.Buffer
+	if err != nil && json.Compact(&compact, data) == nil && compact.Len() < len(data) {
+		samples, err = parseSamples(compact.Bytes())
 	}
+	if err == nil {
+		*s = samples
+	}
+	return err
+}
+
+// parseSamples parses JSON without white space.
+func parseSamples(data []byte) (Samples, error) {
 	rest, isArray := bytes.CutPrefix(data, []byte("["))
 	rest, ends := bytes.CutSuffix(rest, []byte("]"))
 	if !isArray || !ends {
-		return errors.New("samples are not an array")
+		return nil, errors.New("samples are not an array")
 	}
 	// There can be hundreds of thousands of samples: allocate the slice once.
-	samples := make(Samples, 0, min(bytes.Count(rest, []byte("]")), bytes.Count(rest, []byte("["))))
+	samples := make(Samples, 0, bytes.Count(rest, []byte("[")))
 	for len(rest) > 0 {
-		var pair []byte
-		pair, rest, _ = bytes.Cut(rest, []byte("]"))
-		rest = bytes.TrimPrefix(rest, []byte(","))
-		sample, ok := parseSample(pair)
+		sample, size, ok := parseSample(rest)
 		if !ok {
-			return fmt.Errorf("sample %d is not a pair of a Unix time and a number in a string", len(samples))
+			return nil, fmt.Errorf("sample %d is not a pair of a Unix time and a number in a string", len(samples))
 		}
 		samples = append(samples, sample)
+		rest = bytes.TrimPrefix(rest[size:], []byte(","))
 	}
-	*s = samples
-	return nil
+	return samples, nil
 }
 
 // maxUnixTime is a time in seconds that fits in an int64 of microseconds.
 const maxUnixTime = 9e12
 
-// parseSample parses a pair without its closing bracket.
-func parseSample(pair []byte) (Sample, bool) {
-	pair, isArray := bytes.CutPrefix(pair, []byte("["))
-	number, text, _ := bytes.Cut(pair, []byte(","))
-	text, begins := bytes.CutPrefix(text, []byte(`"`))
-	text, ends := bytes.CutSuffix(text, []byte(`"`))
-	seconds, err := strconv.ParseFloat(string(number), 64)
-	value, errValue := strconv.ParseFloat(string(text), 64)
-	if !isArray || !begins || !ends || err != nil && !errors.Is(err, strconv.ErrRange) || errValue != nil && !errors.Is(errValue, strconv.ErrRange) {
-		return Sample{}, false
+// parseSample parses the pair with which JSON begins, and returns its size.
+func parseSample(data []byte) (sample Sample, size int, ok bool) {
+	comma, end := bytes.IndexByte(data, ','), bytes.IndexByte(data, ']')
+	if data[0] != '[' || comma < 0 || end < comma+3 || data[comma+1] != '"' || data[end-1] != '"' {
+		return Sample{}, 0, false
+	}
+	seconds, err := strconv.ParseFloat(string(data[1:comma]), 64)
+	value, errValue := strconv.ParseFloat(string(data[comma+2:end-1]), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || errValue != nil && !errors.Is(errValue, strconv.ErrRange) {
+		return Sample{}, 0, false
 	}
 	micros := math.Round(1e6 * max(-maxUnixTime, min(seconds, maxUnixTime)))
-	return Sample{Time: time.UnixMicro(int64(micros)).UTC(), Value: value}, true
+	return Sample{Time: time.UnixMicro(int64(micros)).UTC(), Value: value}, end + 1, true
 }
 
 func (s Samples) MarshalJSON() ([]byte, error) {

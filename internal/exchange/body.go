@@ -17,7 +17,7 @@ const (
 	maxAnnounced = 64 << 20
 
 	// maxPooledBuffer is the maximum size of a buffer that is reused.
-	maxPooledBuffer = 4 << 20
+	maxPooledBuffer = 16 << 20
 
 	// minRead is the free space for the first read, and for the end of a body.
 	minRead = 512
@@ -67,17 +67,18 @@ func (buf *Buffer) ReadBody(resp *http.Response, limit int64) error {
 // and then doubles.
 func (buf *Buffer) read(body io.Reader, n, announced int64) error {
 	announced = min(max(announced, 0), maxAnnounced) + minRead
-	buf.resize(min(announced, maxTrustedLength, n))
 	for int64(len(buf.data)) < n {
-		if len(buf.data) == cap(buf.data) {
-			size := announced
-			if double := 2 * int64(cap(buf.data)); size < double {
-				size = double
-				if size > n/2 {
-					size = n // as a last copy, of at most half as many bytes
-				}
+		if full := int64(len(buf.data)); full == int64(cap(buf.data)) {
+			size := 2 * full
+			if size > n/2 {
+				size = n // as a last copy, of at most half as many bytes
 			}
-			buf.resize(min(size, n))
+			if full < maxTrustedLength {
+				size = max(size, min(announced, maxTrustedLength))
+			} else {
+				size = max(size, announced)
+			}
+			buf.data = append(make([]byte, 0, min(size, n)), buf.data...)
 		}
 		room := buf.data[len(buf.data):cap(buf.data)]
 		m, err := body.Read(room[:min(int64(len(room)), n-int64(len(buf.data)))])
@@ -90,11 +91,4 @@ func (buf *Buffer) read(body io.Reader, n, announced int64) error {
 		}
 	}
 	return nil
-}
-
-// resize grows the buffer to at least the given size.
-func (buf *Buffer) resize(size int64) {
-	if int64(cap(buf.data)) < size {
-		buf.data = append(make([]byte, 0, size), buf.data...)
-	}
 }
