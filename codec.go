@@ -170,11 +170,12 @@ const freeMemory = 16 << 20
 // firstByte returns the first byte that isn't white space, or 0. It gives up
 // after a limited amount of white space.
 func firstByte(data []byte) byte {
-	text := bytes.TrimLeft(data[:min(len(data), call.MaxSearched)], " \t\r\n")
-	if len(text) == 0 {
-		return 0
+	for _, c := range data[:min(len(data), call.MaxSearched)] {
+		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return c
+		}
 	}
-	return text[0]
+	return 0
 }
 
 // isArray reports whether JSON is an array.

@@ -81,7 +81,7 @@ func (c *call) prepare() (http.Header, error) {
 		return nil, pace.Err(c)
 	}
 	if c.cfg.Limit != nil {
-		if err := c.cfg.Limit(c); err != nil {
+		if err := c.cfg.Limit(c.Context); err != nil {
 			return nil, fmt.Errorf("rate limiter: %w", err)
 		}
 	}
@@ -90,7 +90,7 @@ func (c *call) prepare() (http.Header, error) {
 		header["Accept"] = []string{c.req.Accept}
 	}
 	if c.cfg.Token != nil {
-		token, err := c.cfg.Token(c)
+		token, err := c.cfg.Token(c.Context)
 		if err != nil {
 			return nil, err
 		}

@@ -6,7 +6,6 @@ package call
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -79,7 +78,9 @@ func (r *Request) changes() bool {
 	return r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
 }
 
-// call is a request in progress, and the context of its attempts.
+// call is a request in progress, and the context of its attempts. The functions
+// of the program get the caller's context, since a call shows its secrets when
+// printed.
 type call struct {
 	context.Context // the caller's context
 
@@ -162,9 +163,6 @@ func (c *call) secrets() mask.Secrets {
 	}
 	return c.known
 }
-
-// Format prints the caller's context instead of the call with its secrets.
-func (c *call) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.Context) }
 
 // What only retryablehttp sees. Nobody writes to them.
 var (

@@ -45,9 +45,8 @@ var ErrTooLarge = errors.New("response exceeds the limit")
 
 // receive reads the response and closes it. It sets the result or the failure
 // of the attempt, even if the body is truncated. It returns the connection's
-// error if the connection failed while the body was read. It returns the
-// context's error if the context has ended, but checks that only for a large
-// response, since the first check starts the attempt's timer.
+// error if the connection failed while the body was read, and the context's
+// error if the context has ended by the time a large response is decoded.
 func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	if resp.Body == nil {
 		resp.Body = http.NoBody
@@ -74,19 +73,18 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	} else if err = buf.ReadBody(resp, c.cfg.MaxResponse); err == exchange.ErrTooLarge {
 		err = fmt.Errorf("%w of %d bytes", ErrTooLarge, c.cfg.MaxResponse)
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		err = c.req.Decode(Response{
 			Status: resp.StatusCode, Header: resp.Header, Body: buf.Bytes(), Limit: c.cfg.MaxResponse,
 			UnmarkedEnd: resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed,
 		})
-	case !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrTooLarge):
+	} else if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrTooLarge) {
 		return err // of the connection: the response itself is unknown
 	}
-	switch {
-	case len(buf.Bytes()) > jsonform.Small && ctx.Err() != nil:
-		return ctx.Err() // a smaller response is accepted, since decoding it took no time
-	case err == nil:
+	if len(buf.Bytes()) > jsonform.Small && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err == nil {
 		return nil
 	}
 	contentType, _ := mask.Excerpt(c.secrets().Mask(resp.Header.Get("Content-Type")), maxExcerpt)

@@ -49,7 +49,7 @@ func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 		if c.unsent {
 			a.Number, a.NotSent = a.Number+1, c.notSent
 		}
-		report(ctx, &a)
+		report(c.Context, &a)
 	}
 	return c.retrying, nil
 }
@@ -131,10 +131,9 @@ func (b *Budget) succeeded(attempts int) {
 // parseRetryAfter parses both forms of the header: seconds and a date. A date
 // in the past becomes 0. It reports whether the header is valid.
 func parseRetryAfter(value string, now time.Time) (after time.Duration, ok bool) {
-	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
+	seconds, err := strconv.ParseUint(value, 10, 64)
+	if err == nil || errors.Is(err, strconv.ErrRange) { // then seconds is the largest number
 		return time.Duration(min(seconds, uint64(math.MaxInt64/time.Second))) * time.Second, true
-	} else if errors.Is(err, strconv.ErrRange) {
-		return math.MaxInt64, true
 	}
 	if date, err := http.ParseTime(value); err == nil {
 		return max(date.Sub(now), 0), true

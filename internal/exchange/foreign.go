@@ -64,7 +64,8 @@ func says(err error, matches func(text string) bool) bool {
 	return false
 }
 
-// ownError is an error of a transport that doesn't come from the network.
+// ownError is an error of a transport that doesn't come from the network. It
+// matches errOwn, even if it's masked.
 type ownError struct{ error }
 
 var errOwn = errors.New("not of the network")

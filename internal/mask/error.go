@@ -3,52 +3,41 @@ package mask
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Error returns the error, or a masked one if any text in its chain
 // contains a secret. net/http quotes malformed responses, and those may repeat
 // the request.
 func (secrets Secrets) Error(err error) error {
-	clean, shows := withoutShowing(secrets, err)
-	if !shows {
+	if !secrets.shownBy(err) {
 		return err
 	}
-	return &maskedError{secrets.Mask(fmt.Sprint(err)), func(target error) bool { return errors.Is(err, target) }, clean}
+	return &maskedError{secrets.Mask(fmt.Sprint(err)), func(target error) bool { return errors.Is(err, target) }}
 }
 
-// withoutShowing reports whether the error, or one that it wraps, shows a
-// secret. clean is the error itself if it shows none, and otherwise the wrapped
-// errors that show none.
-func withoutShowing(secrets Secrets, err error) (clean []error, shows bool) {
-	var wrapped []error
+// shownBy reports whether an error, or one that it wraps, shows a secret.
+func (secrets Secrets) shownBy(err error) bool {
+	text := fmt.Sprintf("%v %+v %#v", err, err, err)
+	if secrets.Mask(text) != text {
+		return true
+	}
 	switch e := err.(type) {
 	case interface{ Unwrap() error }:
-		if cause := e.Unwrap(); cause != nil {
-			wrapped = []error{cause}
-		}
+		cause := e.Unwrap()
+		return cause != nil && secrets.shownBy(cause)
 	case interface{ Unwrap() []error }:
-		wrapped = e.Unwrap()
+		return slices.ContainsFunc(e.Unwrap(), secrets.shownBy)
 	}
-	text := fmt.Sprintf("%v %+v %#v", err, err, err)
-	shows = secrets.Mask(text) != text
-	for _, cause := range wrapped {
-		causes, inCause := withoutShowing(secrets, cause)
-		clean, shows = append(clean, causes...), shows || inCause
-	}
-	if !shows {
-		return []error{err}, false
-	}
-	return clean, true
+	return false
 }
 
 // maskedError stands for an error that shows secrets. It matches whatever that error
-// matches, but wraps only the causes that show none.
+// matches, but wraps nothing.
 type maskedError struct {
-	text   string
-	is     func(target error) bool // a function, so that nothing prints the error
-	causes []error
+	text string
+	is   func(target error) bool // a function, so that nothing prints the error
 }
 
 func (m *maskedError) Error() string        { return m.text }
 func (m *maskedError) Is(target error) bool { return m.is(target) }
-func (m *maskedError) Unwrap() []error      { return m.causes }

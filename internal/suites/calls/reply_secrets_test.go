@@ -134,7 +134,7 @@ func TestSecretsInInvalidResponses(t *testing.T) {
 }
 
 // TestCausesThatShowSecrets: an error that shows a secret still matches, but
-// errors.As finds only causes that show none.
+// errors.As finds no cause.
 func TestCausesThatShowSecrets(t *testing.T) {
 	t.Parallel()
 	for name, leak := range map[string]error{
@@ -144,18 +144,14 @@ func TestCausesThatShowSecrets(t *testing.T) {
 		"incomplete": fmt.Errorf("malformed: %w", &echo{stub.Token}),
 		"list":       echoes{stub.Token}, // which can't be compared
 	} {
-		refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
-			return nil, fmt.Errorf("no route: %w, %w", leak, refused)
+			return nil, fmt.Errorf("no route: %w, %w", leak, syscall.ECONNREFUSED)
 		}}
 		_, err := sdktest.Recorded(t, &network).VMs.Get(t.Context(), "eu-central-h1", "web-1")
 		if text := shown(err); strings.Contains(text, stub.Token) || !strings.Contains(err.Error(), "no route") {
 			t.Errorf("%s: %s", name, text)
 		}
-		if e, ok := errors.AsType[*net.OpError](err); e != refused || !ok || !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("%s: the cause is %v", name, e)
-		}
-		if name != "list" && !errors.Is(err, leak) {
+		if name != "list" && !errors.Is(err, leak) || !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("%s: %v does not match", name, err)
 		}
 		if e, ok := errors.AsType[*echo](err); ok {

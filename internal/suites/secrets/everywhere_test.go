@@ -311,3 +311,33 @@ func identifier(e ast.Expr) string {
 	}
 	return ""
 }
+
+// TestContexts: the contexts that the functions of a program get show no
+// secrets, not even those of an earlier attempt.
+func TestContexts(t *testing.T) {
+	t.Parallel()
+	var shown strings.Builder
+	show := func(ctx context.Context) { fmt.Fprintf(&shown, "%v %+v %#v %s\n", ctx, ctx, ctx, ctx) }
+	client := stub.Must(cloudapi.NewClient(
+		cloudapi.WithProject(stub.Project),
+		cloudapi.WithRetry(cloudapi.RetryPolicy{MinDelay: 1}),
+		cloudapi.WithLimiter(stub.Limiter(func(ctx context.Context) error {
+			show(ctx)
+			return nil
+		})),
+		cloudapi.WithTokenSource(func(ctx context.Context) (string, error) {
+			show(ctx)
+			return stub.Token, nil
+		}),
+		cloudapi.WithHTTPClient(&http.Client{Transport: stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			show(req.Context())
+			return stub.Respond(http.StatusBadGateway, ""), nil
+		})}),
+	))(t)
+	if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); !errors.Is(err, cloudapi.ErrServer) {
+		t.Fatal(err)
+	}
+	if text := shown.String(); !strings.Contains(text, "context.") || strings.Contains(text, stub.Token) {
+		t.Errorf("a context shows %.5000s", text)
+	}
+}
