@@ -95,23 +95,28 @@ func list[T any](ctx context.Context, c *conn, routes *listRoutes, opts *ListOpt
 		return nil, err
 	}
 	in.request.NoRetryOn500 = routes.noRetryOn500
-	var page *Page[T]
-	err = in.do(ctx, func(r call.Response) (err error) {
-		if page, err = decodePage[T](r, &o); err != nil {
-			return err
-		}
-		if i, field := firstMismatch(&in.want, page.Items); field != "" {
-			return fmt.Errorf("item %d is of another %s", i, field)
-		}
-		return nil
-	})
+	page, err := readPage[T](ctx, in, o.PageSize, false)
 	if err != nil {
 		return nil, err
 	}
-	if routes.unpaged {
-		page.Next = ""
+	page.Next = ""
+	if n := len(page.Items); n > 0 && !routes.unpaged {
+		page.Next = cursorOf(page.Items[n-1], o.OrderColumn)
 	}
 	return page, nil
+}
+
+// listByKey fetches one page of a list that continues with a key from the
+// server. The options are the query, including the page size.
+func listByKey[T any](ctx context.Context, c *conn, op *Operation, options any, pageSize int, args ...string) (*Page[T], error) {
+	if err := checkPageSize(op, pageSize); err != nil {
+		return nil, err
+	}
+	in, err := c.ask(op, options, args)
+	if err != nil {
+		return nil, err
+	}
+	return readPage[T](ctx, in, 0, true)
 }
 
 // check refuses options that the list doesn't support.
@@ -144,21 +149,45 @@ func checkPageSize(op *Operation, size int) error {
 	return nil
 }
 
+// readPage sends a call whose response is a page of up to size items, or of any
+// number of them if size is 0. If the page is keyed, its Next is the key of the
+// next page.
+func readPage[T any](ctx context.Context, in *invocation, size int, keyed bool) (page *Page[T], err error) {
+	err = in.do(ctx, func(r call.Response) (err error) {
+		if page, err = decodePage[T](r, size, keyed); err != nil {
+			return err
+		}
+		if i, field := firstMismatch(&in.want, page.Items); field != "" {
+			return fmt.Errorf("item %d is of another %s", i, field)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return page, nil
+}
+
 // decodePage decodes a page in any form that the contract allows: an object
-// with items, with or without a count, or a bare array.
-func decodePage[T any](r call.Response, o *ListOptions) (*Page[T], error) {
+// with items or logs, with or without a count or a key, or a bare array if the
+// page isn't keyed.
+func decodePage[T any](r call.Response, size int, keyed bool) (*Page[T], error) {
 	var body struct {
-		Items []*T `json:"items"`
-		Count *int `json:"count"`
+		Items         []*T   `json:"items"`
+		Logs          []*T   `json:"logs"`
+		Count         *int   `json:"count"`
+		PaginationKey string `json:"pagination_key"`
 	}
 	decode := func() error { return decodeRecords(r, &body) }
-	if isArray(r.Body) {
+	if !keyed && isArray(r.Body) {
 		decode = func() error { return decodeRecords(r, &body.Items) }
 	}
 	// Room for a full page, but no more items than the response can contain.
-	body.Items = make([]*T, 0, min(o.PageSize, len(r.Body)/minItemSize))
+	if room := min(size, len(r.Body)/minItemSize); room > 0 {
+		body.Items = make([]*T, 0, room)
+	}
 	err := decode()
-	if err == nil && len(body.Items) == 0 {
+	if err == nil && body.Items != nil && len(body.Items) == 0 {
 		body.Items = nil // to tell an empty list from a missing one
 		err = decode()
 	}
@@ -166,29 +195,20 @@ func decodePage[T any](r call.Response, o *ListOptions) (*Page[T], error) {
 		return nil, err
 	}
 	if body.Items == nil {
+		body.Items = body.Logs
+	}
+	if body.Items == nil {
 		return nil, errors.New("it has no items")
 	}
-	page := &Page[T]{Items: body.Items, Count: body.Count}
-	if n := len(page.Items); n > 0 {
-		if err := checkItems[T](page.Items); err != nil {
-			return nil, err
-		}
-		page.Next = cursorOf(page.Items[n-1], o.OrderColumn)
-	}
-	return page, nil
-}
-
-// checkItems returns what is wrong with the items of a page, or nil.
-func checkItems[T any](items []*T) error {
-	for i, item := range items {
+	for i, item := range body.Items {
 		if item == nil {
-			return fmt.Errorf("item %d is null", i)
+			return nil, fmt.Errorf("item %d is null", i)
 		}
 		if field := lacks(item); field != "" {
-			return fmt.Errorf("item %d has no %s", i, field)
+			return nil, fmt.Errorf("item %d has no %s", i, field)
 		}
 	}
-	return nil
+	return &Page[T]{Items: body.Items, Count: body.Count, Next: body.PaginationKey}, nil
 }
 
 // maxWalks is how often to walk a list that counts more items than it shows.
@@ -345,47 +365,4 @@ func Collect[T any](seq iter.Seq2[*T, error]) ([]*T, error) {
 		items = append(items, item)
 	}
 	return items, nil
-}
-
-// listByKey fetches one page of a list that continues with a key from the
-// server. The options are the query, including the page size.
-func listByKey[T any](ctx context.Context, c *conn, op *Operation, options any, pageSize int, args ...string) (*Page[T], error) {
-	if err := checkPageSize(op, pageSize); err != nil {
-		return nil, err
-	}
-	in, err := c.ask(op, options, args)
-	if err != nil {
-		return nil, err
-	}
-	var page *Page[T]
-	err = in.do(ctx, func(r call.Response) (err error) {
-		page, err = decodePageByKey[T](r)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return page, nil
-}
-
-// decodePageByKey decodes a page with the key of the next page.
-func decodePageByKey[T any](r call.Response) (*Page[T], error) {
-	var body struct {
-		Items         []*T   `json:"items"`
-		Logs          []*T   `json:"logs"` // in place of items
-		PaginationKey string `json:"pagination_key"`
-	}
-	if err := decodeRecords(r, &body); err != nil {
-		return nil, err
-	}
-	if body.Items == nil {
-		body.Items = body.Logs
-	}
-	if body.Items == nil {
-		return nil, errors.New("it has no items")
-	}
-	if err := checkItems[T](body.Items); err != nil {
-		return nil, err
-	}
-	return &Page[T]{Items: body.Items, Next: body.PaginationKey}, nil
 }
