@@ -205,7 +205,7 @@ func (p *Plan) arrange(all []item) {
 	}
 	for i, s := range p.steps {
 		for _, id := range needs[s.resource.ID] {
-			if needed, ok := index[id]; ok && i < needed {
+			if needed := index[id]; i < needed { // not if it stays, or if names claim a circle
 				p.steps[needed].neededBy = append(p.steps[needed].neededBy, i)
 			}
 		}

@@ -2,7 +2,6 @@ package teardown_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,17 +20,62 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
-// TestPlanTextOfANetwork: the plan names the network that goes with a cluster or
-// database, also if the token may not see it, and keeps it if the token may not
-// see the cluster or database.
-func TestPlanTextOfANetwork(t *testing.T) {
+// TestPlanTexts: the plan names the network that goes with a cluster or
+// database, also if the token may not see it or the server can't list it, and
+// keeps it if the token may not see the cluster or database. A resource that
+// stays is said to be needed by another.
+func TestPlanTexts(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		project func(t *testing.T) *scene
 		hidden  []string // from the token
+		keep    cloudapi.Kind
 		want    string
 	}{
-		"a cluster": {newCluster, nil, `9 to delete, 0 to keep
+		"a VM that is kept": {newStray, nil, cloudapi.KindVM, `2 to delete, 3 to keep
+stage 1
+  private subnet eu-central-h1/net-1
+  and any load balancers of these subnets that the token may not see
+stage 2
+  firewall eu-central-h1/net-1-default
+kept
+  VM eu-central-h1/web-1
+  private subnet eu-central-h1/default-eu-central-h1, needed by VM eu-central-h1/web-1
+  firewall eu-central-h1/default-eu-central-h1-default, needed by private subnet eu-central-h1/default-eu-central-h1
+`},
+		"a cluster with an unlisted load balancer": {newUnlisted, nil, "", `7 to delete, 0 to keep
+stage 1
+  load balancer eu-central-h1/lb-1
+  Kubernetes cluster eu-central-h1/apps
+    and load balancer eu-central-h1/ID-services, which goes with it
+  and any networks of these clusters and databases that the token may not see
+stage 2
+  load balancer eu-central-h1/ID-apiserver
+  private subnet eu-central-h1/net-1
+  and any load balancers of these subnets that the token may not see
+stage 3
+  private subnet eu-central-h1/ID-subnet
+  firewall eu-central-h1/net-1-default
+  and any load balancers of these subnets that the token may not see
+stage 4
+  firewall eu-central-h1/ID-firewall
+`},
+		"a kept cluster with an unlisted load balancer": {newUnlisted, nil, cloudapi.KindKubernetesCluster, `3 to delete, 5 to keep
+stage 1
+  load balancer eu-central-h1/lb-1
+stage 2
+  private subnet eu-central-h1/net-1
+  and any load balancers of these subnets that the token may not see
+stage 3
+  firewall eu-central-h1/net-1-default
+kept
+  Kubernetes cluster eu-central-h1/apps
+  load balancer eu-central-h1/ID-apiserver, needed by Kubernetes cluster eu-central-h1/apps
+  load balancer eu-central-h1/ID-services, needed by Kubernetes cluster eu-central-h1/apps
+  private subnet eu-central-h1/ID-subnet, needed by Kubernetes cluster eu-central-h1/apps
+  firewall eu-central-h1/ID-firewall, needed by Kubernetes cluster eu-central-h1/apps
+`},
+		"a cluster": {newCluster, nil, "", `9 to delete, 0 to keep
 stage 1
   VM eu-central-h1/inside
   Kubernetes cluster eu-central-h1/apps
@@ -49,7 +93,7 @@ stage 4
   firewall eu-central-h1/fw-1
   firewall eu-central-h1/ID-firewall
 `},
-		"a cluster without its subnet": {newCluster, []string{"PrivateSubnet", "LoadBalancer", "Vm"}, `4 to delete, 0 to keep
+		"a cluster without its subnet": {newCluster, []string{"PrivateSubnet", "LoadBalancer", "Vm"}, "", `4 to delete, 0 to keep
 stage 1
   Kubernetes cluster eu-central-h1/apps
   firewall eu-central-h1/fw-1
@@ -58,7 +102,7 @@ stage 1
 stage 2
   firewall eu-central-h1/ID-firewall
 `},
-		"a subnet without its cluster": {newCluster, []string{"KubernetesCluster", "LoadBalancer", "Firewall", "Vm"}, `1 to delete, 2 to keep
+		"a subnet without its cluster": {newCluster, []string{"KubernetesCluster", "LoadBalancer", "Firewall", "Vm"}, "", `1 to delete, 2 to keep
 stage 1
   private subnet eu-central-h1/net-1
   and any load balancers of these subnets that the token may not see
@@ -66,7 +110,7 @@ kept
   Kubernetes cluster ID
   private subnet eu-central-h1/ID-subnet, needed by Kubernetes cluster ID
 `},
-		"a database without its network": {newDatabase, []string{"PrivateSubnet", "Firewall"}, `1 to delete, 0 to keep
+		"a database without its network": {newDatabase, []string{"PrivateSubnet", "Firewall"}, "", `1 to delete, 0 to keep
 stage 1
   Postgres database eu-central-h1/orders
   and any networks of these clusters and databases that the token may not see
@@ -77,10 +121,19 @@ stage 1
 			synctest.Test(t, func(t *testing.T) {
 				p := tt.project(t)
 				permit(t, p, tt.hidden...)
-				got := regexp.MustCompile(` \([0-9a-z]{26}\)`).ReplaceAllString(planTeardown(t, p.Client, nil).String(), "")
-				got = strings.ReplaceAll(got, p.owner, "ID")
+				plan := planTeardown(t, p.Client, &teardown.Options{Keep: func(r cloudapi.Resource) bool { return r.Kind == tt.keep }})
+				got := regexp.MustCompile(` \([0-9a-z]{26}\)`).ReplaceAllString(plan.String(), "")
+				if p.owner != "" {
+					got = strings.ReplaceAll(got, p.owner, "ID")
+				}
 				if got != "teardown of project "+p.Client.Project()+": "+tt.want {
 					t.Errorf("the plan is\n%s\nwant\n%s", got, tt.want)
+				}
+				if with := plan.GoesWith(cloudapi.Resource{ID: p.owner}); len(with) != strings.Count(got, ", which goes with it") {
+					t.Errorf("%v goes with the cluster", with)
+				}
+				if text := string(stub.JSON(plan)); p.owner != "" && strings.Count(text, p.owner+"-services") != strings.Count(got, "ID-services") {
+					t.Errorf("encoded is %s", text)
 				}
 			})
 		})
@@ -232,49 +285,42 @@ func TestTeardownKeep(t *testing.T) {
 	})
 }
 
-func TestTeardownPlanText(t *testing.T) {
+// TestPlanAsJSON: the encoded plan has the stages and what stays, and nobody can
+// change the plan.
+func TestPlanAsJSON(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t)
-		c := srv.Client()
-		vm := stub.Must(c.VMs.Create(t.Context(), sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
-		other := stub.Must(c.PrivateSubnets.Create(t.Context(), sdktest.Somewhere, "net-1", nil))(t)
-		net := stub.Must(c.PrivateSubnets.Get(t.Context(), sdktest.Somewhere, "default-eu-central-h1"))(t)
-		plan := planTeardown(t, c, &teardown.Options{Keep: func(r cloudapi.Resource) bool { return r.ID == vm.ID }})
-		want := fmt.Sprintf(`teardown of project %s: 2 to delete, 3 to keep
-stage 1
-  private subnet eu-central-h1/net-1 (%s)
-  and any load balancers of these subnets that the token may not see
-stage 2
-  firewall eu-central-h1/net-1-default (%s)
-kept
-  VM eu-central-h1/web-1 (%s)
-  private subnet eu-central-h1/default-eu-central-h1 (%s), needed by VM eu-central-h1/web-1 (%[4]s)
-  firewall eu-central-h1/default-eu-central-h1-default (%[6]s), needed by private subnet eu-central-h1/default-eu-central-h1 (%[5]s)
-`, c.Project(), other.ID, other.Firewalls[0].ID, vm.ID, net.ID, net.Firewalls[0].ID)
-		if got := plan.String(); got != want {
-			t.Errorf("%s\nwant\n%s", got, want)
+		p := newStray(t)
+		plan := planTeardown(t, p.Client, &teardown.Options{Keep: func(r cloudapi.Resource) bool { return r.ID == p.VM.ID }})
+		stages, kept := plan.Stages(), plan.Kept()
+		want := `{"project":"` + p.Client.Project() + `","stages":` + string(stub.JSON(stages)) + `,"kept":` + string(stub.JSON(kept)) + `}`
+		if got := string(stub.JSON(plan)); got != want || !strings.Contains(got, `{"kind":"vm","id":"`+p.VM.ID+`","location":"eu-central-h1","name":"web-1"}`) {
+			t.Errorf("%s, want\n%s", got, want)
 		}
-		type resource = map[string]string
-		location := func(kind, id, name string) resource {
-			return resource{"kind": kind, "id": id, "location": sdktest.Somewhere, "name": name}
+		stages[0][0].ID, kept[0].ID = p.VM.ID, ""
+		if err := plan.Run(t.Context()); err != nil || sdktest.Contents(t, p.Client)[p.VM.ID] == "" || plan.Kept()[0].ID != p.VM.ID {
+			t.Errorf("the run ended with %v, and there is %v", err, sdktest.Contents(t, p.Client))
 		}
-		var got any
-		if err := json.Unmarshal(stub.Must(json.Marshal(plan))(t), &got); err != nil {
+	})
+}
+
+// TestKeepsWhatIsUnlisted: the load balancer that the server can't list stays
+// with its cluster.
+func TestKeepsWhatIsUnlisted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newUnlisted(t)
+		if err := planTeardown(t, p.Client, &teardown.Options{Keep: func(r cloudapi.Resource) bool { return r.ID == p.owner }, DeleteProject: true}).Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		wantJSON := map[string]any{
-			"project": c.Project(),
-			"stages":  []any{[]any{location("ps", other.ID, "net-1")}, []any{location("fw", other.Firewalls[0].ID, "net-1-default")}},
-			"kept": []any{location("vm", vm.ID, "web-1"), location("ps", net.ID, net.Name),
-				location("fw", net.Firewalls[0].ID, net.Firewalls[0].Name)},
+		var left []string
+		for r, err := range p.Client.Resources(t.Context(), nil) {
+			if err == nil {
+				left = append(left, fmt.Sprint(r.Kind, " ", strings.TrimPrefix(r.Name, p.owner)))
+			}
 		}
-		if text, wantText := string(stub.Must(json.Marshal(got))(t)), string(stub.Must(json.Marshal(wantJSON))(t)); text != wantText {
-			t.Errorf("%s, want\n%s", text, wantText)
-		}
-		plan.Stages()[0][0].ID = vm.ID // Stages returns a copy
-		if err := plan.Run(t.Context()); err != nil || sdktest.Contents(t, c)[vm.ID] == "" {
-			t.Errorf("the run ended with %v, and there is %v", err, sdktest.Contents(t, c))
+		if want := []string{"Kubernetes cluster apps", "load balancer -apiserver", "private subnet -subnet", "firewall -firewall"}; !slices.Equal(left, want) {
+			t.Errorf("left are %q, want %q", left, want)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package teardown
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
@@ -24,14 +23,12 @@ type read[V any] struct {
 
 func newReads[V any]() *reads[V] { return &reads[V]{turn: make(chan struct{}, 1)} }
 
-var errUnfinished = errors.New("the read has not ended")
-
 // take returns the result of a read that begins after the call.
 func (r *reads[V]) take(ctx context.Context, do func(context.Context) (V, error)) (V, error) {
 	r.mu.Lock()
 	shared := r.next
 	if shared == nil {
-		r.next = &read[V]{over: make(chan struct{}), err: errUnfinished}
+		r.next = &read[V]{over: make(chan struct{})}
 	}
 	mine := r.next
 	r.mu.Unlock()
@@ -47,9 +44,9 @@ func (r *reads[V]) take(ctx context.Context, do func(context.Context) (V, error)
 }
 
 // lead reads for all callers that share the read. They belong to the same
-// run, so their contexts end at the same time.
+// run, so their contexts end at the same time: also after a panic of do, which
+// cancels them.
 func (r *reads[V]) lead(ctx context.Context, this *read[V], do func(context.Context) (V, error)) {
-	defer close(this.over) // even if do panics
 	select {
 	case r.turn <- struct{}{}:
 		defer func() { <-r.turn }()
@@ -60,7 +57,8 @@ func (r *reads[V]) lead(ctx context.Context, this *read[V], do func(context.Cont
 	r.mu.Unlock()
 	if ctx.Err() != nil {
 		this.err = pace.Err(ctx)
-		return
+	} else {
+		this.value, this.err = do(ctx)
 	}
-	this.value, this.err = do(ctx)
+	close(this.over)
 }

@@ -321,12 +321,8 @@ func (d *deletion) request(ctx context.Context, delete func(*cloudapi.Client, co
 			return nil
 		}
 		if at.Kind == cloudapi.KindPrivateLocation { // a private location is deleted by name
-			switch now, err := d.locate(ctx, d.resource); {
-			case err != nil || now.ID == "":
-				at = now
-				return err
-			case now != at:
-				return renamed(now)
+			if now, err := d.locate(ctx, d.resource); err != nil || now != at {
+				return cmp.Or(err, renamed(now))
 			}
 		}
 		requested = true
@@ -395,12 +391,12 @@ func (r *run) listedUsers(ctx context.Context, resource cloudapi.Resource) ([]cl
 	return slices.Clone(users[resource.ID]), err
 }
 
-// planned returns a resource, and the others of the plan that have its kind and
-// location.
+// planned returns the resources of the plan that have the kind and location of a
+// resource, with their present location, and finally the resource itself.
 func (r *run) planned(resource cloudapi.Resource) (all []cloudapi.Resource) {
 	location := r.Plan.steps[r.index[resource.ID]].resource.Location // which may have another name now
 	for _, s := range r.Plan.steps {
-		if other := s.resource; location != "" && other.ID != resource.ID && other.Kind == resource.Kind && other.Location == location {
+		if other := s.resource; other.Kind == resource.Kind && other.Location == location {
 			other.Location = resource.Location
 			all = append(all, other)
 		}

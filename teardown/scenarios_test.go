@@ -133,10 +133,10 @@ var scenarios = map[string]scenario{
 		},
 		others: func(r cloudapi.Resource) bool { return r.Name == "new" },
 	},
-	"a new firewall in a private location": {
-		between: func(t *testing.T, p *scene) { p.firewall(t, "own", "new") },
+	"a new firewall in a private location, which is renamed": {
+		between: func(t *testing.T, p *scene) { p.firewall(t, "own", "new"); renameLocation(t, p) },
 		want:    blocked("private location own"),
-		blocker: "firewall own/new",
+		blocker: "firewall old/new",
 	},
 	"a new key in the project": {
 		before:  deleteProject,
@@ -198,6 +198,16 @@ var scenarios = map[string]scenario{
 		},
 		want: blocked("private subnet eu-central-h1/net-1", "firewall eu-central-h1/fw-1"),
 	},
+	"a load balancer whose subnet is in no list under its new name": { // it may be in any subnet, but not elsewhere
+		before: func(t *testing.T, p *scene) { p.subnet(t, sdktest.Elsewhere, "renamed", "") },
+		between: func(t *testing.T, p *scene) {
+			p.balancer(t, "new", p.Subnet.ID)
+			stub.Must(p.Client.PrivateSubnets.Rename(t.Context(), sdktest.Somewhere, p.Subnet.ID, "renamed"))(t)
+			p.Server.Fail(listOf("PrivateSubnets"), answer(`{"items":[],"count":0}`).Repeating())
+		},
+		want: blocked("private subnet eu-central-h1/default-eu-central-h1", "private subnet eu-central-h1/net-1",
+			"firewall eu-central-h1/default-eu-central-h1-default", "firewall eu-central-h1/fw-1"),
+	},
 	"a list of something else": {
 		between: func(t *testing.T, p *scene) {
 			p.Server.Fail(listOf("LoadBalancers"), answer(`{"items":[`+stub.VM+`],"count":1}`).Repeating())
@@ -237,6 +247,21 @@ var scenarios = map[string]scenario{
 	"a location that is replaced before a subnet's deletion":    {at: deletion("/location/own/private-subnet/"), then: replaceLocation},
 	"a location that is replaced while Run looks for its users": {at: isListOfFirewalls, then: replaceLocation},
 
+	"a location whose name can't be looked up again": {
+		at: isListOfFirewalls,
+		then: func(t *testing.T, p *scene) {
+			p.Server.Fail(cloudapitest.Match{Operation: "PrivateLocations.List"}, sdktest.Refusal(403, "Forbidden").Repeating())
+			refuse(t, p, "PrivateLocations.Delete", "")
+		},
+		want: []string{"failed private location own"},
+		err:  cloudapi.ErrForbidden,
+	},
+	"a location that somebody else deletes meanwhile": {at: isListOfFirewalls, then: func(t *testing.T, p *scene) {
+		if err := p.Client.PrivateLocations.Delete(t.Context(), "own"); err != nil {
+			t.Error(err)
+		}
+	}},
+
 	"a location with backups, which the server keeps for days": {
 		project: newScene,
 		before:  databaseInOwnLocation,
@@ -249,6 +274,7 @@ var scenarios = map[string]scenario{
 	},
 
 	"a cluster": {project: newCluster},
+	"a cluster whose load balancer the server can't list": {project: newUnlisted, before: deleteProject},
 	"a cluster that is kept": {
 		project: newCluster,
 		keep:    isOwner,
@@ -322,12 +348,26 @@ var scenarios = map[string]scenario{
 			p.balancer(t, other+"-services", p.subnet(t, sdktest.Somewhere, other+"-subnet", "").ID)
 			p.firewall(t, sdktest.Elsewhere, p.owner+"-firewall")
 			p.subnet(t, sdktest.Elsewhere, p.owner+"-subnet", "")
+			p.subnet(t, sdktest.Somewhere, p.owner+"-firewall", "")
+			in := p.subnet(t, sdktest.Somewhere, p.owner+"-services", "")
+			p.balancer(t, p.owner+"-subnet", in.ID)
 		},
 		keep: isOwner,
 		kept: everythingOfTheCluster(),
 	},
+	"a kept firewall of a cluster's subnet": {
+		project: newCluster,
+		before: func(t *testing.T, p *scene) {
+			firewall := p.firewall(t, sdktest.Somewhere, p.owner+"-subnet")
+			stub.Must(p.Client.Firewalls.AttachSubnet(t.Context(), sdktest.Somewhere, firewall.ID, p.Subnet.ID))(t)
+		},
+		keep: func(p *scene, r cloudapi.Resource) bool {
+			return r.Kind == cloudapi.KindFirewall && r.Name == p.owner+"-subnet"
+		},
+		kept: []string{"firewall eu-central-h1/ID-subnet"},
+	},
 
-	"a machine image": {project: newImage, between: func(t *testing.T, p *scene) { refuseVersion(t, p, "/v2") }},
+	"a machine image": {project: newImage, between: func(t *testing.T, p *scene) { refuse(t, p, "MachineImages.DeleteVersion", "/v2") }},
 	"a machine image that a kept VM needs": {
 		project: newImage,
 		keep:    named("copy"),
@@ -344,7 +384,7 @@ var scenarios = map[string]scenario{
 	"a machine image that VMs may need": { // its versions stay as well
 		project: newImage,
 		between: func(t *testing.T, p *scene) {
-			refuseVersion(t, p, "")
+			refuse(t, p, "MachineImages.DeleteVersion", "")
 			p.Server.Fail(listOf("VMs"), sdktest.Refusal(403, "Forbidden").Repeating())
 		},
 		want: []string{"failed machine image eu-central-h1/golden", "failed private subnet eu-central-h1/default-eu-central-h1", "failed private subnet eu-central-h1/net-1",
@@ -364,6 +404,31 @@ var scenarios = map[string]scenario{
 		between: func(t *testing.T, p *scene) { p.balancer(t, "new", p.Subnet.ID) },
 		want:    blocked(database, network[0], network[1]),
 		blocker: "load balancer eu-central-h1/new",
+	},
+	"a load balancer that is merely called like a database's": {
+		project: newDatabase,
+		before: func(t *testing.T, p *scene) {
+			p.balancer(t, p.owner+"-services", p.net(t))
+		},
+	},
+	"databases in a renamed location, with new load balancers in their subnets": { // whichever looks for all
+		project: newScene,
+		before: func(t *testing.T, p *scene) {
+			p.location(t, "own")
+			for _, name := range []string{"a", "b", "c"} {
+				stub.Must(p.Client.Postgres.Create(t.Context(), "own", name, &cloudapi.PostgresCreateRequest{Size: "m8gd.large", StorageSize: 118}))(t)
+				stub.Must(p.Client.Postgres.WaitRunning(t.Context(), "own", name, nil))(t)
+			}
+		},
+		between: func(t *testing.T, p *scene) {
+			renameLocation(t, p)
+			for _, id := range p.Server.IDs(cloudapi.KindPostgres, "") {
+				subnet := stub.Must(p.Client.PrivateSubnets.Get(t.Context(), "old", id+"-subnet"))(t)
+				stub.Must(p.Client.LoadBalancers.Create(t.Context(), "old", "new", sdktest.BalancerIn(subnet.ID)))(t)
+			}
+			p.Server.Fail(cloudapitest.Match{}, cloudapitest.Delay(time.Second).Repeating()) // so that one read serves several
+		},
+		deleted: []cloudapi.Kind{cloudapi.KindPrivateSubnet, cloudapi.KindFirewall}, // net-1 and its default
 	},
 	"a database whose subnet was renamed": {project: newDatabase, before: renameSubnet},
 }

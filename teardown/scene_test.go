@@ -80,10 +80,14 @@ func renameLocation(t *testing.T, p *scene) {
 	stub.Must(p.Client.PrivateLocations.Rename(t.Context(), "own", "old"))(t)
 }
 
+// net returns the ID of the subnet net-1.
+func (p *scene) net(t *testing.T) string {
+	return stub.Must(p.Client.PrivateSubnets.Get(t.Context(), sdktest.Somewhere, "net-1"))(t).ID
+}
+
 // attach attaches a firewall of the owner to the subnet net-1.
 func attach(t *testing.T, p *scene) {
-	subnet := stub.Must(p.Client.PrivateSubnets.Get(t.Context(), sdktest.Somewhere, "net-1"))(t)
-	stub.Must(p.Client.Firewalls.AttachSubnet(t.Context(), sdktest.Somewhere, p.owner+"-firewall", subnet.ID))(t)
+	stub.Must(p.Client.Firewalls.AttachSubnet(t.Context(), sdktest.Somewhere, p.owner+"-firewall", p.net(t)))(t)
 }
 
 // renameSubnet renames the subnet of the owner.
@@ -95,8 +99,10 @@ func renameSubnet(t *testing.T, p *scene) {
 func newFullScene(t *testing.T) *scene { return &scene{Everything: newFullProject(t)} }
 
 // newScene returns a project with the subnet net-1.
-func newScene(t *testing.T) *scene {
-	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service))
+func newScene(t *testing.T) *scene { return newSceneOn(t, cloudapitest.WithAPI(cloudapitest.Service)) }
+
+func newSceneOn(t *testing.T, option cloudapitest.Option) *scene {
+	srv := cloudapitest.New(t, option)
 	p := &scene{Everything: &sdktest.Everything{Server: srv, Client: srv.Client()}}
 	p.subnet(t, sdktest.Somewhere, "net-1", "")
 	return p
@@ -107,15 +113,37 @@ func newScene(t *testing.T) *scene {
 // net-1.
 func newCluster(t *testing.T) *scene {
 	p, ctx := newScene(t), t.Context()
-	stub.Must(p.Client.Kubernetes.Create(ctx, sdktest.Somewhere, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"}))(t)
-	p.Cluster = stub.Must(p.Client.Kubernetes.WaitRunning(ctx, sdktest.Somewhere, "apps", nil))(t)
-	p.owner = p.Cluster.ID
+	p.cluster(t)
 	p.Server.SetClusterService(p.owner, 80, 30080)
 	p.Subnet = stub.Must(p.Client.PrivateSubnets.Get(ctx, sdktest.Somewhere, p.owner+"-subnet"))(t)
 	p.Firewall = p.firewall(t, sdktest.Somewhere, "fw-1")
 	stub.Must(p.Client.Firewalls.AttachSubnet(ctx, sdktest.Somewhere, p.Firewall.ID, p.Subnet.ID))(t)
 	p.VM = p.vm(t, sdktest.Somewhere, "inside", p.Subnet.ID)
 	return p
+}
+
+// newStray returns a project with a VM in the default subnet, and the subnet
+// net-1.
+func newStray(t *testing.T) *scene {
+	p := newScene(t)
+	p.VM = p.vm(t, sdktest.Somewhere, "web-1", "")
+	return p
+}
+
+// newUnlisted returns a project with a cluster without a Service, whose load
+// balancer the server can't list, and a load balancer in the subnet net-1.
+func newUnlisted(t *testing.T) *scene {
+	p := newSceneOn(t, cloudapitest.WithPortlessBalancers())
+	p.balancer(t, "lb-1", p.net(t))
+	p.cluster(t)
+	return p
+}
+
+// cluster creates the cluster that a scenario is about.
+func (p *scene) cluster(t *testing.T) {
+	stub.Must(p.Client.Kubernetes.Create(t.Context(), sdktest.Somewhere, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"}))(t)
+	p.Cluster = stub.Must(p.Client.Kubernetes.WaitRunning(t.Context(), sdktest.Somewhere, "apps", nil))(t)
+	p.owner = p.Cluster.ID
 }
 
 // newDatabase returns a project with a database and the subnet net-1.
@@ -148,12 +176,11 @@ func newImage(t *testing.T) *scene {
 	return p
 }
 
-// refuseVersion fails the test if a version of an image is deleted whose label
-// ends like that.
-func refuseVersion(t *testing.T, p *scene, label string) {
-	p.Server.Fail(cloudapitest.Match{Operation: "MachineImages.DeleteVersion", Func: func(r cloudapitest.Request) bool {
-		if strings.HasSuffix(r.Path, label) {
-			t.Errorf("DELETE %s was sent", r.Path)
+// refuse fails the test if an operation is requested whose path ends like that.
+func refuse(t *testing.T, p *scene, operation, suffix string) {
+	p.Server.Fail(cloudapitest.Match{Operation: operation, Func: func(r cloudapitest.Request) bool {
+		if strings.HasSuffix(r.Path, suffix) {
+			t.Errorf("%s %s was sent", r.Method, r.Path)
 		}
 		return false
 	}}, cloudapitest.DropBefore().Repeating())
