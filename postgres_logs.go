@@ -272,7 +272,7 @@ func (f *logFollower) poll(ctx context.Context) (lines []*PostgresLogEntry, wait
 		if f.Marker.Start.IsZero() {
 			f.Marker.Start = f.now().Add(-logsSpan)
 		}
-		f.Marker.Start = earlier(f.Marker.Start, f.now())
+		f.Marker = PostgresLogMarker{Start: earlier(f.Marker.Start, f.now()), Seen: map[string]int{}}
 	}
 	start := f.Marker.Start.UTC()
 	end, shortest := start.Add(f.span), max(2*f.Overlap, f.Marker.End.Sub(start))

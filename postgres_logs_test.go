@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -299,58 +300,42 @@ func TestFollowOldLogs(t *testing.T) {
 
 // TestFollowLogsEnds: transient failures are reported and tolerated, also if
 // there are many. The end of the context, another error, or the third stall or
-// range of expired lines in a row ends the sequence. A database that was there is certainly gone.
+// range of expired lines in a row ends the sequence. A database that was there
+// is certainly gone.
 func TestFollowLogsEnds(t *testing.T) {
 	t.Parallel()
-	always := func(status int, body string) func(int) *http.Response {
-		return func(int) *http.Response { return stub.Respond(status, body) }
-	}
-	sometimes := func(status int, body string) func(int) *http.Response {
-		return func(request int) *http.Response {
-			if request%4 > 1 {
-				return stub.Respond(status, body)
-			}
-			return nil
-		}
-	}
-	after := func(n, status int, body string) func(int) *http.Response {
-		return func(request int) *http.Response {
-			if request > n {
-				return stub.Respond(status, body)
-			}
-			return nil
-		}
-	}
-	fast := func(request int) *http.Response { // a day of the server takes no time
-		if request == 1 {
-			return nil
-		}
-		resp := stub.Respond(400, stub.Envelope(400))
-		resp.Header.Set("Date", time.Now().Add(time.Duration(request)*8*24*time.Hour).UTC().Format(http.TimeFormat))
-		return resp
-	}
 	const (
-		stalled   = `{"logs":[],"pagination_key":"x"}`
-		noBackend = "no such backend"
-		noSuch    = `{"error":{"code":404,"type":"ResourceNotFound","message":"Sorry, we couldn’t find the resource you’re looking for."}}`
+		stalled = `{"logs":[],"pagination_key":"x"}`
+		noSuch  = `{"error":{"code":404,"type":"ResourceNotFound","message":"Sorry, we couldn’t find the resource you’re looking for."}}`
+		many    = 20 // requests or more
 	)
+	always := func(int) bool { return true }
+	sometimes := func(request int) bool { return request%4 > 1 }
+	after := func(n int) func(int) bool { return func(request int) bool { return request > n } }
+	later := func(request int) string { // a week of the server takes no time
+		return time.Now().Add(time.Duration(request) * 8 * 24 * time.Hour).UTC().Format(http.TimeFormat)
+	}
 	for name, tt := range map[string]struct {
-		answer   func(request int) *http.Response
+		fails    func(request int) bool // or nil
+		status   int
+		body     string
+		header   http.Header
 		options  PostgresFollowLogsOptions
-		want     error  // nil for a gateway's 404
+		want     error
 		text     string // in the error
-		requests int    // exactly, if less than 10
+		requests int
 	}{
-		"the context":         {answer: always(503, stub.Envelope(503)), want: context.DeadlineExceeded, requests: 20},
-		"until now":           {answer: always(503, stub.Envelope(503)), options: PostgresFollowLogsOptions{UntilNow: true}, want: ErrServer, requests: 1},
-		"bad filters":         {answer: after(1, 400, stub.Envelope(400)), want: ErrInvalidRequest, requests: 2},
-		"never there":         {answer: always(404, noSuch), want: ErrMaybeUnsupported, requests: 1},
-		"deleted meanwhile":   {answer: after(4, 404, noSuch), want: ErrNotFound, requests: 5},
-		"stray now and then":  {answer: sometimes(404, noBackend), want: context.DeadlineExceeded, requests: 20},
-		"three stalls":        {answer: always(200, stalled), want: ErrPaginationStalled, requests: 17},
-		"stalls sometimes":    {answer: sometimes(200, stalled), want: context.DeadlineExceeded, requests: 20},
-		"a clock that jumps":  {answer: fast, want: ErrLogsExpired, requests: 4},
-		"too many lines":      {options: PostgresFollowLogsOptions{maxHeld: 9 * logLineSize}, want: ErrPaginationStalled, text: "filters or a shorter Overlap", requests: 10},
+		"the context":         {fails: always, status: 503, want: context.DeadlineExceeded, requests: many},
+		"a long pause":        {fails: always, status: 503, header: http.Header{"Retry-After": {"55"}}, want: context.DeadlineExceeded, requests: 11},
+		"until now":           {fails: always, status: 503, options: PostgresFollowLogsOptions{UntilNow: true}, want: ErrServer, requests: 1},
+		"bad filters":         {fails: after(1), status: 400, body: stub.Envelope(400), want: ErrInvalidRequest, requests: 2},
+		"never there":         {fails: always, status: 404, body: noSuch, want: ErrMaybeUnsupported, requests: 1},
+		"deleted meanwhile":   {fails: after(4), status: 404, body: noSuch, want: ErrNotFound, requests: 5},
+		"stray now and then":  {fails: sometimes, status: 404, body: "no such backend", want: context.DeadlineExceeded, requests: many},
+		"three stalls":        {fails: always, status: 200, body: stalled, want: ErrPaginationStalled, requests: 17},
+		"stalls sometimes":    {fails: sometimes, status: 200, body: stalled, want: context.DeadlineExceeded, requests: many},
+		"a clock that jumps":  {fails: after(1), status: 400, body: stub.Envelope(400), header: http.Header{"Date": nil}, want: ErrLogsExpired, requests: 4},
+		"too many lines":      {options: PostgresFollowLogsOptions{maxHeld: 9 * logLineSize}, want: ErrPaginationStalled, text: "filters or a shorter Overlap", requests: 16},
 		"too long an overlap": {options: PostgresFollowLogsOptions{Overlap: 13 * time.Hour}, want: ErrInvalidArgument, text: `Overlap "13h0m0s"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -360,20 +345,28 @@ func TestFollowLogsEnds(t *testing.T) {
 				for range 9 {
 					s.receive("a line", 0, 0)
 				}
-				if tt.answer != nil {
-					s.answer = func(map[string][]string, http.Header) (*http.Response, error) { return tt.answer(len(s.requests)), nil }
+				s.answer = func(map[string][]string, http.Header) (*http.Response, error) {
+					n := len(s.requests)
+					if tt.fails == nil || !tt.fails(n) {
+						return nil, nil
+					}
+					resp := stub.Respond(tt.status, tt.body)
+					maps.Copy(resp.Header, tt.header)
+					if _, isLater := tt.header["Date"]; isLater {
+						resp.Header.Set("Date", later(n))
+					}
+					return resp, nil
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 				defer cancel()
 				reports := 0
 				tt.options.Progress = func(Progress) { reports++ }
 				_, err := s.follow(ctx, tt.options)
-				if tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(fmt.Sprint(err), tt.text) || errors.Is(err, ErrMaybeUnsupported) != (tt.want == ErrMaybeUnsupported) ||
-					IsGone(err) != errors.Is(tt.want, ErrNotFound) && tt.want != ErrMaybeUnsupported {
+				if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) || errors.Is(err, ErrMaybeUnsupported) != (tt.want == ErrMaybeUnsupported) {
 					t.Errorf("%v, want %v", err, tt.want)
 				}
-				if n := len(s.requests); n < tt.requests || tt.requests < 10 && n > tt.requests || (reports == 0) != (tt.requests == 0) {
-					t.Errorf("%d requests and %d reports, want %d: %v", n, reports, tt.requests, err)
+				if n := len(s.requests); min(n, many) != tt.requests && n != tt.requests || (reports == 0) != (n == 0) {
+					t.Errorf("%d requests and %d reports, want %d", n, reports, tt.requests)
 				}
 			})
 		})
