@@ -378,8 +378,11 @@ func TestDoRefusesUnsuitableResults(t *testing.T) {
 func TestNilContextAndZeroClient(t *testing.T) {
 	t.Parallel()
 	var none context.Context
-	if _, err := sdktest.SendingNothing(t).VMs.Get(none, "eu-central-h1", "web-1"); !errors.Is(err, cloudapi.ErrInvalidArgument) {
-		t.Errorf("without a context: %v", err)
+	client := sdktest.SendingNothing(t)
+	_, err := client.VMs.Get(none, "eu-central-h1", "web-1")
+	_, following := cloudapi.Collect(client.Postgres.FollowLogs(none, "eu-central-h1", "orders-db", nil))
+	if !errors.Is(err, cloudapi.ErrInvalidArgument) || !errors.Is(following, cloudapi.ErrInvalidArgument) {
+		t.Errorf("without a context: %v, %v", err, following)
 	}
 	const unmade = "cloudapi.Client(not created by NewClient)"
 	if got := fmt.Sprint(&cloudapi.Client{}, cloudapi.Client{}); got != unmade+" "+unmade {
