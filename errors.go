@@ -149,15 +149,10 @@ func (e *Error) isMaybeUnsupported() bool {
 // sends none: some errors name the field only in Message. Not all fields are
 // the request's: there are also "body" and "billing_info".
 func (e *Error) FieldErrors() map[string][]string {
-	fields := envelope.Fields(e.Details)
-	if len(fields) == 0 {
-		return nil
+	if fields := envelope.Fields(e.Details); len(fields) > 0 {
+		return fields
 	}
-	m := make(map[string][]string, len(fields))
-	for _, f := range fields {
-		m[f.Name] = append(m[f.Name], f.Texts...)
-	}
-	return m
+	return nil
 }
 
 func (e *Error) Is(target error) bool {

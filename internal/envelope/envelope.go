@@ -4,6 +4,8 @@ package envelope
 import (
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -29,53 +31,35 @@ func Parse(body []byte) (Error, bool) {
 	return e, e.Type != "" || e.Message != ""
 }
 
-// Field has the texts about one field of a request.
-type Field struct {
-	Name  string
-	Texts []string
-}
-
-// Fields reads details that are an object of strings and arrays of strings, in
-// their order. It omits values of other types.
-func Fields(details json.RawMessage) []Field {
-	dec := json.NewDecoder(strings.NewReader(string(details)))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+// Fields returns the texts in details that are an object of strings and arrays
+// of strings. It omits values of other types.
+func Fields(details json.RawMessage) map[string][]string {
+	var values map[string]any
+	if json.Unmarshal(details, &values) != nil {
 		return nil
 	}
-	var fields []Field
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return fields
+	fields := make(map[string][]string, len(values))
+	for name, value := range values {
+		items, isArray := value.([]any)
+		if !isArray {
+			items = []any{value}
 		}
-		var value any
-		if dec.Decode(&value) != nil {
-			return fields
-		}
-		field := Field{Name: name.(string)}
-		switch v := value.(type) {
-		case string:
-			field.Texts = []string{v}
-		case []any:
-			for _, item := range v {
-				if s, ok := item.(string); ok {
-					field.Texts = append(field.Texts, s)
-				}
+		for _, item := range items {
+			if text, ok := item.(string); ok {
+				fields[name] = append(fields[name], text)
 			}
-		}
-		if len(field.Texts) > 0 {
-			fields = append(fields, field)
 		}
 	}
 	return fields
 }
 
-// FieldText lists the fields of details, in their order.
+// FieldText lists the fields of details by name.
 func FieldText(details json.RawMessage) string {
 	var parts []string
-	for _, f := range Fields(details) {
-		for _, text := range f.Texts {
-			parts = append(parts, f.Name+": "+text)
+	fields := Fields(details)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		for _, text := range fields[name] {
+			parts = append(parts, name+": "+text)
 		}
 	}
 	return strings.Join(parts, "; ")

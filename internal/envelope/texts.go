@@ -18,12 +18,8 @@ var takenTexts = []string{"is already taken", "already exists in this location",
 func (e *Error) SaysTaken(status int) bool {
 	switch status {
 	case http.StatusBadRequest:
-		texts := []string{e.Message}
-		for _, f := range Fields(e.Details) {
-			if f.Name == "name" || f.Name == "vm_id" {
-				texts = append(texts, f.Texts...)
-			}
-		}
+		fields := Fields(e.Details)
+		texts := slices.Concat([]string{e.Message}, fields["name"], fields["vm_id"])
 		return slices.ContainsFunc(texts, func(text string) bool { return hasAny(strings.HasSuffix, text, takenTexts) }) ||
 			slices.ContainsFunc(strings.Split(e.Message, ", "), isTaken)
 	case http.StatusConflict:
@@ -55,9 +51,9 @@ func (e *Error) SaysQuota(status int) bool {
 	if status != http.StatusBadRequest || e.Type != "InvalidRequest" {
 		return false
 	}
-	return strings.HasPrefix(e.Message, "Project limit exceeded.") || slices.ContainsFunc(Fields(e.Details), func(f Field) bool {
-		return slices.Contains(quotaFields, f.Name) &&
-			slices.ContainsFunc(f.Texts, func(text string) bool { return hasAny(strings.HasPrefix, text, quotaTexts) })
+	fields := Fields(e.Details)
+	return strings.HasPrefix(e.Message, "Project limit exceeded.") || slices.ContainsFunc(quotaFields, func(name string) bool {
+		return slices.ContainsFunc(fields[name], func(text string) bool { return hasAny(strings.HasPrefix, text, quotaTexts) })
 	})
 }
 
