@@ -18,30 +18,29 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
 func TestMain(m *testing.M) { demo.Isolate(m) }
 
 func TestOnce(t *testing.T) {
 	t.Parallel()
-	var stdout bytes.Buffer
-	if err := run(t.Context(), []string{"--once"}, &stdout, io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	out := stdout.String()
-	for _, want := range []string{
+	out, _ := demo.Runs(t, run, []string{"--once"},
 		"\ncloudapi_up 1\n",
 		"# HELP cloudapi_postgres_cpu_usage_percent Percentage of CPU used by the system (%)\n",
 		`cloudapi_postgres_cpu_usage_percent{database="orders",location="eu-central-h1",mode="user"} `,
 		`,kind="vm",location="us-east-a2",name="render-3",state="stopped"} 1`,
-		`,kind="kubernetes_cluster",location="us-east-a2",name="staging",state="running"} 1`,
-	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
-	}
+		`,kind="kubernetes_cluster",location="us-east-a2",name="staging",state="running"} 1`)
 	if n := strings.Count(out, "\ncloudapi_resource_state{"); n != 13+3+2+2+1+1 { // each database and the cluster has a subnet
 		t.Errorf("%d states of resources", n)
+	}
+	// Names follow the rules of Prometheus, even for keys that a service may add.
+	for _, key := range []string{"backup_count", "wal_total", "write_sum", "poolSize", "lag:seconds"} {
+		name := metricName(cloudapi.ResourceMetric{Key: key})
+		out += fmt.Sprintf("# HELP %s A key\n# TYPE %s gauge\n%s 1\n", name, name, name)
+	}
+	for _, problem := range stub.Must(promlint.New(strings.NewReader(out)).Lint())(t) {
+		t.Errorf("%s: %s", problem.Metric, problem.Text)
 	}
 }
 
@@ -64,10 +63,8 @@ func TestWrongToken(t *testing.T) {
 	server, _ := newServer(t)
 	demo.Use(t, server)
 	t.Setenv(cloudapi.EnvToken, server.Token()+"x")
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
 	var stderr bytes.Buffer
-	if err := run(ctx, []string{"--listen", "127.0.0.1:0"}, io.Discard, &stderr); !errors.Is(err, cloudapi.ErrUnauthorized) || stderr.Len() != 0 {
+	if err := run(t.Context(), []string{"--listen", "127.0.0.1:0"}, io.Discard, &stderr); !errors.Is(err, cloudapi.ErrUnauthorized) || stderr.Len() != 0 {
 		t.Errorf("it prints %q and ends with %v", stderr.String(), err)
 	}
 }

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/built"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -27,16 +29,9 @@ func TestMain(m *testing.M) { demo.Isolate(m) }
 
 func TestPrintsLines(t *testing.T) {
 	t.Parallel()
-	var stdout, stderr bytes.Buffer
-	if err := run(t.Context(), []string{"--since", "30m", "eu-central-h1/orders"}, &stdout, &stderr); err != nil {
-		t.Fatalf("%v\n%s", err, stderr.String())
-	}
-	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
-	if len(lines) < 180 || !slices.IsSorted(lines) {
-		t.Errorf("%d lines:\n%s", len(lines), stdout.String())
-	}
-	if !strings.Contains(stdout.String(), " ERROR primary postgres postgres@postgres: relation ") {
-		t.Errorf("no error in\n%s", stdout.String())
+	stdout, _ := demo.Runs(t, run, []string{"--since", "30m", "eu-central-h1/orders"}, " ERROR primary postgres postgres@postgres: relation ")
+	if lines := strings.Split(strings.TrimSpace(stdout), "\n"); len(lines) < 180 || !slices.IsSorted(lines) {
+		t.Errorf("%d lines:\n%s", len(lines), stdout)
 	}
 }
 
@@ -59,13 +54,10 @@ func TestPrintsNothingThatATerminalExecutes(t *testing.T) {
 
 func TestLeastLevel(t *testing.T) {
 	t.Parallel()
-	var stdout, stderr bytes.Buffer
-	if err := run(t.Context(), []string{"--since", "2h", "--level", "warn", "--json"}, &stdout, &stderr); err != nil {
-		t.Fatalf("%v\n%s", err, stderr.String())
-	}
+	stdout, _ := demo.Runs(t, run, []string{"--since", "2h", "--level", "warn", "--json"})
 	found := map[string]int{}
 	var last time.Time
-	for decoder := json.NewDecoder(&stdout); decoder.More(); {
+	for decoder := json.NewDecoder(strings.NewReader(stdout)); decoder.More(); {
 		var line cloudapi.PostgresLogEntry
 		if err := decoder.Decode(&line); err != nil {
 			t.Fatal(err)
@@ -216,3 +208,27 @@ func TestContinues(t *testing.T) {
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// TestEndOfFollowing: the program ends normally after an interrupt, and
+// silently after head.
+func TestEndOfFollowing(t *testing.T) {
+	t.Parallel()
+	built.Ending{
+		Server: func(t *testing.T) *cloudapitest.Server {
+			server := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service), cloudapitest.WithDelays(cloudapitest.Delays{Backup: -time.Hour}))
+			stub.Must(server.Client().Postgres.Create(t.Context(), "eu-central-h1", "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
+			return server
+		},
+		Args:  []string{"--follow", "--every", "100ms", "--json", "eu-central-h1/db"},
+		Begun: "timestamp",
+		Ends: map[string]built.End{
+			"Ctrl-C": {By: built.Interrupt, Status: 0, Said: "\npglogs: stopping; press Ctrl-C again to stop immediately\n"},
+			"head":   {By: built.CloseStdout, Status: 141, Said: ""},
+		},
+		Check: func(t *testing.T, _ *cloudapitest.Server, end built.End, said string) {
+			if said != end.Said {
+				t.Errorf("it says %q, want %q", said, end.Said)
+			}
+		},
+	}.Test(t)
+}

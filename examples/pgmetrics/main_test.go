@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"io"
 	"math"
 	"strings"
 	"testing"
@@ -23,16 +21,8 @@ func TestShowsMetrics(t *testing.T) {
 		"eu-central-h1/orders-reports": {"cpu_usage, network_traffic", []string{"CPU Usage (%)\n", "─ user now ", "* system now ", "Network Traffic (bytes/s)\n", "Ki ┤"}},
 		"us-east-a2/staging":           {"pending_pods,api_request_rate", []string{"Pending Pods (count)\n", "API Server Requests (req/s)\n"}},
 	} {
-		var stdout, stderr bytes.Buffer
-		if err := run(t.Context(), []string{"--start", "2h", "--metric", test.metrics, resource}, &stdout, &stderr); err != nil {
-			t.Fatalf("%v\n%s", err, stderr.String())
-		}
-		for _, want := range append(test.want, resource+" from ") {
-			if !strings.Contains(stdout.String(), want) {
-				t.Errorf("no %q in\n%s", want, stdout.String())
-			}
-		}
-		if strings.Contains(stdout.String(), "\x1b") || strings.Contains(stdout.String(), "Deadlocks") {
+		stdout, _ := demo.Runs(t, run, []string{"--start", "2h", "--metric", test.metrics, resource}, append(test.want, resource+" from ")...)
+		if strings.Contains(stdout, "\x1b") || strings.Contains(stdout, "Deadlocks") {
 			t.Error("there are colours, or metrics that nobody asked for")
 		}
 	}
@@ -40,14 +30,11 @@ func TestShowsMetrics(t *testing.T) {
 
 func TestShowsAllMetricsByDefault(t *testing.T) {
 	t.Parallel()
-	var stdout bytes.Buffer
-	if err := run(t.Context(), nil, &stdout, io.Discard); err != nil {
-		t.Fatal(err)
+	stdout, _ := demo.Runs(t, run, nil)
+	if n := strings.Count(stdout, "└"); n != 12 {
+		t.Errorf("%d charts, want 12:\n%s", n, stdout)
 	}
-	if n := strings.Count(stdout.String(), "└"); n != 12 {
-		t.Errorf("%d charts, want 12:\n%s", n, stdout.String())
-	}
-	for _, line := range strings.Split(stdout.String(), "\n") {
+	for _, line := range strings.Split(stdout, "\n") {
 		if n := len([]rune(line)); n > 80 && !strings.Contains(line, " now ") {
 			t.Errorf("%d columns: %s", n, line)
 		}

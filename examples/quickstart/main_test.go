@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/built"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 	"github.com/cloudapi-sdk/cloudapi/teardown"
@@ -23,13 +23,10 @@ func TestMain(m *testing.M) { demo.Isolate(m) }
 func TestQuickstart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var stdout bytes.Buffer
-		if err := run(t.Context(), nil, &stdout, io.Discard); err != nil {
-			t.Fatal(err)
-		}
+		stdout, _ := demo.Runs(t, run, nil)
 		for text, want := range map[string]int{"created: ": 5, "open to ": 2, "  addresses ": 2, "listed ": 2, "deleted\n": 5} {
-			if n := strings.Count(stdout.String(), text); n != want {
-				t.Errorf("%d times %q, want %d:\n%s", n, text, want, stdout.String())
+			if n := strings.Count(stdout, text); n != want {
+				t.Errorf("%d times %q, want %d:\n%s", n, text, want, stdout)
 			}
 		}
 	})
@@ -129,4 +126,27 @@ func TestLeavesNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestEndedProgramLeavesNothing: the program deletes what it has created, even
+// if a signal ends it or a reader such as head goes away.
+func TestEndedProgramLeavesNothing(t *testing.T) {
+	t.Parallel()
+	built.Ending{
+		Server: func(t *testing.T) *cloudapitest.Server {
+			return cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Create: time.Hour}))
+		},
+		Begun: "firewall",
+		Ends: map[string]built.End{
+			"Ctrl-C":            {By: built.Interrupt, Status: 130},
+			"a supervisor":      {By: built.Terminate, Status: 143},
+			"a closed terminal": {By: built.HangUp, Status: 129},
+			"head":              {By: built.CloseStdout, Status: 141},
+		},
+		Check: func(t *testing.T, server *cloudapitest.Server, _ built.End, said string) {
+			for resource, err := range server.Client().Resources(t.Context(), nil) {
+				t.Errorf("%v is left, %v, after\n%s", resource, err, said)
+			}
+		},
+	}.Test(t)
 }

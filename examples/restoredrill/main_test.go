@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/built"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -23,19 +23,12 @@ func TestMain(m *testing.M) { demo.Isolate(m) }
 func TestDrill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var stdout, stderr bytes.Buffer
-		if err := run(t.Context(), []string{"eu-central-h1/orders", "true"}, &stdout, &stderr); err != nil {
-			t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())
+		stdout, stderr := demo.Runs(t, run, []string{"eu-central-h1/orders", "true"},
+			"the copy is running", "eu-central-h1/orders can be restored", "the copy is gone")
+		if n := strings.Count(stdout, " ok "); n != 10 {
+			t.Errorf("%d checks succeeded, want 10:\n%s", n, stdout)
 		}
-		if n := strings.Count(stdout.String(), " ok "); n != 10 {
-			t.Errorf("%d checks succeeded, want 10:\n%s", n, stdout.String())
-		}
-		for _, want := range []string{"the copy is running", "eu-central-h1/orders can be restored", "the copy is gone"} {
-			if !strings.Contains(stderr.String(), want) {
-				t.Errorf("no %q in\n%s", want, stderr.String())
-			}
-		}
-		if all := stdout.String() + stderr.String(); strings.Contains(all, "postgres://") || strings.Contains(all, "redacted") {
+		if all := stdout + stderr; strings.Contains(all, "postgres://") || strings.Contains(all, "redacted") {
 			t.Errorf("something about the password is printed:\n%s", all)
 		}
 	})
@@ -57,16 +50,14 @@ func newDatabase(t *testing.T, client *cloudapi.Client, location string) *clouda
 		request.Size, request.StorageSize = "m8gd.large", 118
 	}
 	stub.Must(client.Postgres.Create(t.Context(), location, "db", request))(t)
-	source := stub.Must(client.Postgres.Get(t.Context(), location, "db"))(t)
-	return source
+	return stub.Must(client.Postgres.Get(t.Context(), location, "db"))(t)
 }
 
 // databases returns the names of the existing databases.
 func (d *drill) databases(t *testing.T) string {
 	t.Helper()
-	databases := stub.Must(cloudapi.Collect(d.client.Postgres.All(t.Context(), nil)))(t)
 	names := ""
-	for _, db := range databases {
+	for _, db := range stub.Must(cloudapi.Collect(d.client.Postgres.All(t.Context(), nil)))(t) {
 		names += db.Name + " "
 	}
 	return names
@@ -258,4 +249,38 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%q fails, want %q", failed, what)
 		}
 	}
+}
+
+// TestEndedProgramDeletesTheCopy: whatever ends the program, it leaves no copy.
+func TestEndedProgramDeletesTheCopy(t *testing.T) {
+	t.Parallel()
+	built.Ending{
+		Server: func(t *testing.T) *cloudapitest.Server {
+			server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Backup: -time.Hour}))
+			newDatabase(t, server.Client(), "eu-central-h1")
+			// The copy would end up running, and be reported.
+			server.SetDelays(cloudapi.KindPostgres, "", cloudapitest.Delays{Create: 4 * time.Second, Backup: -time.Hour})
+			return server
+		},
+		Args:     []string{"eu-central-h1/db"},
+		Begun:    "the copy is creating",
+		InStderr: true,
+		Ends: map[string]built.End{
+			"Ctrl-C":                  {By: built.Interrupt, Status: 130},
+			"a supervisor":            {By: built.Terminate, Status: 143},
+			"a closed terminal":       {By: func(p *built.Program) { built.HangUp(p); built.HangUp(p) }, Status: 129},
+			"no reader of stderr":     {By: built.CloseStderr, Status: 141},
+			"no reader, and a signal": {By: func(p *built.Program) { built.CloseStderr(p); built.Terminate(p) }, Status: 143},
+		},
+		Check: func(t *testing.T, server *cloudapitest.Server, _ built.End, said string) {
+			for db, err := range server.Client().Postgres.All(t.Context(), nil) {
+				if err != nil || db.Name != "db" {
+					t.Errorf("there is %s, %v, after\n%s", db.Name, err, said)
+				}
+			}
+			if strings.Contains(said, "yourself") {
+				t.Errorf("it says\n%s", said)
+			}
+		},
+	}.Test(t)
 }

@@ -23,21 +23,10 @@ func TestMain(m *testing.M) { demo.Isolate(m) }
 func TestDeletesEverything(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var stdout, stderr bytes.Buffer
-		if err := run(t.Context(), []string{"--yes", "--keep", "eu-central-h1/orders*"}, &stdout, &stderr); err != nil {
-			t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())
-		}
+		stdout, stderr := demo.Runs(t, run, []string{"--yes", "--keep", "eu-central-h1/orders*"}, ": 30 to delete, 6 to keep.\n", "Deleted 30 resources.\n")
 		want := regexp.MustCompile(`(?m)^keep +Postgres database +eu-central-h1 +orders +--keep eu-central-h1/orders\*$`)
-		if !want.MatchString(stdout.String()) {
-			t.Errorf("no %s in\n%s", want, stdout.String())
-		}
-		for _, want := range []string{": 30 to delete, 6 to keep.\n", "Deleted 30 resources.\n"} {
-			if !strings.Contains(stderr.String(), want) {
-				t.Errorf("no %q in\n%s", want, stderr.String())
-			}
-		}
-		if n := strings.Count(stderr.String(), ": deleted\n"); n != 30 {
-			t.Errorf("%d lines about deletions:\n%s", n, stderr.String())
+		if n := strings.Count(stderr, ": deleted\n"); n != 30 || !want.MatchString(stdout) {
+			t.Errorf("%d lines about deletions:\n%s%s", n, stdout, stderr)
 		}
 	})
 }
@@ -54,17 +43,14 @@ func TestPlan(t *testing.T) {
 			"keep,private subnet,eu-central-h1,web,needed by others that stay,ps"}},
 		{[]string{"-o", "json"}, []string{"[", `    "kind": "Kubernetes cluster",`}},
 	} {
-		var stdout, stderr bytes.Buffer
-		if err := run(t.Context(), append(test.args, "--plan"), &stdout, &stderr); err != nil {
-			t.Fatal(err)
-		}
+		stdout, stderr := demo.Runs(t, run, append(test.args, "--plan"))
 		for _, want := range test.want {
-			if !strings.Contains("\n"+stdout.String(), "\n"+want) {
-				t.Errorf("%q: no line begins with %q in\n%s", test.args, want, stdout.String())
+			if !strings.Contains("\n"+stdout, "\n"+want) {
+				t.Errorf("%q: no line begins with %q in\n%s", test.args, want, stdout)
 			}
 		}
-		if strings.Contains(stderr.String(), "Deleted") {
-			t.Errorf("%q: it says\n%s", test.args, stderr.String())
+		if strings.Contains(stderr, "Deleted") {
+			t.Errorf("%q: it says\n%s", test.args, stderr)
 		}
 	}
 }
@@ -79,8 +65,7 @@ func newCommand(t *testing.T, stdin string) (*command, *cloudapitest.Server, *cl
 		stub.Must(client.VMs.Create(t.Context(), "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))(t)
 	}
 	count := func() int {
-		vms := stub.Must(cloudapi.Collect(client.VMs.All(t.Context(), nil)))(t)
-		return len(vms)
+		return len(stub.Must(cloudapi.Collect(client.VMs.All(t.Context(), nil)))(t))
 	}
 	return &command{timeout: time.Hour, output: new(demo.Output), stdin: strings.NewReader(stdin), stdout: io.Discard, stderr: io.Discard}, server, client, count
 }
@@ -139,15 +124,12 @@ func TestReportsWhatIsLeft(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			command, server, client, count := newCommand(t, "")
-			vm, err := client.VMs.Get(t.Context(), "eu-central-h1", "one")
-			if err != nil {
-				t.Fatal(err)
-			}
+			vm := stub.Must(client.VMs.Get(t.Context(), "eu-central-h1", "one"))(t)
 			forbidden := cloudapitest.Reply(403, nil, "{}") // also at the second attempt
 			server.Fail(cloudapitest.Match{Operation: "VMs.Delete", Func: func(r cloudapitest.Request) bool { return strings.HasSuffix(r.Path, vm.ID) }}, forbidden, forbidden)
 			var stderr bytes.Buffer
 			command.yes, command.stderr = true, &stderr
-			err = command.run(t.Context(), client)
+			err := command.run(t.Context(), client)
 			if err == nil || !strings.Contains(err.Error(), "deleted 1 resource, 3 left") || !errors.Is(err, cloudapi.ErrForbidden) {
 				t.Errorf("error %v", err)
 			}
@@ -162,10 +144,7 @@ func TestReportsWhatIsLeft(t *testing.T) {
 
 			// Again, now that it is possible; drawn as in a terminal.
 			bar := newBar(&stderr, terminal)
-			plan, err := teardown.NewPlan(t.Context(), client, &teardown.Options{Progress: bar.show})
-			if err != nil {
-				t.Fatal(err)
-			}
+			plan := stub.Must(teardown.NewPlan(t.Context(), client, &teardown.Options{Progress: bar.show}))(t)
 			bar.begin(3)
 			err = plan.Run(t.Context())
 			bar.end()

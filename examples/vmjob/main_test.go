@@ -29,13 +29,12 @@ func script(t *testing.T, text string) string {
 
 func TestRuns(t *testing.T) {
 	t.Parallel()
-	var stdout, stderr strings.Builder
-	if err := run(t.Context(), []string{"--owner", "ci", script(t, "#!/bin/sh\necho hello")}, &stdout, &stderr); err != nil {
-		t.Fatalf("%v\n%s", err, &stderr)
-	}
-	if stdout.String() != "hello from the job\n" || !strings.Contains(stderr.String(), "creating VM job-ci-") || !strings.HasSuffix(stderr.String(), "the VM is gone\n") {
-		t.Errorf("%s%s", &stdout, &stderr)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		stdout, stderr := demo.Runs(t, run, []string{"--owner", "ci", script(t, "#!/bin/sh\necho hello")}, "creating VM job-ci-")
+		if stdout != "hello from the job\n" || !strings.HasSuffix(stderr, "the VM is gone\n") {
+			t.Errorf("%s%s", stdout, stderr)
+		}
+	})
 }
 
 func testJob(t *testing.T) (*job, *cloudapitest.Server) {

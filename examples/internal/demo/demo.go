@@ -86,12 +86,37 @@ func Use(t interface{ Setenv(name, value string) }, server *cloudapitest.Server)
 	t.Setenv(cloudapi.EnvProject, server.ProjectID())
 }
 
-// Refuses runs a program with wrong arguments. Its error must contain a text, and
-// it must print nothing.
-func Refuses(t interface {
+// A test is a *testing.T. The programs don't link package testing.
+type test interface {
 	Context() context.Context
 	Errorf(format string, args ...any)
-}, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error, want string, args ...string) {
+	Fatalf(format string, args ...any)
+	Helper()
+}
+
+// program is the function run of a program.
+type program func(ctx context.Context, args []string, stdout, stderr io.Writer) error
+
+// Runs runs a program, and returns what it prints. The program must succeed and
+// print each of the texts.
+func Runs(t test, run program, args []string, texts ...string) (stdout, stderr string) {
+	t.Helper()
+	var out, errs strings.Builder
+	if err := run(t.Context(), args, &out, &errs); err != nil {
+		t.Fatalf("%q: %v\n%s%s", args, err, &out, &errs)
+	}
+	for _, text := range texts {
+		if !strings.Contains(out.String()+errs.String(), text) {
+			t.Errorf("%q: no %q in\n%s%s", args, text, &out, &errs)
+		}
+	}
+	return out.String(), errs.String()
+}
+
+// Refuses runs a program with wrong arguments. Its error must contain a text, and
+// it must print nothing.
+func Refuses(t test, run program, want string, args ...string) {
+	t.Helper()
 	var stdout strings.Builder
 	if err := run(t.Context(), args, &stdout, io.Discard); err == nil || !strings.Contains(err.Error(), want) || stdout.Len() > 0 {
 		t.Errorf("%q: error %v, want %q, and it printed %s", args, err, want, &stdout)
