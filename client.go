@@ -84,7 +84,7 @@ func newClient(from config, opts []Option) (*Client, error) {
 	c := &made.Client
 	c.config = from
 	cfg := &c.config
-	cfg.beneath = c.beneath
+	cfg.client = c
 	for _, opt := range opts {
 		if opt == nil {
 			continue
@@ -116,7 +116,7 @@ func newClient(from config, opts []Option) (*Client, error) {
 		return nil, optionError("HTTP client", "", exchange.RetriesReason)
 	}
 	cfg.retry = cfg.retry.over(from.retry)
-	c.network = exchange.Guard(cfg.transport, cfg.roundTripper)
+	c.network = exchange.Guard{Own: cfg.transport, Current: cfg.roundTripper}
 	made.loop.Init(cfg.retry.MaxAttempts, cfg.retry.MinDelay, cfg.retry.MaxDelay)
 	cfg.calls.Loop = &made.loop
 	c.prepareCalls()

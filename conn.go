@@ -17,7 +17,7 @@ import (
 // Services, lists and waits need only this part of a [Client].
 type conn struct {
 	config  config
-	network http.RoundTripper // the transport below the middlewares
+	network exchange.Guard // the transport below the middlewares
 }
 
 // transport returns the middleware at a depth, or the network below all of them.
@@ -25,7 +25,7 @@ func (c *conn) transport(depth int) http.RoundTripper {
 	if depth < len(c.config.middleware) {
 		return c.config.middleware[depth]
 	}
-	return c.network
+	return &c.network
 }
 
 // roundTripper returns the transport below the middlewares. It can differ

@@ -41,8 +41,7 @@ type config struct {
 	insecureHTTP bool
 	fromEnv      bool // whether FromEnv was among the options
 
-	// beneath returns the transport below a middleware; see [Client.beneath].
-	beneath func(ctx context.Context, depth int) http.RoundTripper
+	client *Client // which knows the transport beneath a middleware
 }
 
 type header struct {
@@ -224,8 +223,8 @@ func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Opt
 			if wrap == nil {
 				return optionError("middleware", "", "must not be nil")
 			}
-			beneath, depth := c.beneath, len(c.middleware)+1
-			wrapped := wrap(layer(func(ctx context.Context) http.RoundTripper { return beneath(ctx, depth) }))
+			client, depth := c.client, len(c.middleware)+1
+			wrapped := wrap(layer(func(ctx context.Context) http.RoundTripper { return client.beneath(ctx, depth) }))
 			if wrapped == nil {
 				return optionError("middleware", "", "must not return nil")
 			}

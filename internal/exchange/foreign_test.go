@@ -58,7 +58,7 @@ func TestErrorsOfForeignTransports(t *testing.T) {
 			t.Fatal(err)
 		}
 		transport := stub.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, tt.err })
-		_, err = Guard(Transport{}, func() http.RoundTripper { return transport }).RoundTrip(req)
+		_, err = (&Guard{Current: func() http.RoundTripper { return transport }}).RoundTrip(req)
 		if got := IsLasting(err); got != tt.lasting {
 			t.Errorf("%s: lasting: %v, want %v", text, got, tt.lasting)
 		}

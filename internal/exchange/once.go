@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Guard returns a transport that passes each request to the transport that
-// current returns at that moment. It prevents net/http from retrying the request of an [Attempt] that the server
+// Guard is a transport that passes each request to the transport that Current
+// returns at that moment. It prevents net/http from retrying the request of an [Attempt] that the server
 // may have executed. It must be below all other wrappers that change requests.
 //
 // net/http retries requests in three cases:
@@ -20,21 +20,17 @@ import (
 //
 // net/http doesn't retry if it can't read the body again. So Guard gives such a
 // request a body that can't be read again, unless the transport is the SDK's
-// (own) and speaks only HTTP/1.1, and the request has no such header. It does so
+// (Own) and speaks only HTTP/1.1, and the request has no such header. It does so
 // even for an empty body, which HTTP/1.1 then sends without a length. It can't
 // know what protocols another transport uses.
-func Guard(own Transport, current func() http.RoundTripper) http.RoundTripper {
-	return &guard{own, current}
+type Guard struct {
+	Own     Transport // may be zero
+	Current func() http.RoundTripper
 }
 
-type guard struct {
-	own     Transport // may be zero
-	current func() http.RoundTripper
-}
-
-func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	next := g.current()
-	if req.Context().Value(attemptKey{}) != nil && !(g.own.onlyHTTP1 && next == g.own.Transport && !hasIdempotencyKey(req.Header)) {
+func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	next := g.Current()
+	if req.Context().Value(attemptKey{}) != nil && !(g.Own.onlyHTTP1 && next == g.Own.Transport && !hasIdempotencyKey(req.Header)) {
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
 		if req.Body == nil || req.Body == http.NoBody {

@@ -107,7 +107,7 @@ func TestGuard(t *testing.T) {
 		ctx, _, end := Begin(t.Context(), time.Now(), 0, tt.once)
 		req := stub.Must(http.NewRequestWithContext(ctx, http.MethodPost, "test://api/", strings.NewReader(tt.body)))(t)
 		req.Header[tt.header] = nil
-		_, _ = Guard(Transport{network, tt.own}, func() http.RoundTripper { return network }).RoundTrip(req)
+		_, _ = (&Guard{Transport{network, tt.own}, func() http.RoundTripper { return network }}).RoundTrip(req)
 		if once := sent.GetBody == nil && sent.Body != nil && sent.Body != http.NoBody; once != tt.want {
 			t.Errorf("%+v: it can be read only once: %v", tt, once)
 		}
