@@ -126,12 +126,6 @@ func (c *conn) ask(op *Operation, parameters any, args []string) (*invocation, e
 	return in, err
 }
 
-// setBody encodes a request as the body; a nil one becomes {}.
-func (in *invocation) setBody(request any) (err error) {
-	in.request.Body, in.request.Secrets, err = encodeBody(in.op.Name, request)
-	return err
-}
-
 // do sends the call. decode is called for the response of each attempt; it
 // returns an error if the response is invalid.
 func (in *invocation) do(ctx context.Context, decode func(call.Response) error) error {

@@ -63,39 +63,40 @@ type confidential interface {
 	prune(body map[string]any) // removes from the unmasked body the fields that aren't sent
 }
 
-// encodeBody returns a body and the secrets in it. A nil request becomes {}.
-func encodeBody(operation string, request any) (body []byte, secrets []string, err error) {
+// setBody encodes a request as the body; a nil one becomes {}.
+func (in *invocation) setBody(request any) (err error) {
 	if isNil(request) {
 		request = struct{}{}
 	}
 	if r, ok := request.(referrer); ok {
 		if err := r.checkIDs(); err != nil {
-			err.Operation = operation
-			return nil, nil, err
+			err.Operation = in.op.Name
+			return err
 		}
 	}
 	form := request
 	if c, ok := request.(confidential); ok {
-		secrets = mask.SecretsIn(request)
+		in.request.Secrets = mask.SecretsIn(request)
 		form, err = mask.Reveal(request)
 		if body, ok := form.(map[string]any); ok {
 			c.prune(body)
 		}
 	}
 	if err == nil {
-		body, err = json.Marshal(form)
+		in.request.Body, err = json.Marshal(form)
 	}
-	if err != nil {
-		return nil, nil, &ArgumentError{Operation: operation, Name: "request", Reason: "cannot be encoded: " + err.Error()}
+	var reason string
+	switch {
+	case err != nil:
+		reason = "cannot be encoded: " + err.Error()
+	case hasReplacement(in.request.Body):
+		reason = "holds text that is not UTF-8, or the character U+FFFD"
+	case hasMask(in.request.Body):
+		reason = "holds a Secret, which would be sent masked: use the result of Reveal"
+	default:
+		return nil
 	}
-	if hasReplacement(body) {
-		return nil, nil, &ArgumentError{Operation: operation, Name: "request", Reason: "holds text that is not UTF-8, or the character U+FFFD"}
-	}
-	if hasMask(body) {
-		return nil, nil, &ArgumentError{Operation: operation, Name: "request",
-			Reason: "holds a Secret, which would be sent masked: use the result of Reveal"}
-	}
-	return body, secrets, nil
+	return &ArgumentError{Operation: in.op.Name, Name: "request", Reason: reason}
 }
 
 // hasReplacement reports whether JSON contains U+FFFD, as a character or an
@@ -144,9 +145,7 @@ func decodeRecords(r call.Response, v any) error {
 
 var errMasked = errors.New(`a secret in it is "` + redacted + `", as in the JSON of the SDK's records: a mock sends cloudapitest.Encode of a record`)
 
-// decodeInto decodes a response into v.
-func decodeInto(r call.Response, v any) error { return decodeJSON(r, v, false) }
-
+// decodeJSON decodes a response, for otherForms as in [jsonform.Decoder].
 func decodeJSON(r call.Response, v any, otherForms bool) error {
 	if r.Status == http.StatusNoContent || firstByte(r.Body) == 0 {
 		return errors.New("it is empty")

@@ -65,7 +65,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 			*out = slices.Clone(r.Body)
 			return nil
 		default:
-			return decodeInto(r, out)
+			return decodeJSON(r, out, false)
 		}
 	})
 }
