@@ -12,6 +12,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/envelope"
+	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
@@ -67,7 +68,7 @@ var (
 	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject, or with FromEnv and CLOUDAPI_PROJECT")
 
 	ErrInvalidResponse  = errors.New("invalid response")             // a DecodeError
-	ErrResponseTooLarge = call.ErrTooLarge                           // larger than WithResponseLimit
+	ErrResponseTooLarge = exchange.ErrTooLarge                       // larger than WithResponseLimit
 	ErrLogsExpired      = errors.New("log lines are no longer kept") // see PostgresFollowLogsOptions.Progress
 
 	// ErrPaginationStalled reports a list that can't be read to its end: the

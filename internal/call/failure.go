@@ -72,7 +72,7 @@ func (f *Failure) Class() Class {
 		return Soon
 	case f.Truncated: // even a refusal isn't taken for the API's then, whatever its status
 		return Soon
-	case errors.Is(f.Cause, ErrTooLarge):
+	case errors.Is(f.Cause, exchange.ErrTooLarge):
 		return Final
 	case status < 300, f.noRetryOn500:
 		return Later

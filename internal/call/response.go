@@ -40,9 +40,6 @@ const (
 	MaxSearched = 16 << 10
 )
 
-// ErrTooLarge says that a response exceeds the size limit.
-var ErrTooLarge = errors.New("response exceeds the limit")
-
 // receive reads the response and closes it. It sets the result or the failure
 // of the attempt, even if the body is truncated. It returns the connection's
 // error if the connection failed while the body was read, and the context's
@@ -70,15 +67,15 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	var err error
 	if c.req.NoContent {
 		err = buf.ReadAtMost(resp.Body, MaxSearched)
-	} else if err = buf.ReadBody(resp, c.cfg.MaxResponse); err == exchange.ErrTooLarge {
-		err = fmt.Errorf("%w of %d bytes", ErrTooLarge, c.cfg.MaxResponse)
+	} else {
+		err = buf.ReadBody(resp, c.cfg.MaxResponse)
 	}
 	if err == nil {
 		err = c.req.Decode(Response{
 			Status: resp.StatusCode, Header: resp.Header, Body: buf.Bytes(), Limit: c.cfg.MaxResponse,
 			UnmarkedEnd: resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed,
 		})
-	} else if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrTooLarge) {
+	} else if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, exchange.ErrTooLarge) {
 		return err // of the connection: the response itself is unknown
 	}
 	if len(buf.Bytes()) > jsonform.Small && ctx.Err() != nil {

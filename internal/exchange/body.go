@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -24,7 +25,7 @@ const (
 )
 
 // ErrTooLarge says that a body exceeds its limit.
-var ErrTooLarge = errors.New("the body is too large")
+var ErrTooLarge = errors.New("response exceeds the limit")
 
 // Buffer is a buffer into which bodies are read, with limits.
 type Buffer struct{ data []byte }
@@ -48,17 +49,17 @@ func (buf *Buffer) Bytes() []byte { return buf.data }
 // ReadAtMost reads up to n bytes of a body.
 func (buf *Buffer) ReadAtMost(body io.Reader, n int64) error { return buf.read(body, n, 0) }
 
-// ReadBody reads the body of a response, or returns [ErrTooLarge] if it has
-// more than limit bytes. It allocates at most twice the limit, and holds at most
+// ReadBody reads the body of a response. It returns [ErrTooLarge] if the body
+// has more than limit bytes. It allocates at most twice the limit, and holds at most
 // one and a half times the limit at a time.
 func (buf *Buffer) ReadBody(resp *http.Response, limit int64) error {
-	if resp.ContentLength > limit {
-		return ErrTooLarge
+	var err error
+	if resp.ContentLength <= limit {
+		// One more byte shows that the body is too large, but limit+1 may overflow.
+		err = buf.read(resp.Body, max(limit, limit+1), resp.ContentLength)
 	}
-	// One more byte shows that the body is too large, but limit+1 may overflow.
-	err := buf.read(resp.Body, max(limit, limit+1), resp.ContentLength)
-	if err == nil && int64(len(buf.data)) > limit {
-		err = ErrTooLarge
+	if err == nil && max(resp.ContentLength, int64(len(buf.data))) > limit {
+		err = fmt.Errorf("%w of %d bytes", ErrTooLarge, limit)
 	}
 	return err
 }
