@@ -68,10 +68,7 @@ func (secrets Secrets) replacer() *strings.Replacer {
 	slices.SortFunc(longest, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, secret := range longest {
-		pairs = append(pairs, secret, Redacted)
-		if strings.ContainsFunc(secret, differsInJSON) {
-			pairs = append(pairs, jsonString(secret, true), Redacted, jsonString(secret, false), Redacted)
-		}
+		pairs = append(pairs, secret, Redacted, jsonString(secret, true), Redacted, jsonString(secret, false), Redacted)
 	}
 	return strings.NewReplacer(pairs...)
 }
@@ -112,11 +109,6 @@ func escapedUnit(s string) (unit rune, ok bool) {
 	}
 	code, err := strconv.ParseUint(s[2:6], 16, 16)
 	return rune(code), err == nil
-}
-
-// differsInJSON reports whether JSON may encode a character differently.
-func differsInJSON(c rune) bool {
-	return c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&'
 }
 
 // jsonString returns the JSON encoding of a text, without the quotes.
