@@ -155,7 +155,7 @@ func (in *invocation) observed(ctx context.Context, observers []Observer) (err e
 	if in.conn.config.logger != nil {
 		in.request.Attempted = in.log
 	}
-	ctx = context.WithValue(ctx, invocationKey{}, in)
+	ctx = context.WithValue(ctx, operationKey{}, in.op)
 	if failure := call.Do(ctx, &in.conn.config.calls, &in.request); failure != nil {
 		return failed(in.op, in.request.Path, failure)
 	}
@@ -179,23 +179,17 @@ func (in *invocation) exchange(r call.Received) *Exchange {
 // errNotReturned is the error that observers get if a call panics.
 var errNotReturned = errors.New("the call did not return")
 
-// invocationKey is the key of the invocation in the contexts of its attempts.
-type invocationKey struct{}
-
-// invocationOf returns the invocation in the context of a request, or nil.
-func invocationOf(ctx context.Context) *invocation {
-	in, _ := ctx.Value(invocationKey{}).(*invocation)
-	return in
-}
+// operationKey is the key of the operation in the contexts of its attempts.
+type operationKey struct{}
 
 // OperationFromContext returns the operation of a request from the request's
 // context, and false if the request isn't the SDK's.
 func OperationFromContext(ctx context.Context) (Operation, bool) {
-	in := invocationOf(ctx)
-	if in == nil {
+	op, ok := ctx.Value(operationKey{}).(*Operation)
+	if !ok {
 		return Operation{}, false
 	}
-	return *in.op, true
+	return *op, true
 }
 
 // Exchange is the request and the response of one attempt, without the

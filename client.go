@@ -1,12 +1,11 @@
 package cloudapi
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
+	"slices"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
@@ -80,11 +79,11 @@ func newClient(from config, opts []Option) (*Client, error) {
 		Client
 		budget call.Budget
 		loop   call.Loop
+		guard  exchange.Guard
 	}
 	c := &made.Client
 	c.config = from
 	cfg := &c.config
-	cfg.client = c
 	for _, opt := range opts {
 		if opt == nil {
 			continue
@@ -116,23 +115,22 @@ func newClient(from config, opts []Option) (*Client, error) {
 		return nil, optionError("HTTP client", "", exchange.RetriesReason)
 	}
 	cfg.retry = cfg.retry.over(from.retry)
-	c.network = exchange.Guard{Own: cfg.transport, Current: cfg.roundTripper}
+	made.guard = exchange.Guard{Own: cfg.transport, Current: cfg.roundTripper}
+	cfg.calls.Transport = &made.guard
+	for _, wrap := range slices.Backward(cfg.middleware) {
+		cfg.calls.Transport = wrap(cfg.calls.Transport)
+		if cfg.calls.Transport == nil {
+			return nil, optionError("middleware", "", "must not return nil")
+		}
+		if exchange.Retries(cfg.calls.Transport) {
+			return nil, optionError("middleware", "", exchange.RetriesReason)
+		}
+	}
 	made.loop.Init(cfg.retry.MaxAttempts, cfg.retry.MinDelay, cfg.retry.MaxDelay)
 	cfg.calls.Loop = &made.loop
 	c.prepareCalls()
 	c.bindServices()
 	return c, nil
-}
-
-// beneath returns the transport below the first depth middlewares. If the
-// context belongs to a call, it's the transport of the client that made the
-// call, which can be a copy of c. So copies can share a middleware, and have
-// different transports below it.
-func (c *Client) beneath(ctx context.Context, depth int) http.RoundTripper {
-	if in := invocationOf(ctx); in != nil {
-		return in.conn.transport(depth)
-	}
-	return c.transport(depth)
 }
 
 func (c *Client) bindServices() {

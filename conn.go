@@ -13,20 +13,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
-// conn is what a client's calls share: settings, transport and headers.
-// Services, lists and waits need only this part of a [Client].
-type conn struct {
-	config  config
-	network exchange.Guard // the transport below the middlewares
-}
-
-// transport returns the middleware at a depth, or the network below all of them.
-func (c *conn) transport(depth int) http.RoundTripper {
-	if depth < len(c.config.middleware) {
-		return c.config.middleware[depth]
-	}
-	return &c.network
-}
+// conn is what a client's calls share. Services, lists and waits need only this
+// part of a [Client].
+type conn struct{ config config }
 
 // roundTripper returns the transport below the middlewares. It can differ
 // between attempts: the program may replace the transport of its http.Client,
@@ -45,7 +34,7 @@ func (cfg *config) roundTripper() http.RoundTripper {
 func (c *conn) prepareCalls() {
 	cfg := &c.config
 	calls := &cfg.calls
-	calls.Transport, calls.Header, calls.Secrets = c.transport(0), cfg.headerFunc(), cfg.secrets
+	calls.Header, calls.Secrets = cfg.headerFunc(), cfg.secrets
 	calls.MaxRetryAfter, calls.Retries = cfg.retry.MaxRetryAfter, cfg.retry.Budget
 	calls.Token = nil
 	if source := cfg.tokenSource; source != nil && !cfg.hasHeader("Authorization") {

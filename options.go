@@ -31,7 +31,7 @@ type config struct {
 	httpClient   *http.Client       // of WithHTTPClient
 	transport    exchange.Transport // the SDK's; zero if it isn't created yet, or if httpClient has its own
 	changes      []func(*http.Transport)
-	middleware   []http.RoundTripper // the outermost first, each on top of a layer
+	middleware   []func(http.RoundTripper) http.RoundTripper // the outermost first
 	observers    []Observer
 	headers      []header
 	application  string
@@ -40,8 +40,6 @@ type config struct {
 	prefetch     int
 	insecureHTTP bool
 	fromEnv      bool // whether FromEnv was among the options
-
-	client *Client // which knows the transport beneath a middleware
 }
 
 type header struct {
@@ -215,34 +213,16 @@ func WithHTTPClient(client *http.Client) Option {
 
 // WithMiddleware wraps the transport. A middleware sees every attempt;
 // [OperationFromContext] returns its operation. The first one is the outermost;
-// [Client.With] adds inside the existing ones. Each function is called once,
-// for all copies of the client. A middleware must not send a request twice.
+// [Client.With] adds inside the existing ones, and calls each function again
+// for the copy. A middleware must not send a request twice.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
-		for _, wrap := range middleware {
-			if wrap == nil {
-				return optionError("middleware", "", "must not be nil")
-			}
-			client, depth := c.client, len(c.middleware)+1
-			wrapped := wrap(layer(func(ctx context.Context) http.RoundTripper { return client.beneath(ctx, depth) }))
-			if wrapped == nil {
-				return optionError("middleware", "", "must not return nil")
-			}
-			if exchange.Retries(wrapped) {
-				return optionError("middleware", "", exchange.RetriesReason)
-			}
-			c.middleware = append(slices.Clip(c.middleware), wrapped)
+		if slices.ContainsFunc(middleware, func(m func(http.RoundTripper) http.RoundTripper) bool { return m == nil }) {
+			return optionError("middleware", "", "must not be nil")
 		}
+		c.middleware = slices.Concat(c.middleware, middleware)
 		return nil
 	}
-}
-
-// layer is the transport that a middleware calls. For each request, the
-// function returns the transport to use, given the request's context.
-type layer func(context.Context) http.RoundTripper
-
-func (l layer) RoundTrip(req *http.Request) (*http.Response, error) {
-	return l(req.Context()).RoundTrip(req)
 }
 
 // Observer is called before the first attempt of a call. It returns a child of
