@@ -35,8 +35,9 @@ func backoff(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
 
 // checkRetry tells retryablehttp whether there is another attempt, and reports
 // the last one.
-func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
+func checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) {
 	c := ctx.(*call)
+	c.retrying = c.retrying && err == nil // an error is of the http.Client itself
 	if report := c.req.Attempted; report != nil {
 		a := Attempt{
 			Number:   c.attempts,
