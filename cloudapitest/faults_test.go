@@ -167,8 +167,7 @@ func TestFaultsWithoutEffect(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tb := &faked{recorder: recorder{TB: t}}
-			srv := New(tb)
+			tb, srv := newFaked(t)
 			srv.Fail(tt.match, tt.faults...)
 			for range 2 {
 				stub.Do(t, srv, "GET", "/project", "")
@@ -233,8 +232,7 @@ func TestPanicsAreReported(t *testing.T) {
 			s.Fail(Match{Func: func(Request) bool { broken(); return true }}, DropAfter().Optional())
 		},
 	} {
-		tb := &faked{recorder: recorder{TB: t}}
-		srv := New(tb)
+		tb, srv := newFaked(t)
 		script(srv)
 		if status, body := stub.Do(t, srv, "GET", "/project", ""); status != 0 {
 			t.Errorf("%s: %d %s", name, status, body)
@@ -243,8 +241,7 @@ func TestPanicsAreReported(t *testing.T) {
 			t.Errorf("%s: reported %q", name, got)
 		}
 	}
-	tb := &faked{recorder: recorder{TB: t}}
-	srv := New(tb)
+	tb, srv := newFaked(t)
 	srv.Fail(Match{}, Handle(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	if status, body := stub.Do(t, srv, "GET", "/project", ""); status != 0 || tb.end() != nil {
 		t.Errorf("a handler that drops the connection: %d %s, reported %q", status, body, tb.reports)

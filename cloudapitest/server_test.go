@@ -219,6 +219,12 @@ type faked struct {
 	fatal    string
 }
 
+// newFaked returns such a test with a server.
+func newFaked(t *testing.T) (*faked, *Server) {
+	tb := &faked{recorder: recorder{TB: t}}
+	return tb, New(tb)
+}
+
 func (f *faked) Cleanup(cleanup func()) { f.cleanups = append(f.cleanups, cleanup) }
 
 func (f *faked) Fatalf(format string, args ...any) { f.fatal = fmt.Sprintf(format, args...) }
@@ -233,8 +239,7 @@ func (f *faked) end() []string {
 
 func TestStartAfterCloseFails(t *testing.T) {
 	t.Parallel()
-	tb := &faked{recorder: recorder{TB: t}}
-	srv := New(tb)
+	tb, srv := newFaked(t)
 	srv.Close()
 	if url := srv.Start(); url != "" || tb.fatal != "cloudapitest: Start: http: Server closed" {
 		t.Errorf("Start = %q, and the test is told %q", url, tb.fatal)

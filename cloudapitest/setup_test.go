@@ -2,7 +2,6 @@ package cloudapitest
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -242,26 +241,4 @@ func TestSerialLog(t *testing.T) {
 			t.Errorf("a long text: %d bytes, want %d", len(got), len(want))
 		}
 	})
-}
-
-// TestStatesOfParts sets the states of a database's server and of a cache entry.
-func TestStatesOfParts(t *testing.T) {
-	t.Parallel()
-	srv := New(t, WithDelays(Delays{}))
-	client, ctx := srv.Client(), t.Context()
-	db := stub.Must(client.Postgres.Create(ctx, here, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, HAType: "async"}))(t)
-	entry := srv.IDs(cloudapi.KindGitHubCacheEntry, "")[0]
-	show := func() string {
-		servers := stub.Must(client.Postgres.ListServers(ctx, here, db.ID))(t)
-		srv.SetState(servers.Items[1].ID, "failing_over")
-		cached := stub.Must(client.GitHub.GetCacheEntry(ctx, "acme", "app", entry))(t)
-		srv.SetState(entry, "uploading")
-		return fmt.Sprint(servers.Items[0].State, " ", servers.Items[1].State, " ", cached.Size != nil)
-	}
-	if got := show(); got != "running running true" {
-		t.Errorf("at first: %s", got)
-	}
-	if got := show(); got != "running failing_over false" {
-		t.Errorf("then: %s", got)
-	}
 }

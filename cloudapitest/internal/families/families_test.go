@@ -34,7 +34,13 @@ func TestOtherFamilies(t *testing.T) {
 			DELETE location/eu-central-a1/vm/a ->
 			POST location/eu-central-a1/vm/a {"public_key":"ssh-ed25519 AAAA"} -> 404 InvalidLocation
 			POST L/firewall/a ->
+			POST L/firewall/{fw a} -> 404 ResourceNotFound
 			POST L/firewall/b ->
+			POST L/firewall/b/rename {"name":"a"} -> 400 project_id and location_id and name is already taken
+			POST L/firewall/b/rename {"name":"B"} -> 400 Validation failed for following fields: name
+			POST L/firewall/b/rename {"name":" "} -> 400 empty string provided for parameter name
+			POST L/firewall/b/rename {"name":"fw164pbm96ba3grq6vbsvjb3ax"} -> 400 name cannot be exactly 26
+			POST L/firewall/b/rename {"name":"b"} ->
 			POST L/firewall/c ->
 			GET firewall?page_size=2&order_column=name -> "name":"a" & "name":"b" & !"name":"c" & "count":3
 			GET firewall?page_size=2&order_column=name&start_after=b -> "name":"c" & !"name":"b"

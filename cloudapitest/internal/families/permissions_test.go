@@ -21,8 +21,13 @@ func TestPermissions(t *testing.T) {
 		"of a project": script(setUp+`
 			GET vm -> "count":0
 			GET L/vm/web -> 403
+			GET L/vm/none -> 404
 			GET . -> 403
 			allow Vm:view
+			GET L/vm/{vm web} ->
+			GET location/us-east-a2/vm/web -> 404
+			GET location/us-east-a2/vm/{vm web} -> 404
+			GET L/vm/{ps net} -> 404
 			GET vm -> "count":1
 			GET L/vm/web ->
 			GET object-info/{vm web} ->
