@@ -107,7 +107,7 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 			net{FirewallID: firewall.ID}, nil,
 			variants[net]{"firewall_id": func(r *net) { r.FirewallID = other.ID }}),
 		newEnsureCase("Firewalls", cloudapi.KindFirewall, func(c *cloudapi.Client) ensureFunc[cloudapi.Firewall, rules] { return c.Firewalls.Ensure },
-			rules{Description: "web"}, nil, nil), // for the description see TestEnsureSteps
+			rules{Description: "web"}, nil, nil), // for the description see TestEnsureOfBothAPIs
 		newEnsureCase("LoadBalancers", cloudapi.KindLoadBalancer, func(c *cloudapi.Client) ensureFunc[cloudapi.LoadBalancer, balancer] { return c.LoadBalancers.Ensure },
 			balancer{Algorithm: "round_robin", SrcPort: 80, DstPort: 8080, HealthCheckProtocol: "http", PrivateSubnetID: subnet.ID, Stack: "dual", HealthCheckEndpoint: "/up"},
 			variants[balancer]{
