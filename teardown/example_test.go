@@ -17,12 +17,7 @@ func Example() {
 	defer srv.Close()
 	client := srv.Client()
 	ctx := context.Background()
-	for _, name := range []string{"web-1", "web-2"} {
-		if _, err := client.VMs.Create(ctx, "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}); err != nil {
-			fmt.Println(err)
-			return
-		}
-	}
+	srv.AddVMs("eu-central-h1", "web", 2)
 	if _, err := client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}); err != nil {
 		fmt.Println(err)
 		return
@@ -55,8 +50,8 @@ func Example() {
 	// Output:
 	// 1 VM web-1
 	// 1 VM web-2
-	// 2 private subnet default-eu-central-h1
-	// 3 firewall default-eu-central-h1-default
+	// 2 private subnet web-net-1
+	// 3 firewall web-net-1-default
 	// 1 of 4
 	// 2 of 4
 	// 3 of 4

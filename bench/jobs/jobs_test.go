@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 var update = flag.Bool("update", false, "write the table into "+document)
@@ -130,11 +132,7 @@ func writeTable(t *testing.T, table string) {
 }
 
 func readDocument(t *testing.T) string {
-	text, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return string(stub.Must(os.ReadFile(document))(t))
 }
 
 // number writes a number with commas, and one below 10 with some decimals.

@@ -199,12 +199,6 @@ func TestPlan(t *testing.T) {
 		if !strings.Contains(text, "storage_size 64, wanted 128") {
 			t.Errorf("no difference in\n%s", text)
 		}
-
-		env.Firewalls[0].Name, env.Subnets[0].Firewall = "new", "new"
-		text = plan(true, "deploy keep; new create; blog change; blog-1 keep; blog-2 keep; blog-3 create; blog change; ")
-		if want := "wanted the firewall that would be created"; !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
 	})
 }
 
