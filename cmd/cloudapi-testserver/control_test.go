@@ -230,8 +230,8 @@ func TestEverythingElseOverHTTP(t *testing.T) {
 		want   string
 		err    error
 	}{
-		{`{"delays": {"kind": "vm", "ref": "slow", "create": "1h"}}`, create("slow"), "creating", nil},
-		{`{"clock": {"advance": "59m59s", "speed": 0}}`, state("slow"), "creating", nil},
+		{`[{"delays": {"kind": "vm", "ref": "slow", "create": "1h"}}, {"clock": {"speed": 0}}]`, create("slow"), "creating", nil},
+		{`{"clock": {"advance": "59m59s"}}`, state("slow"), "creating", nil},
 		{`{"clock": {"advance": "1s"}}`, state("slow"), "running", nil},
 		{`{"quota": {"postgres": 4}}`, create("web-2"), "", cloudapi.ErrInvalidRequest}, // beyond the quota of the flag
 		{`[{"quota": {"vm": 100}}, {"quota": {"projects": 4}}]`, create("web-2"), "running", nil},
@@ -337,7 +337,7 @@ func scenario(t *testing.T, text string) string {
 // and the server applies nothing.
 func TestRefusedChanges(t *testing.T) {
 	t.Parallel()
-	c := startControlled(t, "-demo")
+	c := startControlled(t, "-demo", "-delay", "1h")
 	for document, want := range map[string]string{
 		``:                         "the JSON is incomplete",
 		`{"fail"`:                  "the JSON is incomplete",

@@ -53,6 +53,7 @@ def main():
     status, _ = call("POST", CONTROL + "/reset")
     assert status == 204
     change(delays={"all": "0s", "create": "1h"})
+    change(clock={"speed": 0})  # so that time passes only when this says so
 
     change(fail={"operation": "VMs.Create", "with": [{"drop": "after"}]})
     status, vm = create()

@@ -25,23 +25,25 @@ func TestMain(m *testing.M) { demo.Isolate(m) }
 
 func TestOnce(t *testing.T) {
 	t.Parallel()
-	out, _ := demo.Runs(t, run, []string{"--once"},
-		"\ncloudapi_up 1\n",
-		"# HELP cloudapi_postgres_cpu_usage_percent Percentage of CPU used by the system (%)\n",
-		`cloudapi_postgres_cpu_usage_percent{database="orders",location="eu-central-h1",mode="user"} `,
-		`,kind="vm",location="us-east-a2",name="render-3",state="stopped"} 1`,
-		`,kind="kubernetes_cluster",location="us-east-a2",name="staging",state="running"} 1`)
-	if n := strings.Count(out, "\ncloudapi_resource_state{"); n != 13+3+2+2+1+1 { // each database and the cluster has a subnet
-		t.Errorf("%d states of resources", n)
-	}
-	// Names follow the rules of Prometheus, even for keys that a service may add.
-	for _, key := range []string{"backup_count", "wal_total", "write_sum", "poolSize", "lag:seconds"} {
-		name := metricName(cloudapi.ResourceMetric{Key: key})
-		out += fmt.Sprintf("# HELP %s A key\n# TYPE %s gauge\n%s 1\n", name, name, name)
-	}
-	for _, problem := range stub.Must(promlint.New(strings.NewReader(out)).Lint())(t) {
-		t.Errorf("%s: %s", problem.Metric, problem.Text)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		out, _ := demo.Runs(t, run, []string{"--once"},
+			"\ncloudapi_up 1\n",
+			"# HELP cloudapi_postgres_cpu_usage_percent Percentage of CPU used by the system (%)\n",
+			`cloudapi_postgres_cpu_usage_percent{database="orders",location="eu-central-h1",mode="user"} `,
+			`,kind="vm",location="us-east-a2",name="render-3",state="stopped"} 1`,
+			`,kind="kubernetes_cluster",location="us-east-a2",name="staging",state="running"} 1`)
+		if n := strings.Count(out, "\ncloudapi_resource_state{"); n != 13+3+2+2+1+1 { // each database and the cluster has a subnet
+			t.Errorf("%d states of resources", n)
+		}
+		// Names follow the rules of Prometheus, even for keys that a service may add.
+		for _, key := range []string{"backup_count", "wal_total", "write_sum", "poolSize", "lag:seconds"} {
+			name := metricName(cloudapi.ResourceMetric{Key: key})
+			out += fmt.Sprintf("# HELP %s A key\n# TYPE %s gauge\n%s 1\n", name, name, name)
+		}
+		for _, problem := range stub.Must(promlint.New(strings.NewReader(out)).Lint())(t) {
+			t.Errorf("%s: %s", problem.Metric, problem.Text)
+		}
+	})
 }
 
 func TestOnceFailsIfSomethingIsMissing(t *testing.T) {

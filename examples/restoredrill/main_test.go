@@ -251,6 +251,15 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// closeStderr closes the reader of stderr, which the program notices when it
+// reports that the copy is running.
+func closeStderr(p *built.Program) {
+	built.CloseStderr(p)
+	for _, id := range p.Server.IDs(cloudapi.KindPostgres, "") {
+		p.Server.SetState(id, cloudapi.PostgresStateRunning)
+	}
+}
+
 // TestEndedProgramDeletesTheCopy: whatever ends the program, it leaves no copy.
 func TestEndedProgramDeletesTheCopy(t *testing.T) {
 	t.Parallel()
@@ -258,8 +267,7 @@ func TestEndedProgramDeletesTheCopy(t *testing.T) {
 		Server: func(t *testing.T) *cloudapitest.Server {
 			server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Backup: -time.Hour}))
 			newDatabase(t, server.Client(), "eu-central-h1")
-			// The copy would end up running, and be reported.
-			server.SetDelays(cloudapi.KindPostgres, "", cloudapitest.Delays{Create: 4 * time.Second, Backup: -time.Hour})
+			server.SetDelays(cloudapi.KindPostgres, "", cloudapitest.Delays{Create: time.Hour, Backup: -time.Hour})
 			return server
 		},
 		Args:     []string{"eu-central-h1/db"},
@@ -269,7 +277,7 @@ func TestEndedProgramDeletesTheCopy(t *testing.T) {
 			"Ctrl-C":                  {By: built.Interrupt, Status: 130},
 			"a supervisor":            {By: built.Terminate, Status: 143},
 			"a closed terminal":       {By: func(p *built.Program) { built.HangUp(p); built.HangUp(p) }, Status: 129},
-			"no reader of stderr":     {By: built.CloseStderr, Status: 141},
+			"no reader of stderr":     {By: closeStderr, Status: 141},
 			"no reader, and a signal": {By: func(p *built.Program) { built.CloseStderr(p); built.Terminate(p) }, Status: 143},
 		},
 		Check: func(t *testing.T, server *cloudapitest.Server, _ built.End, said string) {

@@ -97,6 +97,7 @@ func build(t *testing.T) (program string) {
 // Program is a program that runs with the project of a server.
 type Program struct {
 	*exec.Cmd
+	Server         *cloudapitest.Server
 	stdout, stderr *bufio.Scanner
 	// The files that the scanners read. Closing one has the effect of a reader that
 	// goes away.
@@ -113,7 +114,7 @@ func start(t *testing.T, server *cloudapitest.Server, program string, args ...st
 			signal.Notify(make(chan os.Signal, 1), s)
 		}
 	}
-	p := &Program{Cmd: exec.CommandContext(t.Context(), program, args...)}
+	p := &Program{Cmd: exec.CommandContext(t.Context(), program, args...), Server: server}
 	p.Env = append(os.Environ(), cloudapi.EnvBaseURL+"="+server.Start(), cloudapi.EnvToken+"="+server.Token(), cloudapi.EnvProject+"="+server.ProjectID())
 	stdout, err := p.StdoutPipe()
 	stderr, err2 := p.StderrPipe()
