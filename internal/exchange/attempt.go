@@ -5,6 +5,7 @@ package exchange
 
 import (
 	"context"
+	"errors"
 	"net/http/httptrace"
 	"sync/atomic"
 	"time"
@@ -44,5 +45,5 @@ type attemptKey struct{}
 // transport's error. It returns false only if there was no connection to send
 // it on, or if the server said that it didn't execute it.
 func (a *Attempt) Sent(err error) bool {
-	return a == nil || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err)
+	return a == nil || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err) && !errors.Is(err, errRetries)
 }

@@ -33,6 +33,8 @@ func Retries(transport http.RoundTripper) bool {
 // RetriesReason says what is wrong with a transport that [Retries].
 const RetriesReason = "is go-retryablehttp's, which would repeat creates: use the HTTPClient of its Client, and WithRetry for retries"
 
+var errRetries = ownError{errors.New("the transport " + RetriesReason)}
+
 // isOfNetwork reports whether an error of a transport comes from the network.
 // Every error of net/http's transport does. Other transports can return such
 // errors wrapped, but can also fail for reasons of their own, such as a mock

@@ -30,6 +30,9 @@ type Guard struct {
 
 func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	next := g.Current()
+	if Retries(next) { // it's newer than the client
+		return nil, errRetries
+	}
 	if req.Context().Value(attemptKey{}) != nil && !(g.Own.onlyHTTP1 && next == g.Own.Transport && !hasIdempotencyKey(req.Header)) {
 		req = req.WithContext(req.Context())
 		req.GetBody = nil

@@ -107,6 +107,7 @@ func TestActivate(t *testing.T) {
 		t.Errorf("it dialed %d times", dials)
 	}
 	http.DefaultTransport = &retryablehttp.RoundTripper{}
+	expect("one that retries", usual, "and WithRetry for retries", 0)
 	for _, option := range []cloudapi.Option{cloudapi.WithBaseURL(address), cloudapi.WithHTTPClient(&http.Client{})} {
 		if _, err := cloudapi.NewClient(option); err == nil || !strings.Contains(err.Error(), "and WithRetry for retries") {
 			t.Errorf("a client over one that retries: %v", err)
@@ -133,6 +134,10 @@ func TestActivateNonDefault(t *testing.T) {
 	httpmock.DeactivateNonDefault(hc)
 	if got := state(t.Context(), client); got != "running" || reached.Load() != 1 || hc.Transport != own {
 		t.Errorf("no longer mocked: %s, and the cloud got %d requests; the transport is %T", got, reached.Load(), hc.Transport)
+	}
+	hc.Transport = retryablehttp.NewClient().StandardClient().Transport
+	if got := state(t.Context(), client); !strings.Contains(got, "WithRetry") || strings.Contains(got, "unknown") || reached.Load() != 1 {
+		t.Errorf("retrying: %s, and the cloud got %d requests", got, reached.Load()-1)
 	}
 }
 
