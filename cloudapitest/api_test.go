@@ -1,22 +1,11 @@
 package cloudapitest
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
 )
-
-// logOf is a test that keeps its log.
-type logOf struct {
-	TB
-	lines []string
-}
-
-func (l *logOf) Logf(format string, args ...any) {
-	l.lines = append(l.lines, fmt.Sprintf(format, args...))
-}
 
 // TestWhatOnlyTheContractHasIsLoggedOnce uses registered scripts several times.
 func TestWhatOnlyTheContractHasIsLoggedOnce(t *testing.T) {
@@ -34,7 +23,7 @@ func TestWhatOnlyTheContractHasIsLoggedOnce(t *testing.T) {
 	const fails = " is in the contract, but not in the service: it fails in production"
 	const want = "cloudapitest: GET /project/{project_id}/vm-init-script/{vm_init_script_reference}" + fails +
 		"\ncloudapitest: body field init_script_args" + fails
-	tb := &logOf{TB: t}
+	tb := &recorder{TB: t}
 	use(New(tb))
 	if got := strings.Join(tb.lines, "\n"); got != want {
 		t.Errorf("the test's log is %q, want %q", got, want)

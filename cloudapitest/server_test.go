@@ -18,10 +18,14 @@ import (
 
 const here = "eu-central-h1"
 
-// recorder is a TB that keeps what is reported to it.
+// recorder is a TB that keeps what is reported to it and logged.
 type recorder struct {
 	testing.TB
-	reports []string
+	reports, lines []string
+}
+
+func (r *recorder) Logf(format string, args ...any) {
+	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
 func (r *recorder) Errorf(format string, args ...any) {

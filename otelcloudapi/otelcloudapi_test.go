@@ -364,15 +364,9 @@ func TestNothingPrivate(t *testing.T) {
 			cloudapitest.Reply(http.StatusBadRequest, nil, `{"error":{"code":400,"type":"private-type","message":"private-message","details":{"x":"private-detail"}}}`),
 			cloudapitest.Reply(http.StatusFound, http.Header{"Location": {"https://private-host.example.com"}}, "private-body"))
 		ctx := t.Context()
-		db, err := client.Postgres.Create(ctx, location, "private-name", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = client.Postgres.CreateMetricDestination(ctx, location, "private-name", &cloudapi.PostgresMetricDestinationCreateRequest{
-			URL: "https://private-target.example.com", Username: "private-user", Password: cloudapi.NewSecret("private-password")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := stub.Must(client.Postgres.Create(ctx, location, "private-name", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
+		stub.Must(client.Postgres.CreateMetricDestination(ctx, location, "private-name", &cloudapi.PostgresMetricDestinationCreateRequest{
+			URL: "https://private-target.example.com", Username: "private-user", Password: cloudapi.NewSecret("private-password")}))(t)
 		stub.Must(client.VMs.List(ctx, &cloudapi.ListOptions{StartAfter: "private-cursor", OrderColumn: cloudapi.OrderByName}))(t)
 		for range 2 {
 			if _, err := client.Postgres.Get(ctx, location, "private-name"); err == nil {

@@ -37,24 +37,14 @@ func startControlled(t *testing.T, args ...string) controlled {
 // would.
 func (c controlled) ask(method, path, body string, change func(*http.Request)) (status int, answer string) {
 	c.Helper()
-	request, err := http.NewRequestWithContext(c.Context(), method, c.env["CLOUDAPI_CONTROL_URL"]+path, strings.NewReader(body))
-	if err != nil {
-		c.Fatal(err)
-	}
+	request := stub.Must(http.NewRequestWithContext(c.Context(), method, c.env["CLOUDAPI_CONTROL_URL"]+path, strings.NewReader(body)))(c)
 	request.Header.Set("Authorization", "Bearer "+c.env[cloudapi.EnvToken])
 	if change != nil {
 		change(request)
 	}
-	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
-	if err != nil {
-		c.Fatal(err)
-	}
+	response := stub.Must((&http.Transport{DisableKeepAlives: true}).RoundTrip(request))(c)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		c.Fatal(err)
-	}
-	return response.StatusCode, strings.TrimSpace(string(text))
+	return response.StatusCode, strings.TrimSpace(string(stub.Must(io.ReadAll(response.Body))(c)))
 }
 
 // post applies changes, which the server must accept.
@@ -484,12 +474,9 @@ func TestPrintedAddresses(t *testing.T) {
 		"127.0.0.1:80": "http://127.0.0.1:80", "[::]:8080": "http://127.0.0.1:8080", "0.0.0.0:8080": "http://127.0.0.1:8080",
 		"[::1]:8080": "http://[::1]:8080", "10.0.0.7:8080": "http://10.0.0.7:8080", "[fd00::7]:8080": "http://[fd00::7]:8080",
 	} {
-		addr, err := net.ResolveTCPAddr("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		addr := stub.Must(net.ResolveTCPAddr("tcp", address))(t)
 		got := usable(addr)
-		_, err = cloudapi.NewClient(cloudapi.WithBaseURL(got), cloudapi.WithToken("pat-test"))
+		_, err := cloudapi.NewClient(cloudapi.WithBaseURL(got), cloudapi.WithToken("pat-test"))
 		if got != want || (err != nil) != needsPermission(addr) {
 			t.Errorf("%s: printed %s, want %s; a client says %v", address, got, want, err)
 		}

@@ -114,14 +114,6 @@ func TestDemoHasEachFamily(t *testing.T) {
 	if err != nil || db.LatestRestoreTime.Sub(db.EarliestRestoreTime) < time.Hour {
 		t.Errorf("%+v, %v, want a database that can be restored", db, err)
 	}
-
-	vm, err := c.VMs.Create(ctx, location, "slow", &cloudapi.VMCreateRequest{PublicKey: "laptop", Size: "burstable-1"})
-	if err == nil {
-		vm, err = c.VMs.Get(ctx, location, vm.ID)
-	}
-	if err != nil || vm.State != cloudapi.VMStateCreating {
-		t.Errorf("%+v, %v, want a VM that takes an hour", vm, err)
-	}
 }
 
 // TestTokenAndProjectSurviveARestart starts the command twice.
@@ -133,12 +125,8 @@ func TestTokenAndProjectSurviveARestart(t *testing.T) {
 		if env[cloudapi.EnvToken] != token || env[cloudapi.EnvProject] != project {
 			t.Errorf("printed %v", env)
 		}
-		_, err := c.VMs.Create(t.Context(), location, "web-3", &cloudapi.VMCreateRequest{PublicKey: "laptop", Size: "burstable-1"})
-		if err != nil {
+		if _, err := c.Projects.Get(t.Context(), project); err != nil {
 			t.Error(err)
-		}
-		if vm, err := c.VMs.Get(t.Context(), location, "web-3"); err != nil || vm.State != cloudapi.VMStateRunning {
-			t.Errorf("%+v, %v, want it running at once", vm, err)
 		}
 		stop()
 	}

@@ -75,10 +75,7 @@ func TestLeastLevel(t *testing.T) {
 
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
-	bad := filepath.Join(t.TempDir(), "state.json")
-	if err := os.WriteFile(bad, []byte(`{"database":"eu-central-h1/other"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	bad := demo.File(t, "state.json", `{"database":"eu-central-h1/other"}`)
 	for _, args := range [][]string{{"--level", "loud"}, {"--since", "0s"}, {"--since", "168h"}, {"--state", bad}, {"--state", filepath.Join(bad, "state")}, {"--state", filepath.Join(t.TempDir(), "missing", "state")}, {"--every", "1m"}, {"eu-central-h1/nobody"}} {
 		demo.Refuses(t, run, "", args...)
 	}

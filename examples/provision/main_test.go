@@ -228,10 +228,7 @@ func TestInterrupted(t *testing.T) {
 func TestAdvice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		refused := filepath.Join(t.TempDir(), "refused.yaml")
-		if err := os.WriteFile(refused, bytes.Replace(sample, []byte("standard-2"), []byte("standard-3"), 1), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		refused := demo.File(t, "refused.yaml", strings.Replace(string(sample), "standard-2", "standard-3", 1))
 		for _, test := range []struct {
 			args  []string
 			again bool
@@ -286,10 +283,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"location: x\nfirewalls: [{name: a, rules: [{from: anywhere}]}]", "firewall a: "},
 		{"location: x\ndatabases: [{name: a, allow: [10.0.0]}]", "database a: "},
 	} {
-		file := filepath.Join(t.TempDir(), "environment.yaml")
-		if err := os.WriteFile(file, []byte(test.yaml), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		file := demo.File(t, "environment.yaml", test.yaml)
 		err := run(t.Context(), []string{"--file", file}, io.Discard, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), file) {
 			t.Errorf("%q: error %v, want %q", test.yaml, err, test.want)

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,19 +16,10 @@ import (
 
 func TestMain(m *testing.M) { demo.Isolate(m) }
 
-func script(t *testing.T, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "job.sh")
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
 func TestRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		stdout, stderr := demo.Runs(t, run, []string{"--owner", "ci", script(t, "#!/bin/sh\necho hello")}, "creating VM job-ci-")
+		stdout, stderr := demo.Runs(t, run, []string{"--owner", "ci", demo.File(t, "job.sh", "#!/bin/sh\necho hello")}, "creating VM job-ci-")
 		if stdout != "hello from the job\n" || !strings.HasSuffix(stderr, "the VM is gone\n") {
 			t.Errorf("%s%s", stdout, stderr)
 		}
@@ -145,6 +134,6 @@ func TestRefuses(t *testing.T) {
 	demo.Refuses(t, run, "or use --clean", "--clean", "job.sh")
 	demo.Refuses(t, run, "must be 1 to 20", "--owner", "Me", "job.sh")
 	demo.Refuses(t, run, "no such file", "missing.sh")
-	demo.Refuses(t, run, "too long", script(t, strings.Repeat("# long\n", 300)))
+	demo.Refuses(t, run, "too long", demo.File(t, "job.sh", strings.Repeat("# long\n", 300)))
 	demo.Refuses(t, run, "unexpected argument", "a", "b")
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // chance maps the paths of texts that depend on chance, the time or the
@@ -145,10 +146,7 @@ func (r *replayer) send(x *recordings.Exchange) (status int, contentType, body s
 	content := strings.ReplaceAll(r.translate(deref(x.Request.Body)), "<secret>", "Pl4ceholder-s3cret")
 	fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", len(content), content)
 
-	conn, err := r.memory.Dial(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	conn := stub.Must(r.memory.Dial(r.t.Context()))(r.t)
 	defer conn.Close()
 	go io.WriteString(conn, b.String())
 	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: x.Request.Method})

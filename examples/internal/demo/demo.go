@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -92,6 +93,7 @@ type test interface {
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 	Helper()
+	TempDir() string
 }
 
 // program is the function run of a program.
@@ -111,6 +113,16 @@ func Runs(t test, run program, args []string, texts ...string) (stdout, stderr s
 		}
 	}
 	return out.String(), errs.String()
+}
+
+// File returns the path of a new file with the text.
+func File(t test, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatalf("%v", err)
+	}
+	return path
 }
 
 // Refuses runs a program with wrong arguments. Its error must contain a text, and
