@@ -145,6 +145,7 @@ func checkForm(t *testing.T, w *httptest.ResponseRecorder, r *http.Request) {
 
 // seedSegment returns a value for a path parameter.
 func seedSegment(name string) string {
+	prefixes := map[string]string{"private_subnet_id": "ps", "firewall_rule_id": "fr", "metric_destination_id": "et", "inference_api_key_id": "ak"}
 	switch name {
 	case "project_id":
 		return "PROJECT"
@@ -152,14 +153,9 @@ func seedSegment(name string) string {
 		return "eu-central-h1"
 	case "object_id":
 		return "vmy9n10s8q164j473ra7pj9nqz"
-	case "private_subnet_id":
-		return "ps" + strings.Repeat("0", 24)
-	case "firewall_rule_id":
-		return "fr" + strings.Repeat("0", 24)
-	case "metric_destination_id":
-		return "et" + strings.Repeat("0", 24)
-	case "inference_api_key_id":
-		return "ak" + strings.Repeat("0", 24)
+	}
+	if prefix, ok := prefixes[name]; ok {
+		return prefix + strings.Repeat("0", 24)
 	}
 	return "web-1"
 }

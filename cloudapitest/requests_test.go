@@ -11,6 +11,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
+// TestRequestsAreLogged: also those that no client sends, which a lenient server
+// doesn't report.
 func TestRequestsAreLogged(t *testing.T) {
 	t.Parallel()
 	srv := New(t, Lenient())

@@ -72,19 +72,6 @@ func TestStrictServerReportsWhatNoClientSends(t *testing.T) {
 	}
 }
 
-func TestLenientServerReportsNothing(t *testing.T) {
-	t.Parallel()
-	tb := &recorder{TB: t}
-	srv := New(tb, Lenient())
-	if status, _ := stub.Do(t, srv, "GET", "/nowhere?a=1", ""); status != 404 {
-		t.Errorf("status %d, want 404", status)
-	}
-	srv.Close()
-	if tb.reports != nil {
-		t.Errorf("reported %q", tb.reports)
-	}
-}
-
 // TestContentTypes sends the same body with different content types.
 func TestContentTypes(t *testing.T) {
 	t.Parallel()

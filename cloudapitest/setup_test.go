@@ -187,10 +187,7 @@ func TestClock(t *testing.T) {
 	now := time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)
 	srv := New(t, WithClock(func() time.Time { return now }), WithDelays(Delays{Create: time.Hour}))
 	c, ctx := srv.Client(), t.Context()
-	vm, err := c.VMs.Create(ctx, here, "web-1", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	vm := stub.Must(c.VMs.Create(ctx, here, "web-1", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))(t)
 	outage := srv.Fail(Match{Operation: "VMs.List"}, Reply(422, nil, "").For(time.Hour))
 	if _, err := c.VMs.List(ctx, nil); !errors.Is(err, cloudapi.ErrInvalidRequest) {
 		t.Errorf("%v, want a 422", err)
@@ -201,7 +198,7 @@ func TestClock(t *testing.T) {
 		left  int
 	}{{0, "creating", 1}, {time.Hour - 1, "creating", 1}, {1, "running", 0}} {
 		now = now.Add(step.by)
-		if vm, err = c.VMs.Get(ctx, here, vm.ID); err != nil || vm.State != step.state || outage.Left() != step.left {
+		if vm, err := c.VMs.Get(ctx, here, vm.ID); err != nil || vm.State != step.state || outage.Left() != step.left {
 			t.Errorf("at %v: %v, %v, want it %s; %d faults are left, want %d", now, vm, err, step.state, outage.Left(), step.left)
 		}
 	}
