@@ -50,8 +50,8 @@ func (buf *Buffer) Bytes() []byte { return buf.data }
 func (buf *Buffer) ReadAtMost(body io.Reader, n int64) error { return buf.read(body, n, 0) }
 
 // ReadBody reads the body of a response. It returns [ErrTooLarge] if the body
-// has more than limit bytes. It allocates at most twice the limit, and holds at most
-// one and a half times the limit at a time.
+// has more than limit bytes. It allocates at most twice the limit, and holds at
+// most one and a half times the limit at a time.
 func (buf *Buffer) ReadBody(resp *http.Response, limit int64) error {
 	var err error
 	if resp.ContentLength <= limit {

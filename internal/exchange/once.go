@@ -7,8 +7,9 @@ import (
 )
 
 // Guard is a transport that passes each request to the transport that Current
-// returns at that moment. It prevents net/http from retrying the request of an [Attempt] that the server
-// may have executed. It must be below all other wrappers that change requests.
+// returns at that moment. It prevents net/http from retrying the request of an
+// [Attempt] that the server may have executed. It must be below all other
+// wrappers that change requests.
 //
 // net/http retries requests in three cases:
 //

@@ -32,8 +32,8 @@ func (secrets Secrets) shownBy(err error) bool {
 	return false
 }
 
-// maskedError stands for an error that shows secrets. It matches whatever that error
-// matches, but wraps nothing.
+// maskedError stands for an error that shows secrets. It matches whatever that
+// error matches, but wraps nothing.
 type maskedError struct {
 	text string
 	is   func(target error) bool // a function, so that nothing prints the error
