@@ -370,6 +370,9 @@ func TestEnsureRefuses(t *testing.T) {
 		if n := len(srv.Requests()); n != 0 {
 			t.Errorf("%d requests were sent", n)
 		}
+		if _, _, err := client.VMs.Ensure(ctx, sdktest.Somewhere, "web-1", nil, nil); !errors.Is(err, cloudapi.ErrInvalidRequest) { // of the server
+			t.Errorf("a VM without a request: %v", err)
+		}
 		if _, created, err := client.Firewalls.Ensure(ctx, sdktest.Somewhere, "fw", nil, nil); created != cloudapi.EnsureCreated || err != nil {
 			t.Errorf("a request that may be nil: %v, %v", created, err)
 		}
