@@ -291,3 +291,61 @@ func TestEnsureDuringADeletion(t *testing.T) {
 		})
 	}
 }
+
+// TestEnsureReturnsRefusals: whichever request of an Ensure the server refuses,
+// Ensure fails with the refusal, and the next one does the rest.
+func TestEnsureReturnsRefusals(t *testing.T) {
+	t.Parallel()
+	check := func(t *testing.T, client *cloudapi.Client, name string, ensure func(*cloudapi.Client) (cloudapi.EnsureOutcome, error)) {
+		t.Helper()
+		for n, refused := 1, true; refused; n++ {
+			sent := 0
+			refusing := stub.Must(client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+				return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					if isProof := strings.HasSuffix(req.URL.Path, "/vm-init-script") && req.Method == http.MethodGet; isProof {
+						return next.RoundTrip(req) // without the list, a 404 proves less, and is enough for an Ensure
+					}
+					if sent++; sent == n {
+						return stub.Respond(http.StatusForbidden, stub.Envelope(http.StatusForbidden)), nil
+					}
+					return next.RoundTrip(req)
+				})
+			})))(t)
+			outcome, err := ensure(refusing)
+			if refused = sent >= n; refused != errors.Is(err, cloudapi.ErrForbidden) || refused == (err == nil) {
+				t.Errorf("%s: request %d is refused: %v, and the result is %q, %v", name, n, refused, outcome, err)
+			}
+		}
+	}
+	update := &cloudapi.EnsureOptions{Update: true}
+	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
+		for _, variant := range append([]string{""}, c.updatable...) {
+			check(t, client, variant, func(client *cloudapi.Client) (cloudapi.EnsureOutcome, error) {
+				_, outcome, err := c.ensure(t.Context(), client, variant, update)
+				return outcome, err
+			})
+			stub.Elapse(time.Hour)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client, ctx := srv.Client(), t.Context()
+		vm := stub.Must(client.VMs.Create(ctx, sdktest.Somewhere, "source", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, Size: "standard-2"}))(t)
+		stub.Must(client.VMs.WaitRunning(ctx, sdktest.Somewhere, vm.ID, nil))(t)
+		stub.Must(client.VMs.Stop(ctx, sdktest.Somewhere, vm.ID))(t)
+		stub.Must(client.VMs.WaitStopped(ctx, sdktest.Somewhere, vm.ID, nil))(t)
+		for _, value := range []string{"1", "2"} {
+			check(t, client, "description "+value, func(client *cloudapi.Client) (cloudapi.EnsureOutcome, error) {
+				return outcomeOf(client.Firewalls.Ensure(ctx, sdktest.Somewhere, "edge", &cloudapi.FirewallCreateRequest{Description: value}, update))
+			})
+			check(t, client, "pg_config "+value, func(client *cloudapi.Client) (cloudapi.EnsureOutcome, error) {
+				return outcomeOf(client.Postgres.Ensure(ctx, sdktest.Somewhere, "orders", &cloudapi.PostgresCreateRequest{
+					Size: "standard-2", StorageSize: 64, PGConfig: map[string]string{"max_connections": "10" + value}}, update))
+			})
+			check(t, client, "version "+value, func(client *cloudapi.Client) (cloudapi.EnsureOutcome, error) {
+				return outcomeOf(client.MachineImages.Ensure(ctx, sdktest.Somewhere, "golden", &cloudapi.MachineImageCreateRequest{VM: vm.ID, Version: "v" + value}, update))
+			})
+			stub.Elapse(time.Hour)
+		}
+	})
+}
