@@ -237,9 +237,12 @@ func TestResolveFailures(t *testing.T) {
 			}
 		}
 		lost := cloudapi.Resource{Kind: cloudapi.KindFirewallRule, ID: cloudapitest.NewID(cloudapi.KindFirewallRule).String(),
-			Parent: &cloudapi.Resource{Kind: cloudapi.KindFirewall, Location: sdktest.Somewhere, ID: p.Firewall.ID}}
-		if got, err := p.Client.Fetch(t.Context(), lost); got != nil || !errors.Is(err, cloudapi.ErrNotFound) {
-			t.Errorf("Fetch(%v) = %v, %v", lost, got, err)
+			Parent: &cloudapi.Resource{Kind: cloudapi.KindFirewall, Location: sdktest.Somewhere}}
+		for _, parent := range []string{p.Firewall.ID, cloudapitest.NewID(cloudapi.KindFirewall).String()} {
+			lost.Parent.ID = parent
+			if got, err := p.Client.Fetch(t.Context(), lost); got != nil || !errors.Is(err, cloudapi.ErrNotFound) {
+				t.Errorf("Fetch(%v) = %v, %v", lost, got, err)
+			}
 		}
 
 		// After a failure, it's unknown whether the name is ambiguous. A visible

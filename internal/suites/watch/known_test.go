@@ -157,17 +157,18 @@ func TestWatchRefusesKnownRecords(t *testing.T) {
 		`cloudapi: VMs.Watch: known[1].Location ".." must not be a relative path`:          {ID: vm, Location: ".."},
 		`cloudapi: VMs.Watch: known[1].Location "there" is not the watch's location, here`: {ID: vm, Location: "there"},
 	} {
-		for e, err := range client.VMs.Watch(t.Context(), &cloudapi.WatchOptions{Location: "here"}, &good, bad) {
-			check(err, want)
-			if e.Record != nil {
-				t.Errorf("with the error comes %v", e)
-			}
-		}
+		check(firstError(client.VMs.Watch(t.Context(), &cloudapi.WatchOptions{Location: "here"}, &good, bad)), want)
 	}
 	location := cloudapitest.NewID(cloudapi.KindPrivateLocation).String()
-	for _, err := range client.PrivateLocations.Watch(t.Context(), nil, &cloudapi.PrivateLocation{ID: location}) {
-		check(err, `cloudapi: PrivateLocations.Watch: known[0].Name must not be empty`)
+	check(firstError(client.PrivateLocations.Watch(t.Context(), nil, &cloudapi.PrivateLocation{ID: location})), `cloudapi: PrivateLocations.Watch: known[0].Name must not be empty`)
+}
+
+// firstError returns the error of the first element, or nil.
+func firstError[T any](seq iter.Seq2[T, error]) (first error) {
+	for _, first = range seq {
+		break
 	}
+	return first
 }
 
 // TestWatchWithoutTheLocation: a resource whose location no longer exists was
