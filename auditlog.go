@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// AuditLogService reads the log of all actions in a project.
-//
-// † Only the service has these.
+// AuditLogService reads the log of all actions in a project. † Only the service
+// has these.
 type AuditLogService service
 
 // AuditLogEntry is one action.

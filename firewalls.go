@@ -142,9 +142,7 @@ func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions, known 
 }
 
 // CreateInProject creates a firewall, without naming its location. Use
-// [FirewallsService.Create] with the service.
-//
-// ‡ Only the contract has this.
+// [FirewallsService.Create] with the service. ‡ Only the contract has this.
 func (s *FirewallsService) CreateInProject(ctx context.Context, request *FirewallCreateInProjectRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsCreateInProject, request)
 }
@@ -160,9 +158,7 @@ func (s *FirewallsService) Create(ctx context.Context, location, name string, re
 	return send[Firewall](ctx, s.conn, &opFirewallsCreate, request, location, name)
 }
 
-// Update changes a firewall's description.
-//
-// † Only the service has this.
+// Update changes a firewall's description. † Only the service has this.
 func (s *FirewallsService) Update(ctx context.Context, location, firewall string, request *FirewallUpdateRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsUpdate, request, location, firewall)
 }
@@ -233,7 +229,6 @@ func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, rule
 }
 
 // UpdateRule changes a rule. The service has [FirewallsService.ModifyRule].
-//
 // ‡ Only the contract has this.
 func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleUpdateRequest) (*FirewallRule, error) {
 	return send[FirewallRule](ctx, s.conn, &opFirewallsUpdateRule, request, location, firewall, ruleID)
@@ -241,7 +236,6 @@ func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, r
 
 // ModifyRule changes the fields of a rule that the request sets; that takes
 // effect later. It returns [ErrAlreadyExists] if another rule is the same.
-//
 // † Only the service has this.
 func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleModifyRequest) (*FirewallRule, error) {
 	if request == nil || *request == (FirewallRuleModifyRequest{}) {

@@ -6,7 +6,6 @@ import (
 )
 
 // InferenceEndpointsService lists the models that inference API keys can use.
-//
 // † Only the service has these.
 type InferenceEndpointsService service
 

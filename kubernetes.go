@@ -154,9 +154,8 @@ func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newNa
 // Upgrade upgrades the control plane of a cluster to the next minor version.
 // The returned cluster has the new Version; Get then reports "upgrading", and
 // [KubernetesService.WaitRunning] waits. It returns [ErrInvalidRequest] for the
-// newest version, or if a node pool is more than two versions behind.
-//
-// † Only the service has this.
+// newest version, or if a node pool is more than two versions behind. † Only
+// the service has this.
 func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
 	return fetch[KubernetesCluster](ctx, s.conn, &opKubernetesUpgrade, location, cluster)
 }
@@ -214,7 +213,6 @@ var (
 // CreateNodePool adds a node pool with the cluster's version. It returns the
 // node pool before it has nodes; [KubernetesService.WaitNodePool] waits. It
 // returns [ErrAlreadyExists] if the cluster has a node pool with the name.
-//
 // † Only the service has this.
 func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluster string, request *KubernetesNodePoolCreateRequest) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesCreateNodePool, request, location, cluster)
@@ -222,15 +220,13 @@ func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluste
 
 // DeleteNodePool deletes a node pool and its nodes;
 // [KubernetesService.WaitNodePoolDeleted] waits until they're gone. It returns
-// [ErrInvalidRequest] (422) for the last node pool of a cluster.
-//
-// † Only the service has this.
+// [ErrInvalidRequest] (422) for the last node pool of a cluster. † Only the
+// service has this.
 func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluster, nodePool string) error {
 	return remove(ctx, s.conn, &opKubernetesDeleteNodePool, location, cluster, nodePool)
 }
 
 // RenameNodePool renames a node pool, but not its nodes. The record lacks VMs.
-//
 // † Only the service has this.
 func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluster, nodePool, newName string) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesRenameNodePool, renameRequest{newName}, location, cluster, nodePool)
@@ -254,9 +250,8 @@ func isClusterBusy(err error) bool {
 // UpgradeNodePool upgrades a node pool to the version of its cluster; the
 // server replaces its nodes one by one. The returned record has the new Version
 // but the old VMs; [KubernetesService.WaitNodePoolUpgraded] waits. It returns
-// [ErrInvalidRequest] (422) if the node pool has that version already.
-//
-// † Only the service has this.
+// [ErrInvalidRequest] (422) if the node pool has that version already. † Only
+// the service has this.
 func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, cluster, nodePool string) (*KubernetesNodePool, error) {
 	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesUpgradeNodePool, location, cluster, nodePool)
 }
@@ -264,9 +259,7 @@ func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, clust
 // RetireNode drains and removes a worker node, given by the name of its VM. The
 // returned node pool has a NodeCount that is lower by one, but still has the
 // VM; [KubernetesService.WaitNodeRetired] waits. It returns [ErrInvalidRequest]
-// (422) for the last node of a node pool.
-//
-// † Only the service has this.
+// (422) for the last node of a node pool. † Only the service has this.
 func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, node string) (*KubernetesNodePool, error) {
 	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesRetireNode, location, cluster, node)
 }

@@ -330,7 +330,6 @@ func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalance
 
 // ToggleSSLCertificate turns the certificate of a load balancer on or off. The
 // record has the new CertEnabled; the certificate follows within minutes.
-//
 // † Only the service has this.
 func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, location, loadBalancer string, enabled bool) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersToggleSSL, certRequest{enabled}, location, loadBalancer)

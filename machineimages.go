@@ -10,9 +10,8 @@ import (
 
 // MachineImagesService manages machine images: copies of the disk of a VM, from
 // which other VMs can be created. An image has versions, one of which is the
-// latest. [VMCreateRequest.BootImage] names an image and a version.
-//
-// † Only the service has these.
+// latest. [VMCreateRequest.BootImage] names an image and a version. † Only the
+// service has these.
 type MachineImagesService service
 
 // MachineImage is a machine image.

@@ -181,7 +181,6 @@ const (
 var opKubernetesMetrics = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute + "/metrics", idempotent | serviceOnly}
 
 // Metrics returns the metrics of a cluster, as [PostgresService.Metrics] does.
-//
 // † Only the service has this.
 func (s *KubernetesService) Metrics(ctx context.Context, location, cluster string, opts *ResourceMetricsOptions) (*ResourceMetrics, error) {
 	return metrics(ctx, s.conn, &opKubernetesMetrics, opts, location, cluster)

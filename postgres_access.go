@@ -190,9 +190,8 @@ var (
 // to 64 letters, digits, hyphens and underscores, but not "postgres" or
 // "ubi_replication". To log in, the user must exist and be added with
 // [PostgresService.AddCertificateUser]. It returns [ErrServer] until the
-// database has certificates. After [ErrOutcomeUnknown], call it again.
-//
-// † Only the service has this.
+// database has certificates. After [ErrOutcomeUnknown], call it again. † Only
+// the service has this.
 func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, postgres, user string, valid time.Duration) (*File, error) {
 	request := clientKeyPairRequest{user, int64(valid / time.Second)}
 	return download(ctx, s.conn, &opPostgresCreateClientKeyPair, clientKeyPairFile, request, location, postgres)
@@ -200,17 +199,14 @@ func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, pos
 
 // AddCertificateUser lets a database user, which need not exist yet, log in
 // with a client certificate of that name. It returns all such users, before the
-// database accepts the new one.
-//
-// † Only the service has this.
+// database accepts the new one. † Only the service has this.
 func (s *PostgresService) AddCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
 	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresAddCertificateUser, certificateUserRequest{user}, location, postgres)
 }
 
 // RemoveCertificateUser stops a user from logging in with a client certificate.
-// It returns the others, before the database refuses this one.
-//
-// † Only the service has this.
+// It returns the others, before the database refuses this one. † Only the
+// service has this.
 func (s *PostgresService) RemoveCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
 	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresRemoveCertificateUser, certificateUserRequest{user}, location, postgres)
 }
@@ -284,16 +280,14 @@ func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location,
 // CreateLogDestination adds a server to which a database sends its logs, and
 // returns the destination before the database uses it. Each call adds another
 // destination: after [ErrOutcomeUnknown], look for it with Get. It returns
-// [ErrInvalidRequest] if the URL or the options don't fit the type.
-//
-// † Only the service has this.
+// [ErrInvalidRequest] if the URL or the options don't fit the type. † Only the
+// service has this.
 func (s *PostgresService) CreateLogDestination(ctx context.Context, location, postgres string, request *PostgresLogDestinationCreateRequest) (*PostgresLogDestination, error) {
 	return send[PostgresLogDestination](ctx, s.conn, &opPostgresCreateLogDestination, request, location, postgres)
 }
 
 // DeleteLogDestination removes a destination. It returns before the database
 // stops sending logs to it, or [ErrNotFound] if the database doesn't exist.
-//
 // † Only the service has this.
 func (s *PostgresService) DeleteLogDestination(ctx context.Context, location, postgres, destinationID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteLogDestination, location, postgres, destinationID)

@@ -178,9 +178,8 @@ type PostgresHATypeMetadata struct {
 var opPostgresCapabilities = Operation{"Postgres.Capabilities", "GET", projectRoute + "/postgres/capabilities", idempotent | serviceOnly}
 
 // Capabilities returns the values that [PostgresService.Create] accepts in this
-// project. It returns [ErrForbidden] if the token can't see databases.
-//
-// † Only the service has this.
+// project. It returns [ErrForbidden] if the token can't see databases. † Only
+// the service has this.
 func (s *PostgresService) Capabilities(ctx context.Context) (*PostgresCapabilities, error) {
 	return fetch[PostgresCapabilities](ctx, s.conn, &opPostgresCapabilities)
 }

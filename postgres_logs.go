@@ -88,9 +88,7 @@ var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", 
 // in the options, in the order in which the server received them; timestamps
 // may be out of order. [Page.Next] is the PaginationKey of the next page, which
 // has older lines. Logs returns [ErrInvalidRequest] if the server keeps no
-// logs, and [ErrServer] if it can't reach them.
-//
-// † Only the service has this.
+// logs, and [ErrServer] if it can't reach them. † Only the service has this.
 func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
 	o := orZero(opts)
 	o.Start, o.End = o.Start.UTC(), o.End.UTC() // as the server writes them
@@ -98,9 +96,8 @@ func (s *PostgresService) Logs(ctx context.Context, location, postgres string, o
 }
 
 // AllLogs iterates over the logs of a database, the newest line first. The
-// default End is the time at which it begins, by this machine's clock.
-//
-// † Only the service has this.
+// default End is the time at which it begins, by this machine's clock. † Only
+// the service has this.
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	start := orZero(opts)
 	return func(yield func(*PostgresLogEntry, error) bool) {
@@ -182,9 +179,8 @@ const (
 // recognizes lines by their contents. It can miss a line that appears later
 // than Overlap. It expects that either this machine's clock or the Date of the
 // server's responses is right. It holds up to about 64 MiB of lines in memory,
-// and yields ErrPaginationStalled if a time of two Overlaps has more.
-//
-// † Only the service has this.
+// and yields ErrPaginationStalled if a time of two Overlaps has more. † Only
+// the service has this.
 func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, opts *PostgresFollowLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	o := orZero(opts)
 	o.Overlap = cmp.Or(max(o.Overlap, 0), logsOverlap)

@@ -62,40 +62,34 @@ var (
 	listPostgresServers = listRoutes{project: &opPostgresListServers, unpaged: true}
 )
 
-// ListServers returns the servers of a database.
-//
-// † Only the service has this.
+// ListServers returns the servers of a database. † Only the service has this.
 func (s *PostgresService) ListServers(ctx context.Context, location, postgres string) (*Page[PostgresServer], error) {
 	return list[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
 
-// AllServers iterates over the servers of a database.
-//
-// † Only the service has this.
+// AllServers iterates over the servers of a database. † Only the service has
+// this.
 func (s *PostgresService) AllServers(ctx context.Context, location, postgres string) iter.Seq2[*PostgresServer, error] {
 	return all[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
 
 // Recycle replaces the primary server of a database by means of a failover. To
-// wait, pass the old primary's ID to [PostgresService.WaitRecycled].
-//
-// † Only the service has this.
+// wait, pass the old primary's ID to [PostgresService.WaitRecycled]. † Only the
+// service has this.
 func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresRecycle, location, postgres)
 }
 
 // WaitServers waits until a database has [Postgres.TargetServerCount] servers,
-// all running and the standbys up to date, and returns it.
-//
-// † Only the service has this.
+// all running and the standbys up to date, and returns it. † Only the service
+// has this.
 func (s *PostgresService) WaitServers(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {
 	return s.waitServers(ctx, "Postgres.WaitServers", location, postgres, "", opts)
 }
 
 // WaitRecycled waits until the former primary, which [PostgresService.Recycle]
-// replaces, is gone, and then like [PostgresService.WaitServers].
-//
-// † Only the service has this.
+// replaces, is gone, and then like [PostgresService.WaitServers]. † Only the
+// service has this.
 func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, serverID string, opts *WaitOptions) (*Postgres, error) {
 	const operation = "Postgres.WaitRecycled"
 	if err := idOf(KindPostgresServer).check(operation, "server_id", serverID); err != nil {
@@ -165,16 +159,14 @@ var (
 )
 
 // ListBackups returns the base backups of a database, all in one page. It
-// returns [ErrServer] if the server can't read the object store.
-//
-// † Only the service has this.
+// returns [ErrServer] if the server can't read the object store. † Only the
+// service has this.
 func (s *PostgresService) ListBackups(ctx context.Context, location, postgres string) (*Page[PostgresBackup], error) {
 	return list[PostgresBackup](ctx, s.conn, &listPostgresBackups, nil, location, postgres)
 }
 
-// AllBackups iterates over the base backups of a database.
-//
-// † Only the service has this.
+// AllBackups iterates over the base backups of a database. † Only the service
+// has this.
 func (s *PostgresService) AllBackups(ctx context.Context, location, postgres string) iter.Seq2[*PostgresBackup, error] {
 	return all[PostgresBackup](ctx, s.conn, &listPostgresBackups, nil, location, postgres)
 }
@@ -182,9 +174,8 @@ func (s *PostgresService) AllBackups(ctx context.Context, location, postgres str
 // CreateBackupCredentials returns new read-only credentials for the backups of
 // a database. After [ErrOutcomeUnknown], it's safe to call again. It returns
 // [ErrInvalidRequest] if the backups aren't on AWS (unless the project has the
-// feature), for read replicas, and until the store is ready.
-//
-// † Only the service has this.
+// feature), for read replicas, and until the store is ready. † Only the service
+// has this.
 func (s *PostgresService) CreateBackupCredentials(ctx context.Context, location, postgres string) (*PostgresBackupCredentials, error) {
 	return fetch[PostgresBackupCredentials](ctx, s.conn, &opPostgresCreateBackupCredentials, location, postgres)
 }
@@ -204,9 +195,7 @@ type PostgresRestoreRequest struct {
 func (r PostgresRestoreRequest) newName() string { return r.Name }
 
 // PostgresReadReplicaOptions are the settings of a read replica that differ
-// from its parent; see [PostgresConfig].
-//
-// † Only the service has these.
+// from its parent; see [PostgresConfig]. † Only the service has these.
 type PostgresReadReplicaOptions struct {
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
@@ -239,9 +228,7 @@ func (s *PostgresService) Promote(ctx context.Context, location, postgres string
 // PromoteReadReplica turns a read replica into an independent database. It
 // returns the short form before the promotion is complete;
 // [PostgresService.WaitPromoted] waits. It returns [ErrInvalidRequest] if the
-// database isn't a replica.
-//
-// † Only the service has this.
+// database isn't a replica. † Only the service has this.
 func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresPromoteReadReplica, location, postgres)
 }
@@ -322,16 +309,13 @@ var (
 //
 // It returns [ErrInvalidRequest] during another change or upgrade, and for a
 // read replica, a flavor other than "standard", or the latest version.
-// [Error.FieldErrors] has the reason.
-//
-// † Only the service has this.
+// [Error.FieldErrors] has the reason. † Only the service has this.
 func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
 	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgrade, location, postgres)
 }
 
 // UpgradeStatus returns the progress of an upgrade. It returns
 // [ErrInvalidRequest] if there is none, for example because it has succeeded.
-//
 // † Only the service has this.
 func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
 	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgradeStatus, location, postgres)
@@ -339,9 +323,8 @@ func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres 
 
 // WaitUpgraded waits until an upgrade is complete, and returns the database.
 // The wait can last until the next maintenance window, and hours if there's
-// much data. It fails with [ErrWaitFailed] if the upgrade failed.
-//
-// † Only the service has this.
+// much data. It fails with [ErrWaitFailed] if the upgrade failed. † Only the
+// service has this.
 func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {
 	var status *PostgresUpgrade // nil if there's no upgrade
 	get := func(ctx context.Context) (*Postgres, error) {

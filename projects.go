@@ -51,22 +51,18 @@ var (
 )
 
 // List returns one page of the account's projects, ordered by ID only,
-// including those in which the token has no rights.
-//
-// ‡ Only the contract has this.
+// including those in which the token has no rights. ‡ Only the contract has
+// this.
 func (s *ProjectsService) List(ctx context.Context, opts *ListOptions) (*Page[Project], error) {
 	return list[Project](ctx, s.conn, &listProjects, opts)
 }
 
-// All iterates over the items of List.
-//
-// ‡ Only the contract has this.
+// All iterates over the items of List. ‡ Only the contract has this.
 func (s *ProjectsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*Project, error] {
 	return all[Project](ctx, s.conn, &listProjects, opts)
 }
 
 // Watch yields the account's projects, and then changes, also of the credit.
-//
 // ‡ Only the contract has this.
 func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known ...*Project) iter.Seq2[Event[Project], error] {
 	return projectFamily.watch(ctx, s.conn, opts, known)
@@ -76,7 +72,6 @@ func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known .
 // [ErrQuotaExceeded] if the account has 10 projects. The token gets no rights
 // in the new project: calls with it return [ErrForbidden] until an
 // administrator grants them. With the service, create projects in the console.
-//
 // ‡ Only the contract has this.
 func (s *ProjectsService) Create(ctx context.Context, request *ProjectCreateRequest) (*Project, error) {
 	return send[Project](ctx, s.conn, &opProjectsCreate, request)

@@ -267,7 +267,6 @@ func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, err
 // Start starts a VM that is stopped or unavailable, and returns it in state
 // "starting"; [VMsService.WaitRunning] waits. It returns [ErrInvalidRequest] in
 // other states, and while the server creates a machine image from the VM.
-//
 // † Only the service has this.
 func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsStart, location, vm)
@@ -277,7 +276,6 @@ func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error
 // unavailable, and returns [ErrInvalidRequest] in other states. The returned VM
 // still has its previous state, and Get then reports "stopping";
 // [VMsService.WaitStopped] waits. A stopped VM costs as much as a running one.
-//
 // † Only the service has this.
 func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsStop, location, vm)
@@ -285,7 +283,6 @@ func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error)
 
 // SetMaintenanceWindow sets [VM.MaintenanceWindowStartAt], such as new(3); nil
 // removes the window. It returns [ErrInvalidRequest] unless hour is 0 to 23.
-//
 // † Only the service has this.
 func (s *VMsService) SetMaintenanceWindow(ctx context.Context, location, vm string, hour *int) (*VM, error) {
 	return send[VM](ctx, s.conn, &opVMsSetMaintenanceWindow, vmMaintenanceWindowRequest{hour}, location, vm)
@@ -295,9 +292,8 @@ func (s *VMsService) SetMaintenanceWindow(ctx context.Context, location, vm stri
 // fetched. If there is none, or it's an hour old, or the options ask for
 // another, SerialLog starts a fetch, and [VMsService.WaitSerialLog] waits for
 // its end. A failed fetch isn't an error, but the Status. SerialLog returns
-// [ErrInvalidRequest] until the VM has a host. The options may be nil.
-//
-// † Only the service has this.
+// [ErrInvalidRequest] until the VM has a host. The options may be nil. † Only
+// the service has this.
 func (s *VMsService) SerialLog(ctx context.Context, location, vm string, opts *VMSerialLogOptions) (*VMSerialLog, error) {
 	in, err := s.conn.ask(&opVMsSerialLog, opts, []string{location, vm})
 	if err != nil {
@@ -309,9 +305,7 @@ func (s *VMsService) SerialLog(ctx context.Context, location, vm string, opts *V
 // WaitSerialLog waits until a VM's serial log is fetched, and returns it with
 // its Output. The log can be up to an hour old; to get a newer one, call
 // [VMsService.SerialLog] with Refresh first. It fails with [ErrWaitFailed] if
-// the fetch has failed, which takes half a minute.
-//
-// † Only the service has this.
+// the fetch has failed, which takes half a minute. † Only the service has this.
 func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opts *WaitOptions) (*VMSerialLog, error) {
 	w := waiter[VMSerialLog]{
 		operation: "VMs.WaitSerialLog",
