@@ -17,8 +17,9 @@ import (
 )
 
 // Errors returned by functions of this package begin with "cloudapi: ", once.
-// Errors wrapped in them don't have this prefix: the sentinels below, causes,
-// and, through [unprefixed], errors that are also returned directly.
+// So the sentinels below and other errors that are only wrapped don't begin
+// with it. Those that are also returned directly do: they are wrapped in
+// [unprefixed], which removes it.
 
 // Errors of the server, by status. Test for them with [errors.Is]; [errors.As]
 // returns the [*Error] with the details.

@@ -94,8 +94,8 @@ func (s *MachineImagesService) Get(ctx context.Context, location, image string) 
 }
 
 // Create creates a machine image; [MachineImagesService.WaitVersion] waits for
-// its first version, which becomes the latest. Until then, the VM can't be
-// started or deleted. Create returns [ErrInvalidRequest] if the VM can't be
+// its first version, which becomes the latest. Until then, the copied VM can't
+// be started or deleted. Create returns [ErrInvalidRequest] if the VM can't be
 // copied, and [ErrQuotaExceeded] for too many versions.
 func (s *MachineImagesService) Create(ctx context.Context, location, name string, request *MachineImageCreateRequest) (*MachineImage, error) {
 	return send[MachineImage](ctx, s.conn, &opMachineImagesCreate, request, location, name)

@@ -286,9 +286,9 @@ func (s *PostgresService) CreateLogDestination(ctx context.Context, location, po
 	return send[PostgresLogDestination](ctx, s.conn, &opPostgresCreateLogDestination, request, location, postgres)
 }
 
-// DeleteLogDestination removes a destination. It returns before the database
-// stops sending logs to it, or [ErrNotFound] if the database doesn't exist.
-// † Only the service has this.
+// DeleteLogDestination removes a destination, and returns before the database
+// stops sending logs to it. If the database doesn't exist, the error is
+// [ErrNotFound]. † Only the service has this.
 func (s *PostgresService) DeleteLogDestination(ctx context.Context, location, postgres, destinationID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteLogDestination, location, postgres, destinationID)
 }

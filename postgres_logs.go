@@ -171,16 +171,18 @@ const (
 // FollowLogs, gets each line at least once: after a crash, the lines since that
 // marker come again.
 //
-// FollowLogs continues after transient failures ([IsTransient]), which it
-// reports to Progress, and after [ErrPaginationStalled], [ErrLogsExpired] or a
-// gateway's 404, but not the third time in a row. Any other error ends it.
+// FollowLogs reports failed polls to Progress. It continues after transient
+// failures ([IsTransient]), however many. [ErrPaginationStalled],
+// [ErrLogsExpired] and a gateway's 404 end it when they occur for the third
+// time without a successful poll in between. Any other error ends it
+// immediately.
 //
 // Lines have no ID: FollowLogs asks for overlapping ranges of time, and
 // recognizes lines by their contents. It can miss a line that appears later
 // than Overlap. It expects that either this machine's clock or the Date of the
-// server's responses is right. It holds up to about 64 MiB of lines in memory,
-// and yields ErrPaginationStalled if a time of two Overlaps has more. † Only
-// the service has this.
+// server's responses is right. It holds up to about 64 MiB of lines in memory:
+// if there are more, it reads shorter ranges, and yields ErrPaginationStalled
+// if even one of twice the Overlap has too many. † Only the service has this.
 func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, opts *PostgresFollowLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	o := orZero(opts)
 	o.Overlap = cmp.Or(max(o.Overlap, 0), logsOverlap)

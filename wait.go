@@ -33,9 +33,10 @@ type Progress struct {
 // WaitOptions are settings of a wait; nil means the defaults.
 type WaitOptions struct {
 	// Interval is the pause after the first poll. Each further pause is 50%
-	// longer, up to MaxInterval, unless Interval exceeds that. All are randomized
-	// by up to 20%. The defaults are 5 and 15 seconds for databases, Kubernetes
-	// and versions of machine images, and 1 and 5 seconds for others.
+	// longer, up to MaxInterval. If Interval is longer than MaxInterval, all
+	// pauses are Interval. Pauses are randomized by up to 20%. The defaults are 5
+	// and 15 seconds for databases, Kubernetes and versions of machine images, and
+	// 1 and 5 seconds for others.
 	Interval, MaxInterval time.Duration
 
 	// Tolerance is how many polls in a row may fail transiently, after retries,
@@ -247,7 +248,9 @@ func (w *waiter[T]) run(ctx context.Context, opts *WaitOptions) (*T, error) {
 		}
 
 		polled = time.Now()
-		if polled.Sub(paced) >= pause/3*2 { // the shortest pause is two thirds of the longest
+		// Choose another pause if this one has lasted long enough. Pauses are
+		// randomized from 80% to 120%, so the shortest is 2/3 of the longest.
+		if polled.Sub(paced) >= pause/3*2 {
 			pause, paced = pauses.Next(), polled
 		}
 		due = polled.Add(pause)

@@ -26,7 +26,7 @@ type insideKey struct{}
 
 // observe waits for a free slot, unless the context already has one.
 func (g gate) observe(ctx context.Context, _ cloudapi.Operation) (context.Context, func(error)) {
-	if isInside(ctx) || enter(ctx, g.slots) != nil { // a call whose context has ended sends nothing
+	if isInside(ctx) || enter(ctx, g.slots) != nil { // if enter fails, the context has ended, and the call sends nothing
 		return ctx, nil
 	}
 	return ctx, func(error) { <-g.slots }

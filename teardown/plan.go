@@ -16,11 +16,12 @@
 // finds any. It can't find those that the token may not see: the server deletes
 // them with their subnet, as it does for PrivateSubnets.Delete.
 //
-// The server deletes a Kubernetes cluster or a database together with the
-// subnet, firewall and load balancers that it created for it, whose names begin
-// with its ID. It keeps a subnet or firewall that was renamed, or that something
-// else uses. So these are in the plan as well, after the cluster or database,
-// and Run deletes those that the server has kept.
+// The server creates subnets, firewalls and load balancers for Kubernetes
+// clusters and databases; their names begin with the ID of the cluster or
+// database. It deletes them together with the cluster or database, but keeps a
+// subnet or firewall that was renamed, or that something else uses. So the plan
+// contains them as well, after the cluster or database, and Run deletes those
+// that the server has kept.
 package teardown
 
 import (

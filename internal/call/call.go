@@ -95,7 +95,7 @@ type call struct {
 	tokens     []string      // returned by the token source
 	known      mask.Secrets  // the last result of the method secrets; cleared by a new token
 	attempts   int           // number of requests passed to the transport
-	mayHaveRun bool          // whether the server may have executed one of these requests
+	mayHaveRun bool          // whether the server may have executed any of the attempts
 	earlier    bool          // whether the server may have executed a request before the last one
 	unsent     bool          // whether the last attempt ended before it reached the transport
 	retrying   bool          // whether another attempt follows

@@ -18,7 +18,8 @@ type Error struct {
 }
 
 // Parse reads the body of an error, and reports whether it's an envelope: an
-// object with a type or a message. A field of another type stays zero.
+// object with a type or a message. A field whose value has the wrong JSON type
+// stays zero.
 func Parse(body []byte) (Error, bool) {
 	var envelope struct {
 		Error Error `json:"error"`

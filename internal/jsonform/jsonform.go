@@ -19,7 +19,7 @@ const (
 
 	// Estimates of how many bytes decoded values take. An object may become a map.
 	objectSize = 384
-	valueSize  = 24 // at least
+	valueSize  = 24 // the minimum: a larger type takes more
 )
 
 // Decoder has the settings for decoding a JSON text.

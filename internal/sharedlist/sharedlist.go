@@ -228,7 +228,7 @@ func (l *List[T]) read(r *reading[T]) {
 	}
 }
 
-// hasSize records the size of the list, and returns isWorthIt.
+// hasSize records the size of the list, and returns the result of isWorthIt.
 func (l *List[T]) hasSize(items int) bool {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()

@@ -73,11 +73,11 @@ func (t *Tally) EndPage(count *int) {
 	}
 }
 
-// IsComplete reports whether no item is missing. The items that stay in the
-// list are in the count of every page, so seeing as many items as the smallest
-// count is enough. Either the new items of all walks or the items of the last
-// walk can reach that number: an item whose ID is lower than the forgotten ones
-// doesn't count as new.
+// IsComplete reports whether no item is missing. Every page's count includes
+// the items that stay in the list, so it's enough to have seen as many items as
+// the smallest count. The seen items are the new ones of all walks or those of
+// the last walk, whichever are more: an item with an ID up to passed never
+// counts as new.
 func (t *Tally) IsComplete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 
 // Reached returns how many items were new, and the smallest count.

@@ -23,7 +23,8 @@ func CheckName[T Stored](c *Call, kind cloudapi.Kind, name string, self *Object)
 	return reply.InvalidRecord(NameProblems[T](c, kind, name, self)...)
 }
 
-// NameProblems is [CheckName] for records that may have other problems.
+// NameProblems returns the problems that [CheckName] reports, for callers that
+// add other problems of the record.
 func NameProblems[T Stored](c *Call, kind cloudapi.Kind, name string, self *Object) []string {
 	var problems []string
 	if o, ok := FindByName[T](c, kind, name); ok && o.Core() != self {

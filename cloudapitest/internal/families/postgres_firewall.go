@@ -52,7 +52,7 @@ func (p *postgres) firewall() *firewall {
 	return p.subnet.firewalls[i]
 }
 
-// ownFirewall is [postgres.firewall] for operations that need a firewall.
+// ownFirewall is [postgres.firewall], but returns an error if there is none.
 func (p *postgres) ownFirewall() (*firewall, error) {
 	f := p.firewall()
 	if f == nil {

@@ -62,7 +62,8 @@ func (p *postgres) leaveNetwork(c *api.Call) {
 }
 
 // leave deletes the subnet and the firewall of a cluster or database that is
-// gone, if they still have the names with its ID and nothing else uses them.
+// gone. It keeps one that was renamed, or that something else uses. owner is
+// the ID of the cluster or database.
 func (s *privateSubnet) leave(c *api.Call, owner string, after time.Duration) {
 	for _, f := range slices.Clone(s.firewalls) {
 		if f.Name == owner+"-firewall" && len(f.subnets(c.Moment)) == 1 {

@@ -66,7 +66,7 @@ func (p *postgres) shownHour() *int {
 }
 
 // shownDays returns the days of the window for the record, each once and Monday
-// first. It returns nil in a project without the feature.
+// first. It returns nil if the project lacks FeatureMaintenanceWindowDays.
 func (p *postgres) shownDays(at *api.Moment) *[]string {
 	if !hasFeature(at, p.Project, FeatureMaintenanceWindowDays) {
 		return nil

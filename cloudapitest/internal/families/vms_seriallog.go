@@ -17,7 +17,7 @@ type serialLog struct {
 }
 
 const (
-	serialLogFresh = time.Minute // a refresh in this time returns the stored result
+	serialLogFresh = time.Minute // even a refresh returns a result that is younger than this
 	serialLogValid = time.Hour   // a result that is older is fetched again
 	serialLogBytes = 64 << 10    // of the end of the log
 )
