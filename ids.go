@@ -245,7 +245,7 @@ func (r reference) String() string { return qualify(r.Location, cmp.Or(r.ID, r.N
 // A referenceRule says which references are valid as an argument: in a path, in
 // a field of a request, or in a record. Names and locations are references too.
 type referenceRule struct {
-	kinds    kinds // the kinds of resources that it can stand for; none if its IDs are unknown
+	kinds    kinds // the kinds of resources that the reference can stand for; none if the SDK doesn't know their IDs
 	idOnly   bool  // it accepts only an ID and no name
 	nameOnly bool  // it accepts only a name and no ID
 	optional bool  // it may be empty

@@ -64,8 +64,9 @@ func (op *Operation) checkArgs(project string, args ...string) error {
 
 // path fills the placeholders of the route with args, in order. If the route
 // has one placeholder more than there are args, the first is the client's
-// project. want is the resource of the last placeholder. If the last two stand
-// for the same kind, it's the resource of the last but one.
+// project. want is the resource of the last placeholder. If the last two
+// placeholders stand for the same kind, want is the resource of the first of
+// these.
 func (op *Operation) path(project string, args []string) (path string, want expected, err error) {
 	var b strings.Builder
 	size := len(op.Route) + len(project)

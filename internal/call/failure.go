@@ -70,7 +70,7 @@ func (f *Failure) Class() Class {
 			return Final
 		}
 		return Soon
-	case f.Truncated: // even a refusal isn't taken for the API's then, whatever its status
+	case f.Truncated: // a truncated refusal may not be the API's, whatever its status
 		return Soon
 	case errors.Is(f.Cause, exchange.ErrTooLarge):
 		return Final

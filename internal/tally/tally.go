@@ -61,8 +61,8 @@ func (t *Tally) index() {
 }
 
 // EndPage records the size of the list that a page states, or nil if it states
-// none. Once there are many IDs, EndPage forgets them: if IDs ascend, the walk
-// has read all IDs up to the last one.
+// none. Once there are many IDs and they ascend, EndPage forgets the IDs up to
+// the last one: the walk has read all of them.
 func (t *Tally) EndPage(count *int) {
 	if count != nil && (t.least == nil || *count < *t.least) {
 		t.least = count

@@ -53,7 +53,7 @@ type Items[R any] struct {
 	Items []R `json:"items"`
 }
 
-// At returns a function that renders a row at the moment.
+// At returns a function that calls record for a row and the [Moment].
 func At[T, R any](at *Moment, record func(T, *Moment) R) func(T) R {
 	return func(row T) R { return record(row, at) }
 }
