@@ -205,7 +205,7 @@ type logFollower struct {
 
 	span   time.Duration // the length of the next range
 	sent   time.Time     // when the first page of the last range was requested, by this machine's clock
-	behind time.Duration // how far that clock is behind the last Date; 0 before the first one
+	behind time.Duration // how far this machine's clock is behind the last Date; 0 before the first one
 }
 
 // now returns the time at which the last range was requested, by the earlier one

@@ -72,7 +72,7 @@ func (buf *Buffer) read(body io.Reader, n, announced int64) error {
 		if full := int64(len(buf.data)); full == int64(cap(buf.data)) {
 			size := 2 * full
 			if size > n/2 {
-				size = n // as a last copy, of at most half as many bytes
+				size = n // so that the bytes so far are copied once more at most
 			}
 			if full < maxTrustedLength {
 				size = max(size, min(announced, maxTrustedLength))
