@@ -169,8 +169,8 @@ func readPage[T any](ctx context.Context, in *invocation, size int, keyed bool) 
 }
 
 // decodePage decodes a page in any form that the contract allows: an object
-// with items or logs, with or without a count or a key, or a bare array if the
-// page isn't keyed.
+// with items or, if the page is keyed, logs, with or without a count or a key, or
+// else a bare array.
 func decodePage[T any](r call.Response, size int, keyed bool) (*Page[T], error) {
 	var body struct {
 		Items         []*T   `json:"items"`
@@ -194,7 +194,7 @@ func decodePage[T any](r call.Response, size int, keyed bool) (*Page[T], error) 
 	if err != nil {
 		return nil, err
 	}
-	if body.Items == nil {
+	if keyed && body.Items == nil {
 		body.Items = body.Logs
 	}
 	if body.Items == nil {

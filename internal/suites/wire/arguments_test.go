@@ -88,6 +88,7 @@ func TestUnusableResponses(t *testing.T) {
 		{do("Firewalls.GetRule", location, "edge", "frhgen1ff6864nrqg8etdv647m"), []string{"[" + rule + "," + other + "]"}},
 		{do("Postgres.CreateBackupCredentials", location, "orders-db"), []string{`{"bucket":"b"}`}},
 		{do("AuditLog.List"), pages},
+		{do("VMs.List", nil), []string{`{"logs":[]}`, `{"items":null,"logs":[` + stub.VM + `]}`}}, // of another list
 		{do("Postgres.Logs", location, "orders-db"), pages},
 		{addUser, users},
 		{removeUser, users},
