@@ -56,7 +56,7 @@ func cursorOf(item any, orderColumn string) string {
 		return i.cursor(orderColumn)
 	}
 	r := resourceOf(item)
-	if orderColumn == OrderByName && r.Name != "" {
+	if orderColumn == OrderByName {
 		return r.Name
 	}
 	return r.ID
@@ -95,13 +95,14 @@ func list[T any](ctx context.Context, c *conn, routes *listRoutes, opts *ListOpt
 		return nil, err
 	}
 	in.request.NoRetryOn500 = routes.noRetryOn500
-	page, err := readPage[T](ctx, in, o.PageSize, false)
+	page, err := readPage(ctx, in, func(r call.Response) (*Page[T], error) { return decodePage[T](r, o.PageSize) })
 	if err != nil {
 		return nil, err
 	}
-	page.Next = ""
 	if n := len(page.Items); n > 0 && !routes.unpaged {
-		page.Next = cursorOf(page.Items[n-1], o.OrderColumn)
+		if page.Next = cursorOf(page.Items[n-1], o.OrderColumn); page.Next == "" {
+			return nil, fmt.Errorf("cloudapi: %s: %w: the last item has no %s", op.Name, ErrInvalidResponse, o.OrderColumn)
+		}
 	}
 	return page, nil
 }
@@ -116,7 +117,7 @@ func listByKey[T any](ctx context.Context, c *conn, op *Operation, options any, 
 	if err != nil {
 		return nil, err
 	}
-	return readPage[T](ctx, in, 0, true)
+	return readPage(ctx, in, decodeKeyedPage[T])
 }
 
 // check refuses options that the list doesn't support.
@@ -149,13 +150,22 @@ func checkPageSize(op *Operation, size int) error {
 	return nil
 }
 
-// readPage sends a call whose response is a page of up to size items, or of any
-// number of them if size is 0. If the page is keyed, its Next is the key of the
-// next page.
-func readPage[T any](ctx context.Context, in *invocation, size int, keyed bool) (page *Page[T], err error) {
+// readPage sends a call whose response is a page, and checks the page's items.
+func readPage[T any](ctx context.Context, in *invocation, decode func(call.Response) (*Page[T], error)) (page *Page[T], err error) {
 	err = in.do(ctx, func(r call.Response) (err error) {
-		if page, err = decodePage[T](r, size, keyed); err != nil {
+		if page, err = decode(r); err != nil {
 			return err
+		}
+		if page.Items == nil {
+			return errors.New("it has no items")
+		}
+		for i, item := range page.Items {
+			if item == nil {
+				return fmt.Errorf("item %d is null", i)
+			}
+			if field := lacks(item); field != "" {
+				return fmt.Errorf("item %d has no %s", i, field)
+			}
 		}
 		if i, field := firstMismatch(&in.want, page.Items); field != "" {
 			return fmt.Errorf("item %d is of another %s", i, field)
@@ -168,47 +178,40 @@ func readPage[T any](ctx context.Context, in *invocation, size int, keyed bool) 
 	return page, nil
 }
 
-// decodePage decodes a page in any form that the contract allows: an object
-// with items or, if the page is keyed, logs, with or without a count or a key, or
-// else a bare array.
-func decodePage[T any](r call.Response, size int, keyed bool) (*Page[T], error) {
+// decodePage decodes a page of up to size items, or of any number of them if
+// size is 0, in any form that the contract allows: an object with items, with
+// or without a count, or a bare array.
+func decodePage[T any](r call.Response, size int) (*Page[T], error) {
 	var body struct {
-		Items         []*T   `json:"items"`
-		Logs          []*T   `json:"logs"`
-		Count         *int   `json:"count"`
-		PaginationKey string `json:"pagination_key"`
+		Items []*T `json:"items"`
+		Count *int `json:"count"`
 	}
 	decode := func() error { return decodeRecords(r, &body) }
-	if !keyed && isArray(r.Body) {
+	if isArray(r.Body) {
 		decode = func() error { return decodeRecords(r, &body.Items) }
 	}
 	// Room for a full page, but no more items than the response can contain.
-	if room := min(size, len(r.Body)/minItemSize); room > 0 {
-		body.Items = make([]*T, 0, room)
-	}
+	body.Items = make([]*T, 0, min(size, len(r.Body)/minItemSize))
 	err := decode()
-	if err == nil && body.Items != nil && len(body.Items) == 0 {
+	if err == nil && len(body.Items) == 0 {
 		body.Items = nil // to tell an empty list from a missing one
 		err = decode()
 	}
-	if err != nil {
-		return nil, err
+	return &Page[T]{Items: body.Items, Count: body.Count}, err
+}
+
+// decodeKeyedPage decodes a page that may have the key of the next one.
+func decodeKeyedPage[T any](r call.Response) (*Page[T], error) {
+	var body struct {
+		Items         []*T   `json:"items"`
+		Logs          []*T   `json:"logs"` // in place of items
+		PaginationKey string `json:"pagination_key"`
 	}
-	if keyed && body.Items == nil {
+	err := decodeRecords(r, &body)
+	if body.Items == nil {
 		body.Items = body.Logs
 	}
-	if body.Items == nil {
-		return nil, errors.New("it has no items")
-	}
-	for i, item := range body.Items {
-		if item == nil {
-			return nil, fmt.Errorf("item %d is null", i)
-		}
-		if field := lacks(item); field != "" {
-			return nil, fmt.Errorf("item %d has no %s", i, field)
-		}
-	}
-	return &Page[T]{Items: body.Items, Count: body.Count, Next: body.PaginationKey}, nil
+	return &Page[T]{Items: body.Items, Next: body.PaginationKey}, err
 }
 
 // maxWalks is how often to walk a list that counts more items than it shows.

@@ -19,11 +19,11 @@ import (
 //     to Go 1.26 it also believes that after a PROTOCOL_ERROR, which may arrive
 //     after the server has executed the request.
 //
-// net/http doesn't retry if it can't read the body again. So Guard gives such a
-// request a body that can't be read again, unless the transport is the SDK's
-// (Own) and speaks only HTTP/1.1, and the request has no such header. It does so
-// even for an empty body, which HTTP/1.1 then sends without a length. It can't
-// know what protocols another transport uses.
+// net/http doesn't retry if it can't read the body again. So Guard gives a POST
+// with such a header a body that can't be read again. It does the same for the
+// request of an Attempt, unless the transport is the SDK's (Own) and speaks only
+// HTTP/1.1; it can't know what protocols another transport uses. Even an empty
+// body is replaced, which HTTP/1.1 then sends without a length.
 type Guard struct {
 	Own     Transport // may be zero
 	Current func() http.RoundTripper
@@ -34,7 +34,9 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if Retries(next) { // it's newer than the client
 		return nil, errRetries
 	}
-	if req.Context().Value(attemptKey{}) != nil && !(g.Own.onlyHTTP1 && next == g.Own.Transport && !hasIdempotencyKey(req.Header)) {
+	isOwn := g.Own.onlyHTTP1 && next == g.Own.Transport
+	isAttempt := req.Context().Value(attemptKey{}) != nil
+	if isAttempt && !isOwn || req.Method == http.MethodPost && hasIdempotencyKey(req.Header) {
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
 		if req.Body == nil || req.Body == http.NoBody {

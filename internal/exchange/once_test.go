@@ -103,6 +103,7 @@ func TestGuard(t *testing.T) {
 		{true, true, "{}", "", false},
 		{true, true, "{}", "Idempotency-Key", true}, // with which net/http repeats a request
 		{true, true, "{}", "X-Idempotency-Key", true},
+		{true, false, "{}", "Idempotency-Key", true}, // a middleware may replace the context
 	} {
 		ctx, _, end := Begin(t.Context(), time.Now(), 0, tt.once)
 		req := stub.Must(http.NewRequestWithContext(ctx, http.MethodPost, "test://api/", strings.NewReader(tt.body)))(t)

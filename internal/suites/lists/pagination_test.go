@@ -299,6 +299,7 @@ func TestList(t *testing.T) {
 		{`{"items":[{"id":"a","name":"y"},{"id":"b","name":"z"}],"count":7}`, nil, []string{"a", "b"}, new(7), "b"},
 		{`{"items":[{"id":"a","name":"y"},{"id":"b","name":"z"}],"count":7}`, &cloudapi.ListOptions{OrderColumn: cloudapi.OrderByName}, []string{"a", "b"}, new(7), "z"},
 		{`{"items":[{"id":"a"}]}`, nil, []string{"a"}, nil, "a"},
+		{`{"items":[{"id":"a"}],"logs":0,"pagination_key":1}`, nil, []string{"a"}, nil, "a"}, // fields of another list
 		{` [{"id":"a"}]`, nil, []string{"a"}, nil, "a"},
 		{`{"items":[],"count":0}`, nil, nil, new(0), ""},
 		{`[]`, nil, nil, nil, ""},

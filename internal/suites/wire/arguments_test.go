@@ -88,7 +88,8 @@ func TestUnusableResponses(t *testing.T) {
 		{do("Firewalls.GetRule", location, "edge", "frhgen1ff6864nrqg8etdv647m"), []string{"[" + rule + "," + other + "]"}},
 		{do("Postgres.CreateBackupCredentials", location, "orders-db"), []string{`{"bucket":"b"}`}},
 		{do("AuditLog.List"), pages},
-		{do("VMs.List", nil), []string{`{"logs":[]}`, `{"items":null,"logs":[` + stub.VM + `]}`}}, // of another list
+		{do("VMs.List", nil), []string{`{"logs":[]}`, `{"items":null,"logs":[` + stub.VM + `]}`}},            // of another list
+		{do("VMs.List", &cloudapi.ListOptions{OrderColumn: cloudapi.OrderByName}), []string{`[{"id":"a"}]`}}, // the next page isn't known
 		{do("Postgres.Logs", location, "orders-db"), pages},
 		{addUser, users},
 		{removeUser, users},
