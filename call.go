@@ -108,7 +108,7 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 		}
 	}
 	if request != nil {
-		if err := in.setBody(request); err != nil {
+		if err := encodeBody(op.Name, &in.request, request); err != nil {
 			return nil, err
 		}
 	}

@@ -63,40 +63,40 @@ type confidential interface {
 	prune(body map[string]any) // removes from the unmasked body the fields that aren't sent
 }
 
-// setBody encodes a request as the body; a nil one becomes {}.
-func (in *invocation) setBody(request any) (err error) {
+// encodeBody encodes a request as the body of a call; a nil one becomes {}.
+func encodeBody(operation string, to *call.Request, request any) (err error) {
 	if isNil(request) {
 		request = struct{}{}
 	}
 	if r, ok := request.(referrer); ok {
 		if err := r.checkIDs(); err != nil {
-			err.Operation = in.op.Name
+			err.Operation = operation
 			return err
 		}
 	}
 	form := request
 	if c, ok := request.(confidential); ok {
-		in.request.Secrets = mask.SecretsIn(request)
+		to.Secrets = mask.SecretsIn(request)
 		form, err = mask.Reveal(request)
 		if body, ok := form.(map[string]any); ok {
 			c.prune(body)
 		}
 	}
 	if err == nil {
-		in.request.Body, err = json.Marshal(form)
+		to.Body, err = json.Marshal(form)
 	}
 	var reason string
 	switch {
 	case err != nil:
 		reason = "cannot be encoded: " + err.Error()
-	case hasReplacement(in.request.Body):
+	case hasReplacement(to.Body):
 		reason = "holds text that is not UTF-8, or the character U+FFFD"
-	case hasMask(in.request.Body):
+	case hasMask(to.Body):
 		reason = "holds a Secret, which would be sent masked: use the result of Reveal"
 	default:
 		return nil
 	}
-	return &ArgumentError{Operation: in.op.Name, Name: "request", Reason: reason}
+	return &ArgumentError{Operation: operation, Name: "request", Reason: reason}
 }
 
 // hasReplacement reports whether JSON contains U+FFFD, as a character or an

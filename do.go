@@ -50,7 +50,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		Idempotent: op.class&once == 0,
 	}}
 	if !isNil(in) || method == http.MethodPost || method == http.MethodPatch || method == http.MethodPut {
-		if err := inv.setBody(in); err != nil {
+		if err := encodeBody(inv.op.Name, &inv.request, in); err != nil {
 			return err
 		}
 	}
