@@ -143,7 +143,7 @@ type PostgresFollowLogsOptions struct {
 	ServerRole    string
 	QueryPattern  string
 
-	UntilNow              bool          // ends with the lines up to now, and at any error
+	UntilNow              bool          // ends with the lines up to now, and at any error but ErrLogsExpired
 	Overlap               time.Duration // how late a line may appear in the logs; default 1 minute, maximum 12 hours
 	Interval, MaxInterval time.Duration // the pauses, as in WatchOptions
 
@@ -180,9 +180,10 @@ const (
 // Lines have no ID: FollowLogs asks for overlapping ranges of time, and
 // recognizes lines by their contents. It can miss a line that appears later
 // than Overlap. It expects that either this machine's clock or the Date of the
-// server's responses is right. It holds up to about 64 MiB of lines in memory:
-// if there are more, it reads shorter ranges, and yields ErrPaginationStalled
-// if even one of twice the Overlap has too many. † Only the service has this.
+// server's responses is right, and that they differ by less than a day. It
+// holds up to about 64 MiB of lines in memory: if there are more, it reads
+// shorter ranges, and yields ErrPaginationStalled if even one of twice the
+// Overlap has too many. † Only the service has this.
 func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, opts *PostgresFollowLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	o := orZero(opts)
 	o.Overlap = cmp.Or(max(o.Overlap, 0), logsOverlap)
@@ -205,6 +206,7 @@ type logFollower struct {
 
 	span   time.Duration // the length of the next range
 	sent   time.Time     // when the first page of the last range was requested, by this machine's clock
+	until  time.Time     // for UntilNow: the time of the first response
 	behind time.Duration // how far this machine's clock is behind the last Date; 0 before the first one
 }
 
@@ -300,7 +302,11 @@ func (f *logFollower) poll(ctx context.Context) (lines []*PostgresLogEntry, wait
 		return next.Seen[hash] <= f.Marker.Seen[hash]
 	})
 	f.Marker = next
-	return lines, !end.Before(f.now()), nil
+	present := f.now()
+	if f.UntilNow {
+		present = f.until // a range that didn't fit can be read more slowly than lines come
+	}
+	return lines, !end.Before(present), nil
 }
 
 // read returns the lines of a range.
@@ -342,6 +348,9 @@ func (f *logFollower) page(ctx context.Context, o PostgresLogsOptions) (*Page[Po
 		f.sent = sent
 		if date, err := http.ParseTime(exchange.Header.Get("Date")); err == nil {
 			f.behind = date.Sub(sent)
+		}
+		if f.until.IsZero() {
+			f.until = f.now()
 		}
 	}
 	return page, err

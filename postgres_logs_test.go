@@ -377,6 +377,28 @@ func TestFollowLogsEnds(t *testing.T) {
 	}
 }
 
+// TestFollowLogsUntilNow: it ends although lines come faster than the program
+// processes them, and has all lines up to the time at which it began.
+func TestFollowLogsUntilNow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &logStore{t: t}
+		began := time.Now().Add(time.Hour)
+		for time.Now().Before(began) {
+			s.receive("a line", 0, 0)
+			stub.Elapse(10 * time.Second)
+		}
+		before := s.since(began.Add(-time.Hour))
+		s.read = func() { s.receive("another", 0, 0); stub.Elapse(11 * time.Second) }
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer cancel()
+		found, err := s.follow(ctx, PostgresFollowLogsOptions{UntilNow: true, maxHeld: 40 * logLineSize, Marker: PostgresLogMarker{Start: began.Add(-time.Hour)}})
+		if n := len(before); err != nil || len(found) < n || len(found) > 2*n || !slices.Equal(found[:n], before) {
+			t.Errorf("%d lines, %v; want %d and a few", len(found), err, n)
+		}
+	})
+}
+
 // TestFollowLogsPauses: the pauses grow while no line comes, and start again
 // with the first one after a line. A quiet week isn't a gap.
 func TestFollowLogsPauses(t *testing.T) {
