@@ -201,8 +201,8 @@ func (e *Error) Unwrap() error { return e.outcome.NotRetried }
 // TransportError says that a request got no complete response: connecting
 // failed, the connection broke, an attempt took longer than [WithTimeout], or
 // the context ended. It matches [ErrOutcomeUnknown] if the server may have
-// executed it. errors.As finds no causes if one of their texts
-// shows a credential.
+// executed it. errors.As finds no causes if one of their texts shows a
+// credential.
 type TransportError struct {
 	Operation string // the operation's name, such as "VMs.Create"
 	Method    string // the HTTP method

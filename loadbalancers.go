@@ -417,11 +417,11 @@ func (s *LoadBalancersService) besidesPortless(ctx context.Context, o ListOption
 			continue
 		}
 		cluster, isFirst := strings.CutSuffix(next.StartAfter, "-apiserver")
-		if !isFirst || len(page.Items) == 0 {
-			return Collect(all[LoadBalancer](ctx, s.conn, &listLoadBalancers, &o))
+		second := Resource{Kind: KindLoadBalancer, Name: cluster + "-services"}
+		if n := len(page.Items); n > 0 {
+			second.Location = page.Items[n-1].Location
 		}
-		second := Resource{Kind: KindLoadBalancer, Location: page.Items[len(page.Items)-1].Location, Name: cluster + "-services"}
-		if !isUnexpected(s.getOnce(ctx, second)) || !seen.Add(second.Name) {
+		if !isFirst || second.Location == "" || !isUnexpected(s.getOnce(ctx, second)) || !seen.Add(second.Name) {
 			return Collect(all[LoadBalancer](ctx, s.conn, &listLoadBalancers, &o))
 		}
 		portless, next.StartAfter, more = append(portless, second), second.Name, true
