@@ -45,5 +45,6 @@ type attemptKey struct{}
 // transport's error. It returns false only if there was no connection to send
 // it on, or if the server said that it didn't execute it.
 func (a *Attempt) Sent(err error) bool {
-	return a == nil || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err) && !errors.Is(err, errRetries)
+	_, refused := errors.AsType[refusedError](err)
+	return a == nil || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err) && !refused
 }

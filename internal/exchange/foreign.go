@@ -33,7 +33,23 @@ func Retries(transport http.RoundTripper) bool {
 // RetriesReason says what is wrong with a transport that [Retries].
 const RetriesReason = "is go-retryablehttp's, which would repeat creates: use the HTTPClient of its Client, and WithRetry for retries"
 
-var errRetries = ownError{errors.New("the transport " + RetriesReason)}
+// refusal returns why no request may be passed to a transport, or "".
+func refusal(transport http.RoundTripper) string {
+	switch {
+	case transport == nil:
+		return "there is no transport: http.DefaultTransport is nil"
+	case Retries(transport):
+		return "the transport " + RetriesReason
+	}
+	return ""
+}
+
+// refusedError says why a request wasn't passed to a transport. It matches
+// errOwn.
+type refusedError string
+
+func (e refusedError) Error() string      { return string(e) }
+func (refusedError) Is(target error) bool { return target == errOwn }
 
 // isOfNetwork reports whether an error of a transport comes from the network.
 // Every error of net/http's transport does. Other transports can return such

@@ -8,11 +8,26 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
+
+// closer is a body that knows whether it was closed.
+type closer struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closer) Close() error {
+	c.closed = true
+	return nil
+}
 
 // TestErrorsOfProxies: the response of a proxy to CONNECT is lasting, unless
 // another attempt may get a different one.
@@ -68,5 +83,36 @@ func TestErrorsOfForeignTransports(t *testing.T) {
 	}
 	if !isOfNetwork(NewTransport().Transport, errors.New("malformed")) {
 		t.Error("an error of net/http's transport is not of the network")
+	}
+}
+
+// TestRefusedTransports: no request is passed to a nil transport, or to one
+// that is known to retry. The error is lasting, and says that nothing was sent.
+func TestRefusedTransports(t *testing.T) {
+	t.Parallel()
+	passed := 0
+	retrying := retryablehttp.NewClient()
+	retrying.HTTPClient.Transport = stub.RoundTripper(func(*http.Request) (*http.Response, error) {
+		passed++
+		return stub.Respond(http.StatusOK, "{}"), nil
+	})
+	for want, transport := range map[string]http.RoundTripper{
+		"use the HTTPClient of its Client": retrying.StandardClient().Transport,
+		"http.DefaultTransport is nil":     nil,
+	} {
+		ctx, attempt, end := Begin(t.Context(), time.Now(), 0, true)
+		body := &closer{Reader: strings.NewReader("{}")}
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.test/", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = (&Guard{Current: func() http.RoundTripper { return transport }}).RoundTrip(req)
+		if err == nil || !strings.Contains(err.Error(), want) || !IsLasting(err) || attempt.Sent(fmt.Errorf("a middleware: %w", err)) || !body.closed {
+			t.Errorf("%v; lasting %v, sent %v, body closed %v", err, IsLasting(err), attempt.Sent(err), body.closed)
+		}
+		end()
+	}
+	if passed != 0 {
+		t.Errorf("%d requests were passed", passed)
 	}
 }

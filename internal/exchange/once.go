@@ -31,8 +31,11 @@ type Guard struct {
 
 func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	next := g.Current()
-	if Retries(next) { // it's newer than the client
-		return nil, errRetries
+	if reason := refusal(next); reason != "" { // of one that is newer than the client
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, refusedError(reason)
 	}
 	isOwn := g.Own.onlyHTTP1 && next == g.Own.Transport
 	isAttempt := req.Context().Value(attemptKey{}) != nil

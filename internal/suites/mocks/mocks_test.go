@@ -108,11 +108,14 @@ func TestActivate(t *testing.T) {
 	}
 	http.DefaultTransport = &retryablehttp.RoundTripper{}
 	expect("one that retries", usual, "and WithRetry for retries", 0)
+	expect("one that retries, an HTTP client without a transport", plain, "and WithRetry for retries", 0)
 	for _, option := range []cloudapi.Option{cloudapi.WithBaseURL(address), cloudapi.WithHTTPClient(&http.Client{})} {
 		if _, err := cloudapi.NewClient(option); err == nil || !strings.Contains(err.Error(), "and WithRetry for retries") {
 			t.Errorf("a client over one that retries: %v", err)
 		}
 	}
+	http.DefaultTransport = nil
+	expect("none", usual, "http.DefaultTransport is nil", 0)
 	http.DefaultTransport = original
 	expect("restored", usual, "running", 1)
 }
