@@ -20,21 +20,22 @@ type Attempt struct {
 	Duration time.Duration
 	Status   int // 0 if there was no response
 
-	// NotSent is why nothing was sent: the error of the limiter, the token source,
-	// the budget, or the context. Then only Number has a meaning.
+	// NotSent is nil if the request was sent. Otherwise it's the error of the
+	// limiter, the token source, the budget, or the context, and of the other
+	// fields only Number has a meaning.
 	NotSent error
 
 	Failure *Failure // nil if the response was accepted
 
 	Retried bool          // whether another attempt follows
-	RetryIn time.Duration // after this pause
+	RetryIn time.Duration // how long the pause before it is
 }
 
 // Received is what an attempt received, whether or not the decoder accepted it.
 type Received struct {
 	Attempt int         // from 1
 	Status  int         // 0 if there was no response
-	Header  http.Header // shows no credentials
+	Header  http.Header // with the credentials masked
 	Body    []byte      // as far as it was read; must not be kept, since the buffer is reused
 }
 
@@ -70,12 +71,13 @@ func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.attempt(req, header)
 	c.mayHaveRun = c.mayHaveRun || c.failure != nil && c.failure.mayHaveRun()
 	if c.retrying = c.next(); c.retrying {
-		return &http.Response{Body: http.NoBody, Request: req}, nil // for [backoff]
+		return &http.Response{Body: http.NoBody, Request: req}, nil // [backoff] gets the call from it
 	}
 	return noResponse, nil
 }
 
-// prepare does the work before an attempt, and returns its headers.
+// prepare waits for the limiter, gets a token, and takes a retry from the
+// budget. It returns the headers of the attempt.
 func (c *call) prepare() (http.Header, error) {
 	if c.Err() != nil {
 		return nil, pace.Err(c)
@@ -116,7 +118,9 @@ func (c *call) attempt(req *http.Request, header http.Header) {
 		req.ContentLength = int64(len(c.req.Body))
 	}
 	resp, err := c.cfg.Transport.RoundTrip(req)
-	sent := resp != nil || attempt.Sent(err) // a middleware may have responded by itself
+	// With a response the request counts as sent, whatever the connection did: a
+	// middleware may have got the response in another way.
+	sent := resp != nil || attempt.Sent(err)
 	switch {
 	case err != nil && resp != nil && resp.Body != nil:
 		resp.Body.Close() // a middleware returned both; net/http never does

@@ -46,18 +46,19 @@ type Config struct {
 type Request struct {
 	Method     string
 	Path       string // the escaped path, below the path of the base URL
-	Unescaped  string // the path without escapes, or "" if Path has none
+	Unescaped  string // Path without its escapes; "" if it has no escapes
 	Query      string
 	Body       []byte   // or nil
 	Accept     string   // the Accept header; "" for JSON
-	Secrets    []string // in the body; a response may repeat them
+	Secrets    []string // secret values in the body, which a response may repeat
 	Idempotent bool
 
 	// NoContent says that no body is expected: the call reads only the beginning
 	// of a body, and doesn't decode it.
 	NoContent bool
 
-	// NoRetryOn500 says that a retry after a 500 of the API would get a 500 too.
+	// NoRetryOn500 says not to retry after a 500 of the API, because the retry
+	// would get a 500 as well.
 	NoRetryOn500 bool
 
 	// Received, unless nil, is called with what each attempt has received.
@@ -78,9 +79,9 @@ func (r *Request) changes() bool {
 	return r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
 }
 
-// call is a request in progress, and the context of its attempts. The functions
-// of the program get the caller's context, since a call shows its secrets when
-// printed.
+// call is a request in progress, and the context of its attempts. Functions
+// that the program passed, such as the token source, get the caller's context
+// instead, since printing a call would show its secrets.
 type call struct {
 	context.Context // the caller's context
 
@@ -164,7 +165,7 @@ func (c *call) secrets() mask.Secrets {
 	return c.known
 }
 
-// What only retryablehttp sees. Nobody writes to them.
+// All calls pass these two to retryablehttp, which doesn't change them.
 var (
 	noHeader   = http.Header{}
 	noResponse = &http.Response{Body: http.NoBody}

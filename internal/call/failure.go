@@ -9,11 +9,12 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 )
 
-// Outcome is what the error of any failed call says about the call as a whole.
+// Outcome says what a failed call may have done, and why it wasn't retried. The
+// errors of all failed calls contain it.
 type Outcome struct {
 	Truncated  bool  // whether the body of the response seems to break off
 	MayHaveRun bool  // whether the server may have executed a request that changes something
-	Unknown    bool  // whether MayHaveRun matters: the request isn't idempotent, or Earlier is set
+	Unknown    bool  // whether the result is unknown: Earlier is set, or MayHaveRun and the request isn't idempotent
 	Earlier    bool  // whether the server may have executed an earlier attempt, and the API refused the retry
 	NotRetried error // why a due retry wasn't sent, such as the context's error; or nil
 }
@@ -38,11 +39,11 @@ type Failure struct {
 	Body        string // the beginning of the body, if it isn't an envelope
 
 	Envelope      envelope.Error // of a refusal
-	RetryAfter    time.Duration  // of a refusal: the delay in the header, or 0
-	HasRetryAfter bool           // whether there was a valid Retry-After header
+	RetryAfter    time.Duration  // of a refusal: the delay in its Retry-After header, or 0
+	HasRetryAfter bool           // whether the response had a valid Retry-After header
 
 	sent         bool // without a Status: whether the request may have reached the server
-	noRetryOn500 bool // whether it's the 500 that [Request.NoRetryOn500] is about
+	noRetryOn500 bool // whether it's a 500 after which [Request.NoRetryOn500] forbids a retry
 }
 
 // isOwn reports whether a refusal comes from the API, and not from a gateway or
@@ -92,8 +93,8 @@ func (f *Failure) Class() Class {
 // ask for the same request at another address. A 429 or 503 says that the
 // server didn't execute it, if it's the API's own or has a Retry-After header.
 // Any other 429 or 503 may come from a gateway, and some gateways send it after
-// passing the request on. A refusal whose body breaks off may come from one
-// as well.
+// passing the request on. A refusal whose body breaks off may also come from a
+// gateway.
 func (f *Failure) mayHaveRun() bool {
 	switch f.Status {
 	case 0:

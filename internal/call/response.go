@@ -21,7 +21,7 @@ type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte // must not be kept, since the buffer is reused
-	Limit  int64  // on the size of the body
+	Limit  int64  // the limit on the size of a body, in bytes
 
 	// UnmarkedEnd says that only the end of the connection marks the end of the
 	// body, so that a truncated body can't be recognized.
@@ -29,14 +29,16 @@ type Response struct {
 }
 
 const (
-	// MaxErrorBody is larger than any envelope.
+	// MaxErrorBody is how many bytes of a refusal are read. Every envelope is
+	// smaller.
 	MaxErrorBody = 1 << 20
 
-	// maxExcerpt is the length of the excerpt of a body without an envelope.
+	// maxExcerpt is the maximum length, in bytes, of what a failure quotes from a
+	// body or a header.
 	maxExcerpt = 200
 
-	// MaxSearched is how much of a text is searched for secrets: more than the
-	// excerpt, since a secret that is cut at the end can't be recognized.
+	// MaxSearched is how many bytes of a body are searched for secrets: more than
+	// the excerpt has, since a secret that is cut at the end can't be recognized.
 	MaxSearched = 16 << 10
 )
 
@@ -137,8 +139,8 @@ func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 	return f
 }
 
-// excerpt returns the beginning of a response that wasn't accepted. It masks
-// the values if the response may be a record.
+// excerpt returns the beginning of a response that wasn't accepted. Of JSON,
+// which may be a record, it masks the values.
 func (c *call) excerpt(body []byte) string {
 	text := strings.TrimSpace(string(body[:min(len(body), MaxSearched)]))
 	switch {

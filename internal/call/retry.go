@@ -24,7 +24,7 @@ func (cfg *Config) Delay(attempts int, retryAfter time.Duration) time.Duration {
 	if shift := attempts - 1; first <= ceiling>>shift {
 		ceiling = first << shift
 	}
-	return 1 + rand.N(ceiling) // a timer needs a length
+	return 1 + rand.N(ceiling) // at least 1 ns
 }
 
 // backoff tells retryablehttp how long the pause is, which [call.next] has
@@ -37,7 +37,7 @@ func backoff(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
 // the last one.
 func checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) {
 	c := ctx.(*call)
-	c.retrying = c.retrying && err == nil // an error is of the http.Client itself
+	c.retrying = c.retrying && err == nil // err can only be the http.Client's own
 	if report := c.req.Attempted; report != nil {
 		a := Attempt{
 			Number:   c.attempts,
@@ -133,7 +133,7 @@ func (b *Budget) succeeded(attempts int) {
 // in the past becomes 0. It reports whether the header is valid.
 func parseRetryAfter(value string, now time.Time) (after time.Duration, ok bool) {
 	seconds, err := strconv.ParseUint(value, 10, 64)
-	if err == nil || errors.Is(err, strconv.ErrRange) { // then seconds is the largest number
+	if err == nil || errors.Is(err, strconv.ErrRange) { // with ErrRange, seconds is the largest uint64
 		return time.Duration(min(seconds, uint64(math.MaxInt64/time.Second))) * time.Second, true
 	}
 	if date, err := http.ParseTime(value); err == nil {

@@ -20,8 +20,8 @@ type Attempt struct {
 
 // Begin returns the context of an attempt that began at now. The context ends
 // when the returned function is called, or after the timeout unless the timeout
-// is zero. If the server must not execute the request twice, the transport must
-// come from [Guard].
+// is zero. If once is set, the server must not execute the request twice: Begin
+// also returns an Attempt, and the request must go through a [Guard].
 func Begin(parent context.Context, now time.Time, timeout time.Duration, once bool) (context.Context, *Attempt, context.CancelFunc) {
 	var a *Attempt
 	if once {
@@ -42,8 +42,9 @@ func Begin(parent context.Context, now time.Time, timeout time.Duration, once bo
 type attemptKey struct{}
 
 // Sent reports whether the server may have executed the request, given the
-// transport's error. It returns false only if there was no connection to send
-// it on, or if the server said that it didn't execute it.
+// transport's error. It returns false only if no transport accepted the request, if
+// there was no connection to send it on, or if the server said that it didn't
+// execute it.
 func (a *Attempt) Sent(err error) bool {
 	_, refused := errors.AsType[refusedError](err)
 	return a == nil || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err) && !refused

@@ -20,7 +20,8 @@ const (
 	// maxPooledBuffer is the maximum size of a buffer that is reused.
 	maxPooledBuffer = 16 << 20
 
-	// minRead is the free space for the first read, and for the end of a body.
+	// minRead is added to the announced length, so that there is room for the read
+	// that finds the end of the body.
 	minRead = 512
 )
 

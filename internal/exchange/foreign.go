@@ -30,7 +30,8 @@ func Retries(transport http.RoundTripper) bool {
 	return ok
 }
 
-// RetriesReason says what is wrong with a transport that [Retries].
+// RetriesReason says what is wrong with a transport for which [Retries] returns
+// true.
 const RetriesReason = "is go-retryablehttp's, which would repeat creates: use the HTTPClient of its Client, and WithRetry for retries"
 
 // refusal returns why no request may be passed to a transport, or "".
@@ -91,5 +92,6 @@ var errOwn = errors.New("not of the network")
 func (e ownError) Unwrap() error      { return e.error }
 func (ownError) Is(target error) bool { return target == errOwn }
 
-// ErrorType is what OpenTelemetry reports: the type of the transport's error.
+// ErrorType returns the type of the transport's error, which OpenTelemetry
+// reports.
 func (e ownError) ErrorType() string { return fmt.Sprintf("%T", e.error) }

@@ -11,7 +11,7 @@ import (
 // [Attempt] that the server may have executed. It must be below all other
 // wrappers that change requests.
 //
-// net/http retries requests in three cases:
+// net/http retries a request:
 //
 //   - On HTTP/1.1 if nothing was written, which is safe, or if the request has
 //     an Idempotency-Key or X-Idempotency-Key header, which is not.
@@ -21,17 +21,17 @@ import (
 //
 // net/http doesn't retry if it can't read the body again. So Guard gives a POST
 // with such a header a body that can't be read again. It does the same for the
-// request of an Attempt, unless the transport is the SDK's (Own) and speaks only
-// HTTP/1.1; it can't know what protocols another transport uses. Even an empty
+// request of an Attempt, unless the transport is Own and speaks only HTTP/1.1;
+// it can't know what protocols another transport uses. Even an empty
 // body is replaced, which HTTP/1.1 then sends without a length.
 type Guard struct {
-	Own     Transport // may be zero
+	Own     Transport // the transport of [NewTransport], or zero
 	Current func() http.RoundTripper
 }
 
 func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	next := g.Current()
-	if reason := refusal(next); reason != "" { // of one that is newer than the client
+	if reason := refusal(next); reason != "" { // the program has replaced http.DefaultTransport since
 		if req.Body != nil {
 			req.Body.Close()
 		}
@@ -50,7 +50,7 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case err == nil:
 	case err.Error() == http.StatusText(http.StatusProxyAuthRequired):
-		err = &proxyError{http.StatusProxyAuthRequired} // as in the error of NewTransport
+		err = &proxyError{http.StatusProxyAuthRequired} // as a transport of NewTransport returns it
 	case !isOfNetwork(next, err):
 		err = ownError{err}
 	}

@@ -76,8 +76,8 @@ func NewTransport(changes ...func(*http.Transport)) Transport {
 		change(t)
 	}
 	if c := t.TLSClientConfig; c != nil {
-		// net/http adds h2 to the configuration of a transport with HTTP/2. Without
-		// it, the transport would fail if the server chose h2.
+		// A transport without HTTP/2 would fail if it offered h2 and the server chose
+		// it. For a transport with HTTP/2, net/http adds h2 again.
 		t.TLSClientConfig = c.Clone()
 		t.TLSClientConfig.NextProtos = slices.DeleteFunc(slices.Clone(c.NextProtos), func(p string) bool { return p == "h2" })
 	}
@@ -135,8 +135,8 @@ func (e *proxyError) Error() string {
 
 // IsLasting reports whether a request failed for a reason that another attempt
 // would also meet: an untrusted certificate, a server without TLS, a proxy that
-// refuses the connection or requires a password, or a transport that doesn't
-// use the network.
+// refuses the connection or requires a password, or a transport that fails for
+// reasons of its own.
 func IsLasting(err error) bool {
 	if errors.Is(err, errOwn) {
 		return true
@@ -155,7 +155,7 @@ func IsLoopback(host string) bool {
 	return isLocalhost(host) || ip != nil && ip.IsLoopback()
 }
 
-// isLocalhost reports names that RFC 6761 reserves for loopback.
+// isLocalhost reports whether RFC 6761 reserves a host name for loopback.
 func isLocalhost(host string) bool {
 	host = strings.ToLower(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")

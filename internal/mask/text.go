@@ -38,7 +38,7 @@ func Name(s string) string {
 }
 
 // Excerpt returns at most max bytes of s, cut at a character. It replaces
-// unprintable characters, which may lengthen the text, and invalid UTF-8.
+// unprintable characters with spaces, and invalid UTF-8 with U+FFFD.
 func Excerpt(s string, max int) (text string, cut bool) {
 	s, cut = Truncate(strings.ToValidUTF8(s, "\uFFFD"), max)
 	clean := func(r rune) rune {
