@@ -1,5 +1,5 @@
-// Package attachment checks files from a server, and saves them. It checks that
-// the name of a file is harmless in any folder, and that the file is complete.
+// Package attachment checks that files from a server are complete, makes their
+// names harmless in any folder, and saves them.
 package attachment
 
 import (
@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// maxName is the length of the longest name.
+// maxName is the maximum length of a file name, in bytes.
 const maxName = 128
 
-// Name returns the file name of a Content-Disposition header without characters
-// that could be harmful, or "".
+// Name returns the file name in a Content-Disposition header, or "" if it has
+// none. It drops folders, and replaces characters that could be harmful.
 func Name(disposition string) string {
 	_, params, err := mime.ParseMediaType(disposition)
 	if err != nil {
@@ -47,8 +47,8 @@ const (
 // take longer than its caller waits.
 const maxPEM = 1 << 20
 
-// CheckPEM checks that content consists of whole PEM blocks of the kinds, at
-// least one of each. Text may precede a block.
+// CheckPEM returns an error unless content consists of complete PEM blocks of
+// the given kinds, with at least one of each. Text may precede a block.
 func CheckPEM(content []byte, kinds []string) error {
 	if len(content) > maxPEM {
 		return errors.New("it is too large for a bundle of certificates")

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// maxError is larger than any JSON error.
+// maxError is more bytes than any JSON error has.
 const maxError = 1 << 20
 
 // Check returns an error if a response is recognizably not a complete file.
@@ -31,7 +31,8 @@ func Check(status int, header http.Header, body []byte) error {
 	return nil
 }
 
-// isErrorObject reports whether a response of any type is a JSON error.
+// isErrorObject reports whether a body is a JSON error, whatever its content
+// type says.
 func isErrorObject(body []byte) bool {
 	var object struct {
 		Error json.RawMessage `json:"error"`

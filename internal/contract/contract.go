@@ -1,6 +1,6 @@
-// Package contract contains the tables of the API's operations: the contract's,
-// and those that only the service has. Tests compare the SDK, the test server
-// and the documents with them.
+// Package contract contains two tables of the API's operations: those in the
+// contract, and those that only the service has. Tests compare the SDK, the
+// test server and the documents with the tables.
 //
 // A row is an HTTP method, a route, and the methods of the SDK that send it. A
 // row of the contract ends with a ‡ if the service lacks the operation.
@@ -54,7 +54,7 @@ func read(table string, serviceOnly bool) (rows []Row) {
 func (r Row) String() string { return r.Method + " " + r.Route }
 
 // Operation returns the name of the operation: the method's name, or a separate
-// name for the list of a location.
+// name for the list of a location, such as "VMs.ListInLocation".
 func (r Row) Operation() string {
 	if strings.HasSuffix(r.Names[0], ".List") && strings.Contains(r.Route, "/location/") {
 		return r.Names[0] + "InLocation"
@@ -62,7 +62,7 @@ func (r Row) Operation() string {
 	return r.Names[0]
 }
 
-// Service returns the name of the service that has the operation.
+// Service returns the part of the client that has the operation, such as "VMs".
 func (r Row) Service() string {
 	service, _, _ := strings.Cut(r.Names[0], ".")
 	return service

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Digester computes digests of values, which only it can compare.
+// Digester computes digests of values. The digests of two Digesters can't be
+// compared.
 type Digester struct {
 	seed   maphash.Seed
 	buffer []byte

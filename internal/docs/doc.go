@@ -1,4 +1,5 @@
 // Package docs tests the documentation of the SDK: every block of Go code in a
 // document or a comment compiles, programs print the output that the page shows,
-// the things that commands name exist, links work, and tables match the contract.
+// the folders, packages and tests in commands exist, links work, and tables
+// match the contract.
 package docs

@@ -32,8 +32,9 @@ func Parse(body []byte) (Error, bool) {
 	return e, e.Type != "" || e.Message != ""
 }
 
-// Fields returns the texts in details that are an object of strings and arrays
-// of strings. It omits values of other types.
+// Fields returns the texts in details, by field. It reads details such as
+// {"name": "is taken", "size": ["is unknown"]}, and omits values that are
+// neither strings nor arrays of strings.
 func Fields(details json.RawMessage) map[string][]string {
 	var values map[string]any
 	if json.Unmarshal(details, &values) != nil {
@@ -54,7 +55,8 @@ func Fields(details json.RawMessage) map[string][]string {
 	return fields
 }
 
-// FieldText lists the fields of details by name.
+// FieldText returns the texts in details in one line, such as
+// "name: is taken; size: is unknown", sorted by the field's name.
 func FieldText(details json.RawMessage) string {
 	var parts []string
 	fields := Fields(details)

@@ -8,13 +8,14 @@ import (
 
 // Some errors have no type of their own: the texts below tell them from others.
 
-// takenTexts are the endings of messages that say that a name or another value,
-// a machine image, an image version, a node pool or an attachment already exists.
+// takenTexts are the endings of messages that say that something already exists:
+// a name or another unique value, a machine image, an image version, a node
+// pool, or an attachment.
 var takenTexts = []string{"is already taken", "already exists in this location", "already exists for this machine image",
 	"already exists in this cluster", "is already attached to a load balancer"}
 
-// SaysTaken reports whether an error with a status says that a name, or another
-// value that must be unique, is taken.
+// SaysTaken reports whether the error, sent with the given HTTP status, says
+// that a name or another value that must be unique is taken.
 func (e *Error) SaysTaken(status int) bool {
 	switch status {
 	case http.StatusBadRequest:
@@ -29,10 +30,9 @@ func (e *Error) SaysTaken(status int) bool {
 	return false
 }
 
-// isTaken reports whether a message says that a value is taken, such as
-// "project_id and name is already taken". A message may list several problems,
-// and may contain text of the request: only names of database columns may come
-// before the words.
+// isTaken reports whether a problem in a message is that a value is taken, such
+// as "project_id and name is already taken". Only names of database columns may
+// precede "is already taken": any other text may come from the request.
 func isTaken(problem string) bool {
 	columns, found := strings.CutSuffix(problem, " is already taken")
 	return found && !strings.Contains(strings.ReplaceAll(columns, " and ", ""), " ")
@@ -44,9 +44,9 @@ var quotaFields = []string{"size", "worker_nodes", "node_count", "version"}
 // quotaTexts are the beginnings of messages that say that a quota is exceeded.
 var quotaTexts = []string{"Insufficient quota for requested size.", "Insufficient quota for machine image versions."}
 
-// SaysQuota reports whether an error with a status says that the request
-// exceeds a quota. It looks only at the beginning of messages, and only for
-// certain fields: others may begin with text from the request.
+// SaysQuota reports whether the error, sent with the given HTTP status, says
+// that the request exceeds a quota. It looks only at the beginning of messages,
+// and only for certain fields: others may begin with text from the request.
 func (e *Error) SaysQuota(status int) bool {
 	if status != http.StatusBadRequest || e.Type != "InvalidRequest" {
 		return false

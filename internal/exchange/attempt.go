@@ -42,9 +42,9 @@ func Begin(parent context.Context, now time.Time, timeout time.Duration, once bo
 type attemptKey struct{}
 
 // Sent reports whether the server may have executed the request, given the
-// transport's error. It returns false only if no transport accepted the request, if
-// there was no connection to send it on, or if the server said that it didn't
-// execute it.
+// transport's error. It returns false only if no transport accepted the
+// request, if there was no connection to send it on, or if the server said that
+// it didn't execute it.
 func (a *Attempt) Sent(err error) bool {
 	_, refused := errors.AsType[refusedError](err)
 	return a == nil || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err) && !refused

@@ -35,8 +35,8 @@ type Envelope struct {
 	} `json:"error"`
 }
 
-// Send makes a call whose response is a T. It returns an [*Error] with an E if
-// the call fails.
+// Send makes a call, and decodes the response into a T. If the status is 300 or
+// above, it returns an [*Error] with an E.
 func Send[T, E any](ctx context.Context, c Client, method, path string, in any) (*T, error) {
 	var body io.Reader
 	if in != nil {

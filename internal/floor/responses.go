@@ -47,8 +47,8 @@ const (
 	NotFound = `{"error":{"code":404,"type":"ResourceNotFound","message":"Sorry, we couldn’t find the resource you’re looking for.","details":null}}`
 )
 
-// VMs returns a page of n VMs, in their short form, of a list of total VMs. Their
-// numbers begin with first.
+// VMs returns a page of n VMs, in their short form, of a list of total VMs. The
+// first VM of the page has the number first.
 func VMs(first, n, total int) string {
 	var b bytes.Buffer
 	b.WriteString(`{"items":[`)
@@ -63,7 +63,8 @@ func VMs(first, n, total int) string {
 	return b.String()
 }
 
-// Metrics returns a number of metrics with 10,000 values each.
+// Metrics returns a response with the given number of metrics, each with 10,000
+// values.
 func Metrics(metrics int) string {
 	const series, values = 5, 2000
 	var b bytes.Buffer

@@ -11,8 +11,8 @@ import (
 // responses have fewer, but hostile JSON could have thousands.
 const formLevels = 16
 
-// otherForms converts JSON that doesn't decode into a type, such as a number
-// where the type has a string. It converts the given number of levels.
+// otherForms converts JSON that doesn't decode into a type, such as a record
+// where the type has an ID. It converts the given number of levels.
 func otherForms(data json.RawMessage, t reflect.Type, levels int) json.RawMessage {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -1,6 +1,6 @@
 // Package jsonform decodes JSON that may be hostile: it limits the memory for
 // the values. It also accepts values in other forms than their Go types have,
-// such as a number for a string.
+// such as a record for an ID.
 package jsonform
 
 import (
@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// Small is the size up to which decoding takes little time and memory, even
-	// if the JSON is hostile.
+	// Small is the size, in bytes, up to which decoding takes little time and
+	// memory, even if the JSON is hostile.
 	Small = 32 << 10
 
 	// Estimates of how many bytes decoded values take. An object may become a map.
@@ -74,7 +74,8 @@ func size(data []byte, t reflect.Type) int64 {
 	return objectSize*count('{') + value*(count('[')+count(','))
 }
 
-// largest returns the size of a type's largest element. It skips types in seen.
+// largest returns the size, in bytes, of the largest element in a slice, map or
+// pointer anywhere in a type. It skips types in seen.
 func largest(t reflect.Type, seen map[reflect.Type]bool) (size uintptr) {
 	if t == nil || seen[t] {
 		return 0
@@ -96,7 +97,8 @@ func largest(t reflect.Type, seen map[reflect.Type]bool) (size uintptr) {
 	return size
 }
 
-// syntaxError returns the error of invalid JSON.
+// syntaxError returns [io.ErrUnexpectedEOF] for JSON that ends too early, and
+// the error of [json.Unmarshal] for other invalid JSON.
 func syntaxError(data []byte) error {
 	var value json.RawMessage
 	if cut := json.NewDecoder(bytes.NewReader(data)).Decode(&value); errors.Is(cut, io.ErrUnexpectedEOF) {

@@ -1,7 +1,7 @@
 // Package mask decides what may be shown. It replaces secrets in texts and
 // errors, shortens and cleans text of unknown origin for errors and log lines,
-// and finds the secrets in a value. A secret is anything that has a Reveal
-// method, and a text form that masks it.
+// and finds the secrets in a value. There, a secret is a struct with a Reveal
+// method and with a MarshalText method that masks it.
 package mask
 
 import (
@@ -16,14 +16,15 @@ import (
 // Redacted replaces a secret.
 const Redacted = "[redacted]"
 
-// minSecret is the minimum length of a masked value. Shorter values protect
-// nothing, and occur in any text.
+// minSecret is the minimum length of a masked value, in bytes. Shorter values
+// protect nothing, and occur in any text.
 const minSecret = 6
 
 // Secrets are values that texts must not show.
 type Secrets []string
 
-// New returns the values that can be secrets. It modifies the slice.
+// New returns the values that are long enough to be secrets. It modifies the
+// slice.
 func New(values []string) Secrets {
 	return slices.DeleteFunc(values, func(s string) bool { return len(s) < minSecret })
 }
@@ -102,7 +103,8 @@ func unescaped(s string) string {
 	}
 }
 
-// escapedUnit returns the UTF-16 unit of a text that begins like \u00e9.
+// escapedUnit returns the UTF-16 unit of an escape, such as \u00e9, at the
+// beginning of a text.
 func escapedUnit(s string) (unit rune, ok bool) {
 	if len(s) < 6 || s[:2] != `\u` {
 		return 0, false

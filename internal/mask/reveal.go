@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// secret is a value whose text masks it.
+// secret is a value that MarshalText masks, and Reveal doesn't.
 type secret interface {
 	Reveal() string
 	encoding.TextMarshaler
 }
 
-// Reveal returns the decoded JSON of a value, with its secrets in clear. Numbers
-// are a [json.Number].
+// Reveal returns the decoded JSON of a value, with its secrets in clear. Each
+// number is a [json.Number].
 func Reveal(v any) (any, error) {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // OneLine returns a text of unknown origin in a form for one line of an error:
-// printable characters, and not much more than 500 bytes.
+// only printable characters, and cut after 500 bytes.
 func OneLine(s string) string {
 	const max = 500
 	text, cut := Excerpt(s, max)

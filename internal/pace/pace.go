@@ -1,5 +1,5 @@
-// Package pace decides when to continue: with pauses that grow, and sleeps that
-// end with a context.
+// Package pace has pauses that grow from one to the next, and sleeps that end
+// with a context.
 package pace
 
 import (
@@ -46,7 +46,8 @@ type Pauses struct {
 	grown time.Duration // the next pause, without the random part; 0 means First
 }
 
-// Next returns the next pause, longer by half and randomized by up to 20%.
+// Next returns the next pause: 1.5 times as long as the previous one, and
+// randomized by up to 20%.
 func (p *Pauses) Next() time.Duration {
 	longest := max(p.First, p.Longest)
 	d := min(max(p.First, p.grown), math.MaxInt64/2)

@@ -34,24 +34,25 @@ const (
 // stories, which are sequences of requests.
 const (
 	August2026     = "2026/api-2026"   // all stories begin with the same projects
-	ClusterNetwork = "cluster-network" // of August 2026: a cluster in the lists of its project, and lists that fail
+	ClusterNetwork = "cluster-network" // August: a cluster's subnet and load balancers, and lists that fail because of them
 
 	// Autumn2026 has the changes since August. It was recorded with the service of
-	// August, changed as the later description says.
+	// August, which was changed to match the API description of autumn.
 	Autumn2026 = "autumn-2026/exchanges"
 )
 
-// Service returns the files of the service.
+// Service returns the files of exchanges with the service of 2026.
 func Service() []string { return []string{August2026, ClusterNetwork, Autumn2026} }
 
-// Contract returns the files of the server that the contract describes.
+// Contract returns the files of exchanges with the service that the contract
+// describes.
 func Contract() []string { return []string{Story, Lifecycle, Matrix, HTTP} }
 
 // An Exchange is a request and the server's response.
 type Exchange struct {
 	Story     string // "" in the files of the contract
-	Seq       int    // unique within the files of the contract, and within a story
-	Operation string // the server's name of it
+	Seq       int    // unique in all files of the contract together; else only in its story
+	Operation string // the server's name for the operation, such as "createVM"
 	Case      string // what was tried
 	Request   struct {
 		Method, Path, Query string
@@ -66,7 +67,7 @@ type Exchange struct {
 		Body          string
 		BodyTruncated bool `json:"body_truncated"`
 	}
-	Note string // changes that somebody made to the server
+	Note string // a remark of whoever recorded it, such as "stand-in: no metrics store"
 }
 
 //go:embed testdata

@@ -1,6 +1,5 @@
-// Package reliability tests the SDK under faults. It uses the SDK as a program
-// does, through its exported API, and the transport as a network does, in
-// bytes.
+// Package reliability tests the SDK under faults. It calls the exported API, as
+// a program does, and puts the faults into the bytes on a connection.
 //
 //	go test -v -run TestFaults ./internal/reliability         # the table: faults x an operation of each kind
 //	go test -v -run TestFaults ./internal/reliability -every  # with every operation

@@ -107,7 +107,8 @@ func compress(text []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// accidental matches the differences between two errors with the same meaning.
+// accidental matches IDs and numbers, in which errors with the same meaning can
+// differ.
 var accidental = regexp.MustCompile(`[0-9a-z]{26}|\d+`)
 
 // coverage returns a sentence with the numbers of operations, of operations that
