@@ -33,11 +33,14 @@
 // must not rely on the order in which it created objects. A token has no
 // permission in a project that it creates. The default quota is small.
 //
-// The server behaves as Ubicloud's public service does today, as far as that was
-// recorded or measured or is documented. By default it also has what only the
-// contract has, such as registered init scripts and the list of projects, and
-// logs the first use of each to the test, since the real service refuses it.
-// [WithAPI] selects exactly one of the two. The differences are:
+// The server behaves as Ubicloud's public service does today, as far as that
+// was recorded or measured or is documented. By default it also has the
+// operations and fields that only the contract, OpenAPI description 0.1.0, has,
+// such as registered init scripts and the list of projects. It logs the first
+// use of each to the test, since the real service refuses it. [WithAPI] selects
+// either the service or the contract.
+//
+// The server differs from the real one as follows:
 //
 //   - A JSON body that isn't an object (null, an array, a string) gets a 400.
 //     The real server responds with a 500 and no body. It also ignores comments
@@ -53,10 +56,10 @@
 //     permissions belong to tokens, since there are no other members, roles or
 //     tags.
 //   - If several parameters of a path are invalid, the error may name a
-//     different one. Some error messages are worded differently, mostly those
-//     about a body of the wrong form. A body with a null byte is refused before
-//     the object is looked for. Some odd spellings that the real server accepts
-//     are refused, such as "0x10" for a number.
+//     different one than the real server's. Some error messages are worded
+//     differently, mostly those about a body of the wrong form. A body with a
+//     null byte is refused before the object is looked for. Some odd spellings
+//     that the real server accepts are refused, such as "0x10" for a number.
 //   - The 60th VM of a subnet gets a 500. The real server's response isn't
 //     known. The default quota doesn't allow that many.
 //   - GPUs are always refused. A VM gets its addresses and, with [Contract], its

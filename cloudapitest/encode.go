@@ -16,14 +16,14 @@ import (
 // with records of the SDK: json.Marshal masks their secrets, and the SDK refuses
 // a response with masked secrets. Encode panics if it can't encode the value.
 //
-// A slice of records becomes a whole list, {"count":…,"items":[…]}, with its
-// length as the count. A [cloudapi.Page] becomes a part of a list, with its
-// Count as the count. If it has no Count, its Next, if set, becomes
-// the pagination_key, as in the audit log and the logs of a database.
+// A slice of records becomes a complete list, {"count":…,"items":[…]}, with its
+// length as the count. A [cloudapi.Page] becomes one page of a list, with its
+// Count as the count. A Page without a Count becomes a page like those of the
+// audit log, with its Next, if set, as the pagination_key.
 //
-// A *[cloudapi.Error] becomes the API's envelope, {"error":{"code":…,"type":…}}.
-// It needs a Type, by which the SDK tells the API's errors from a gateway's, and
-// a Code or StatusCode.
+// A *[cloudapi.Error] becomes the API's envelope,
+// {"error":{"code":…,"type":…}}. It needs a Code or StatusCode, and a Type:
+// without a Type the SDK takes an error for a gateway's.
 func Encode(v any) []byte {
 	if e, ok := v.(cloudapi.Error); ok {
 		v = &e

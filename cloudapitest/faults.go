@@ -49,11 +49,11 @@ func (m Match) fits(r Request) bool {
 type Fault struct {
 	kind      faultKind
 	delay     time.Duration
-	reply     reply.Reply      // of replyInstead
-	limit     int              // of truncate
-	handler   http.HandlerFunc // of custom
-	between   func()           // of beforeCount
-	lasts     time.Duration    // of For; negative if invalid
+	reply     reply.Reply      // the response, for replyInstead
+	limit     int              // number of bytes, for truncate
+	handler   http.HandlerFunc // for custom
+	between   func()           // for beforeCount
+	lasts     time.Duration    // set by For; negative if invalid
 	repeating bool
 	optional  bool
 }
@@ -119,7 +119,7 @@ func (f Fault) After(d time.Duration) Fault {
 	return f
 }
 
-// canMiss reports whether the fault may have no effect.
+// canMiss reports whether the test passes even if the fault has no effect.
 func (f Fault) canMiss() bool { return f.optional || f.repeating || f.lasts > 0 }
 
 // Optional returns a fault that doesn't fail the test if no request meets it,
@@ -292,7 +292,8 @@ func (f *faultScripts) clear() {
 	f.scripts = nil
 }
 
-// unmet returns a report for each script with a non-optional fault left.
+// unmet returns a report for each script that has faults left which must be
+// met.
 func (f *faultScripts) unmet() (reports []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -78,9 +78,10 @@ type API string
 const (
 	// Service is the service of today, without what only the contract has.
 	Service API = API(version.Service)
-	// Contract is version 0.1.0 of the contract: the service of October 2025 with
-	// registered init scripts, which no real server has. Where the contract
-	// specifies no error message or order, it has today's.
+	// Contract is version 0.1.0 of the API's contract: the service of October
+	// 2025, plus registered init scripts, which no real server has. Where the
+	// contract doesn't specify an error message or an order, the server has the
+	// one of today's service.
 	Contract API = API(version.Contract)
 )
 
@@ -167,8 +168,8 @@ func WithToken(token string) Option {
 type Access int
 
 const (
-	// AccessFull grants every permission in the project, as the token of
-	// [WithToken] has.
+	// AccessFull grants every permission in the project, like the token of
+	// [WithToken].
 	AccessFull Access = iota
 	// AccessNone grants no permission in any project, unless
 	// [Server.SetPermissions] adds some: lists are empty, and requests for
@@ -229,7 +230,7 @@ func WithPageCap(n int) Option {
 }
 
 // WithRequestLog limits [Server.Requests] to the last n requests, and to the
-// first 64 KiB of their bodies. The default is no limit. Set one for a
+// first 64 KiB of each body. The default is no limit. Set one for a
 // long-running server.
 func WithRequestLog(n int) Option {
 	return func(c *config) error {

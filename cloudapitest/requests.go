@@ -25,8 +25,8 @@ type Request struct {
 	// Header contains the request's headers, with credentials replaced by "***".
 	Header http.Header
 	Body   []byte // with [WithRequestLog] at most the first 64 KiB
-	// Status is the status of the response, or 0 if there is no response, or
-	// not yet.
+	// Status is the status of the response, or 0 if there is no response yet, or
+	// never will be.
 	Status int
 	Time   time.Time
 }
@@ -62,7 +62,8 @@ func (l *requestLog) clear() {
 	l.entries = nil
 }
 
-// maxLoggedBody is the number of bytes of a body that a bounded log keeps.
+// maxLoggedBody is the maximum number of bytes of a body that a bounded log
+// keeps.
 const maxLoggedBody = 64 << 10
 
 // logEntry is a request whose status may not be known yet.
@@ -99,7 +100,7 @@ func (l *requestLog) add(r *http.Request, op *api.Operation, body []byte, now ti
 	return e
 }
 
-// answered stores the status of the response, unless the entry has one.
+// answered stores the status of the response, unless one is already stored.
 func (e *logEntry) answered(status int) {
 	e.log.mu.Lock()
 	defer e.log.mu.Unlock()
@@ -147,11 +148,11 @@ func (w *statusRecorder) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Flush is for handlers that don't use http.ResponseController.
+// Flush supports handlers that use http.Flusher, not http.ResponseController.
 func (w *statusRecorder) Flush() {
 	w.entry.answered(http.StatusOK)
 	http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Unwrap returns the wrapped writer to http.ResponseController.
+// Unwrap returns the wrapped writer; http.ResponseController calls it.
 func (w *statusRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }

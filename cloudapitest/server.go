@@ -36,8 +36,9 @@ type Server struct {
 	log     requestLog
 	faults  faultScripts
 
-	// surprise logs the first use of what no real server has.
-	surprises sync.Map // names of what only the contract has, once used
+	// logf logs the first use of each operation or field that only the contract
+	// has. surprises contains their names.
+	surprises sync.Map
 	logf      func(format string, args ...any)
 
 	// complain and fatal report mistakes of the test. misuse reports mistakes of
@@ -55,8 +56,9 @@ type Server struct {
 	closed    bool
 	// serving counts listeners. It doesn't grow once closed is set.
 	serving sync.WaitGroup
-	// connections doesn't grow once serving is zero, since net/http reports a new
-	// connection before Serve returns. So Close waits for serving first.
+	// connections counts open connections. It doesn't grow once serving is zero,
+	// since net/http reports a new connection before Serve returns. So Close waits
+	// for serving first.
 	connections sync.WaitGroup
 }
 
@@ -248,8 +250,8 @@ func (s *Server) countConnection(c net.Conn, now http.ConnState) {
 }
 
 // The largest headers and bodies that the server reads, in bytes. The limit for
-// a body depends on whether the token is valid. The requests of a client have a
-// few KiB.
+// a body depends on whether the token is valid. A request of a client has a few
+// KiB.
 const (
 	maxHeader      = 64 << 10
 	maxBody        = 1 << 20
@@ -311,15 +313,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	out.Write(w)
 }
 
-// isProbe reports whether a request is a GET that another version of the API
-// has. A client that supports all versions may send such requests to find out
-// what the server has, so the 404 isn't a mistake.
+// isProbe reports whether a request is a GET that some version of the API has.
+// A client that supports all versions may send such requests to find out what
+// the server has, so the 404 isn't a mistake.
 func (s *Server) isProbe(r *http.Request) bool {
 	return r.Method == http.MethodGet && s.service.InSomeVersion(r.Method, r.URL.EscapedPath())
 }
 
-// answer executes a request, and reports mistakes that a correct client doesn't
-// make.
+// answer executes a request, and reports mistakes that a correct client
+// wouldn't make.
 func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 	split := false
 	if fault.kind == beforeCount {
@@ -332,7 +334,7 @@ func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 	for _, name := range remarks.Unknown {
 		s.misuse("cloudapitest: %s has no %s", r.Operation.Target(), name)
 	}
-	if s.config.api == "" { // with WithAPI, the test has chosen
+	if s.config.api == "" { // with WithAPI, the test has asked for the contract
 		for _, name := range remarks.ContractOnly {
 			if _, again := s.surprises.LoadOrStore(name, true); !again {
 				s.logf("cloudapitest: %s is in the contract, but not in the service: it fails in production", name)

@@ -29,9 +29,9 @@ func (s *Server) AddVMs(location, prefix string, n int) []string {
 
 // SetState sets the state that a VM, database, server of a database, cluster,
 // subnet or image version shows, such as "stopped" for a VM or "failing_over"
-// for a server, until it's set again. With "" the object shows its own state
-// again. The only state of a GitHub cache entry is "uploading", in which its
-// size is null. The test fails if there's no such object.
+// for a server, until it's set again. With the state "" the object shows its
+// own again. The only state of a GitHub cache entry is "uploading", in which
+// its size is null. The test fails if there's no such object.
 func (s *Server) SetState(id, state string) {
 	s.service.Do(func(at *api.Moment) {
 		if !families.SetState(at, id, state) {
@@ -40,9 +40,9 @@ func (s *Server) SetState(id, state string) {
 	})
 }
 
-// IDs returns the IDs of the project's objects with the given kind and name, or
-// of the whole kind if the name is "", in the order of creation. It sends no
-// requests.
+// IDs returns the IDs of the project's objects with the given kind and name, in
+// the order of creation. With the name "" it returns the IDs of all objects of
+// the kind. It sends no requests.
 func (s *Server) IDs(kind cloudapi.Kind, name string) (ids []string) {
 	s.service.Do(func(at *api.Moment) {
 		for _, o := range at.State.Index.All(api.Scope{Kind: kind, Project: at.State.Project(s.config.projectID)}) {
@@ -84,9 +84,9 @@ func (s *Server) AddLogLine(databaseID string, line cloudapi.PostgresLogEntry) {
 	})
 }
 
-// SetSerialLog sets the text that fetches of a VM's serial log find from now on.
-// A response contains at most the last 64 KiB. The test fails if there's no such
-// VM.
+// SetSerialLog sets the text of a VM's serial log, which later fetches return.
+// A response contains at most the last 64 KiB. The test fails if there's no
+// such VM.
 func (s *Server) SetSerialLog(vmID, output string) {
 	s.setSerialLog("SetSerialLog", vmID, output, false)
 }
@@ -120,7 +120,7 @@ func (s *Server) AddProject(name string) string {
 // SetPermissions replaces the permissions of a token in a project. A token
 // without permissions gets empty lists, and a 403 for each existing object.
 //
-// A permission is the real server's name for a family, and an action, such as
+// A permission is a family, by the real server's name, and an action, such as
 // "Vm:view". The families are Firewall, InferenceApiKey, KubernetesCluster,
 // LoadBalancer, Location (for private locations), MachineImage, Postgres,
 // PrivateSubnet, Project and Vm. The actions are view, create, edit and delete,
@@ -129,9 +129,10 @@ func (s *Server) AddProject(name string) string {
 // "Project:auditlog". An asterisk matches everything: "Vm:*", "*:view", or "*"
 // for every permission.
 //
-// A permission followed by "@" and an ID is for a single object and its parts,
-// such as "Firewall:view@"+firewall.ID. A token with only such permissions sees
-// these objects in lists, and gets a 403 for each other one.
+// A permission followed by "@" and an ID is for a single object and what it
+// contains, such as "Firewall:view@"+firewall.ID for a firewall and its rules.
+// A token with only such permissions sees these objects in lists, and gets a
+// 403 for each other one.
 //
 // The test fails if the project, the token, a permission or an object doesn't
 // exist.

@@ -10,7 +10,7 @@ type Access struct {
 	Token      *Token
 	Project    *Project  // nil if the route has none
 	Location   *Location // nil if the route has none
-	permission string    // needed by the operation
+	permission string    // the one that the operation needs
 }
 
 // Permitted reports whether the token may execute the call's operation in the
@@ -37,7 +37,7 @@ func (a *Access) AllowedOn(o Stored, permission string) bool {
 // both. A permission followed by "@" and an ID is for that object only.
 type Permissions []string
 
-// allow reports whether the permissions include the given one for the object
+// allow reports whether the permissions include a permission for the object
 // with the ID, or for the whole project if the ID is "".
 func (all Permissions) allow(permission, id string) bool {
 	family, action, _ := strings.Cut(permission, ":")

@@ -17,8 +17,8 @@ type LogEntry struct {
 	Objects []string // IDs of the changed object and of other objects involved
 }
 
-// maxLog is the minimum number of entries that a project keeps. The maximum is
-// twice as many, since servers may run for a long time.
+// maxLog is the number of entries that a project keeps at least. A project with
+// twice as many drops the older half, since a server may run for a long time.
 const maxLog = 10_000
 
 // addEntry adds an action of an account to the audit log. The project itself
@@ -46,6 +46,6 @@ func (p *Project) addEntry(m *Moment, account *Account, verb, id string, others 
 	p.log = slices.Insert(p.log, i, e)
 }
 
-// Entries returns the project's audit log, the oldest entry first. Entries of
+// Entries returns the project's audit log, the oldest entry first. Entries with
 // the same time are in the reverse order of their IDs.
 func (p *Project) Entries() []LogEntry { return p.log }

@@ -10,8 +10,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
-// readBody checks and decodes the body if the operation has one. A GET may have
-// any body. It also returns the names of fields that the API doesn't know.
+// readBody checks and decodes the body if the operation has one. It also
+// returns the names of fields that the API doesn't know. It ignores the body of
+// a GET.
 func (o *Operation) readBody(contentType string, raw []byte) (body schema.Fields, unknown []string, err error) {
 	switch {
 	case o.Method == http.MethodGet:
@@ -25,8 +26,8 @@ func (o *Operation) readBody(contentType string, raw []byte) (body schema.Fields
 	if mediaType, _, _ := mime.ParseMediaType(contentType); mediaType != "application/json" {
 		return nil, nil, reply.BadRequest(`"Content-Type" request header must be set to "application/json".`)
 	}
-	// The real server also accepts JSON media types in another spelling, but then
-	// doesn't read the body.
+	// The real server also accepts other spellings, such as "Application/JSON",
+	// but then doesn't read the body.
 	if len(raw) == 0 || !strings.HasPrefix(contentType, "application/json") {
 		raw = []byte("{}")
 	}

@@ -27,9 +27,10 @@ func (c *Call) Run(steps ...func(*Call) error) error {
 	return nil
 }
 
-// Admit checks that the object, or the rule or node pool in it, exists, and that
-// the token may execute the operation on the object. The checks are in the order
-// of the real server.
+// Admit returns a 404 if found is false, and otherwise a 403 if the token may
+// not execute the operation on o. found tells whether the caller has found o,
+// or the rule or node pool in it that the path names. The order is the real
+// server's.
 func (c *Call) Admit(o Stored, found bool) error {
 	switch {
 	case !found:
@@ -40,8 +41,9 @@ func (c *Call) Admit(o Stored, found bool) error {
 	return nil
 }
 
-// NewReference returns the name for a new object of the kind, from the path
-// parameter, if the token may create the object there.
+// NewReference returns the name for a new object of the kind, which is in a
+// path parameter. It returns an error if the token may not create the object in
+// the call's location.
 func (c *Call) NewReference(kind cloudapi.Kind, param string) (string, error) {
 	name := c.Params[param]
 	switch {
@@ -64,8 +66,9 @@ func (c *Call) Rename(o Stored, name string) {
 	c.Log("rename", o.Core().ID)
 }
 
-// Log adds to the project's audit log an action of the token's account on the
-// object with the ID.
+// Log adds an action of the token's account to the project's audit log. id is
+// the ID of the changed object, and others are the IDs of other objects
+// involved.
 func (c *Call) Log(verb, id string, others ...string) {
 	c.Project.addEntry(c.Moment, c.Token.Account, verb, id, others)
 }

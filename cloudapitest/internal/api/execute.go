@@ -43,8 +43,8 @@ func (m *Moment) execute(r Request) (result any, remarks Remarks, err error) {
 	return result, remarks, err
 }
 
-// remarks returns the operation or the fields of its body that only the
-// contract has.
+// remarks returns the operation if only the contract has it, and otherwise the
+// fields in the body that only the contract has.
 func (o *Operation) remarks(body []byte) Remarks {
 	if o.only == version.Contract {
 		return Remarks{ContractOnly: []string{o.Target()}}
@@ -52,8 +52,8 @@ func (o *Operation) remarks(body []byte) Remarks {
 	return Remarks{ContractOnly: o.Body.ContractOnlyFields(body)}
 }
 
-// enterProject finds the project of the path, or returns the error for a token
-// that can't see it.
+// enterProject sets the call's project to the one in the path. It returns a 404
+// if the project doesn't exist or belongs to another account.
 func (o *Operation) enterProject(c *Call) error {
 	id, ok := c.Params["project_id"]
 	if !ok {

@@ -20,13 +20,14 @@ func On[T any](find func(*Call) (T, error), method func(T, *Call) (any, error)) 
 	}
 }
 
-// Show returns a handler that returns a record of the object.
+// Show returns a handler that returns the record of the object that find
+// returns.
 func Show[T, R any](find func(*Call) (T, error), record func(T, *Moment) R) Handler {
 	return On(find, func(o T, c *Call) (any, error) { return record(o, c.Moment), nil })
 }
 
-// Delete returns a handler that deletes the object. It succeeds if the object
-// doesn't exist.
+// Delete returns a handler that deletes the object that find returns. The
+// handler also succeeds if the object doesn't exist.
 func Delete[T any](find func(*Call) (T, error), remove func(T, *Call) error) Handler {
 	return func(c *Call) (any, error) {
 		o, err := find(c)
@@ -42,8 +43,8 @@ func List[T Stored, R any](kind cloudapi.Kind, record func(T, *Moment) R) Handle
 	return func(c *Call) (any, error) { return Paginate(c, Listed(kind), ObjectName[T], record) }
 }
 
-// Renames returns a handler that gives an object of a kind with locations the
-// name in the body, and returns a record.
+// Renames returns a handler that renames an object to the name in the body, and
+// returns its record. The kind must have locations.
 func Renames[T Stored, R any](kind cloudapi.Kind, find func(*Call) (T, error), record func(T, *Moment) R) Handler {
 	return On(find, func(o T, c *Call) (any, error) {
 		if err := Rename(c, kind, o); err != nil {

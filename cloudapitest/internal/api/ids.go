@@ -16,7 +16,7 @@ func NewID(kind cloudapi.Kind) cloudapi.ID {
 	return cloudapi.ID(value.String())
 }
 
-// ValidID reports whether the server takes a string for an ID.
+// ValidID reports whether the server accepts a string as an ID.
 func ValidID(id string) bool {
 	_, err := cloudapi.ParseID(id)
 	return err == nil

@@ -7,8 +7,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// Scope selects the objects of a kind in a project, or in one of its locations,
-// for a list or a name.
+// Scope selects the objects of a kind in a project, or in one of its locations.
 type Scope struct {
 	Kind     cloudapi.Kind
 	Project  *Project
@@ -16,7 +15,7 @@ type Scope struct {
 }
 
 // Index contains the objects of each scope, so that neither listing a page nor
-// finding a name has to walk over all objects.
+// finding a name has to go through all objects.
 type Index map[Scope]*scopeObjects
 
 type scopeObjects struct {
@@ -25,8 +24,8 @@ type scopeObjects struct {
 	sorted  []Stored            // the same, by ID
 }
 
-// scopesOf returns the objects of each scope that an object is in: its project
-// and, if it has one, its location.
+// scopesOf returns the scopes that an object is in, with all their objects: the
+// project's and, if the object has a location, the location's.
 func (x Index) scopesOf(o *Object) []*scopeObjects {
 	keys := []Scope{{o.kind(), o.Project, nil}}
 	if o.Location != nil {
@@ -78,8 +77,8 @@ func (s *scopeObjects) forget(o Stored) {
 	}
 }
 
-// All returns the objects of a scope in the order of their creation. The slice
-// belongs to the index; this also holds for the functions below.
+// All returns the objects of a scope in the order of their creation. The caller
+// must not change the slice, nor the slices from Named and SortedByID.
 func (x Index) All(sc Scope) []Stored {
 	if s := x[sc]; s != nil {
 		return s.created
@@ -98,7 +97,7 @@ func (x Index) KindsIn(l *Location) []cloudapi.Kind {
 	return kinds
 }
 
-// Named returns the objects of a scope with a name.
+// Named returns the objects of a scope that have the name.
 func (x Index) Named(sc Scope, name string) []Stored {
 	if s := x[sc]; s != nil {
 		return s.names[name]
@@ -114,8 +113,8 @@ func (x Index) SortedByID(sc Scope) []Stored {
 	return nil
 }
 
-// after returns the index of the first object whose order is greater than the
-// given one. The objects are in the order of their IDs.
+// after returns the index of the first object whose field order is greater than
+// order. The objects must be sorted by that field.
 func after(objects []Stored, order string) int {
 	i, found := slices.BinarySearchFunc(objects, order, func(o Stored, order string) int {
 		return strings.Compare(o.Core().order, order)

@@ -8,7 +8,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
-// Input is what a handler reads of a request.
+// Input contains what handlers need of a request.
 type Input struct {
 	Header http.Header
 	Params map[string]string // of the path
@@ -16,7 +16,8 @@ type Input struct {
 	Body   schema.Fields // nil if the operation has no body
 }
 
-// Choice returns a text from the body, or the given default if it is blank.
+// Choice returns a text from the body. If the text is missing or blank, Choice
+// returns otherwise.
 func (in *Input) Choice(name, otherwise string) string {
 	if s := in.Body.Text(name); strings.TrimSpace(s) != "" {
 		return s

@@ -44,7 +44,7 @@ func (p Paging) check(query url.Values) error {
 // Page is the response of a list with a count. Count is the number of all
 // items, not only of those on the page.
 type Page struct {
-	Items any `json:"items"` // an array, or JSON
+	Items any `json:"items"` // a slice, or its JSON
 	Count int `json:"count"`
 }
 
@@ -53,12 +53,13 @@ type Items[R any] struct {
 	Items []R `json:"items"`
 }
 
-// At returns a function that calls record for a row and the [Moment].
+// At returns a function that calls record with its argument and the [Moment].
 func At[T, R any](at *Moment, record func(T, *Moment) R) func(T) R {
 	return func(row T) R { return record(row, at) }
 }
 
-// Records renders rows. It never returns nil, since lists are never null.
+// Records returns the record of each row. It never returns nil, since JSON
+// lists are never null.
 func Records[T, R any](rows []T, record func(T) R) []R {
 	rendered := make([]R, len(rows))
 	for i, row := range rows {
@@ -67,13 +68,14 @@ func Records[T, R any](rows []T, record func(T) R) []R {
 	return rendered
 }
 
-// ObjectName returns the column "name" of most lists.
+// ObjectName returns the value by which most lists are sorted in the column
+// "name".
 func ObjectName[T Stored](o T) string { return o.Core().Name }
 
 // Paginate returns the page that the query asks for. list returns all rows in
 // the order of IDs. It is called twice, since the real server reads the items
-// and their count separately as well. nameOf returns the column "name"; it is
-// nil if the list can't be ordered by name.
+// and their count separately as well. nameOf returns a row's value in the
+// column "name"; it's nil if the list can't be sorted by name.
 func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T) string, record func(T, *Moment) R) (any, error) {
 	column, ok := Last(c.Query, "order_column")
 	if !ok {
@@ -101,7 +103,7 @@ func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T
 	rows = rows[:min(len(rows), c.pageSize())]
 	page := Page{Items: Records(As[T](rows), At(c.Moment, record))}
 	if c.between != nil {
-		page.Items = json.RawMessage(reply.Encode(page.Items)) // the items at this time
+		page.Items = json.RawMessage(reply.Encode(page.Items)) // as they are before the call of between
 		c.between()
 	}
 	page.Count = len(list(c))

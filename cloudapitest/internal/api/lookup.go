@@ -8,15 +8,16 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// Find returns the object of the kind that a path parameter refers to, in the
-// call's project and location, if the token may execute the operation on it.
+// Find returns the object that a path parameter refers to. The object must be
+// of the kind, and in the call's project and location. Find returns an error if
+// there is no such object, or the token may not execute the operation on it.
 func Find[T Stored](c *Call, kind cloudapi.Kind, param string) (T, error) {
 	o, ok := LookUp[T](c, kind, param)
 	return o, c.Admit(o, ok)
 }
 
-// LookUp is [Find] without the check of permissions. A parameter whose name
-// ends in _reference may be an ID or a name.
+// LookUp is [Find] without the check of permissions. If the parameter's name
+// ends in _reference, its value may be an ID or a name; otherwise it's an ID.
 func LookUp[T Stored](c *Call, kind cloudapi.Kind, param string) (T, bool) {
 	ref := c.Params[param]
 	o, ok := byID[T](c, kind, ref)
@@ -35,7 +36,8 @@ func FindByID[T Stored](c *Call, kind cloudapi.Kind, id string) (T, bool) {
 	return FindByIDFor[T](c, kind, id, "view")
 }
 
-// FindByIDFor is [FindByID] for another action than view.
+// FindByIDFor is [FindByID] for a token that needs the permission for an action
+// other than view.
 func FindByIDFor[T Stored](c *Call, kind cloudapi.Kind, id, action string) (T, bool) {
 	o, ok := byID[T](c, kind, id)
 	if family := c.Config.Families[kind]; ok && family != "" {
@@ -117,8 +119,8 @@ func Listed(kind cloudapi.Kind) func(*Call) []Stored {
 	}
 }
 
-// Every is [Listed] for kinds without permissions, such as parts of an object
-// that the token may see.
+// Every is [Listed] for kinds without permissions of their own. A machine image
+// version, for example, can be seen by everybody who can see the image.
 func Every(kind cloudapi.Kind) func(*Call) []Stored {
 	return func(c *Call) []Stored { return c.State.Index.SortedByID(Scope{kind, c.Project, c.Location}) }
 }

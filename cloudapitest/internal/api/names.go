@@ -33,7 +33,8 @@ func NameProblems[T Stored](c *Call, kind cloudapi.Kind, name string, self *Obje
 	return append(problems, IDLikeNameProblems(kind, name)...)
 }
 
-// IDLikeNameProblems refuses a name that looks like an ID.
+// IDLikeNameProblems returns the problem with a name that looks like an ID, and
+// nil for other names.
 func IDLikeNameProblems(kind cloudapi.Kind, name string) []string {
 	if !looksLikeID(kind, name) {
 		return nil
@@ -80,7 +81,8 @@ func CheckNewName(name string) error {
 	return nil
 }
 
-// Rename gives an object of a kind with locations the name in the body.
+// Rename renames an object to the name in the body. The kind must have
+// locations.
 func Rename[T Stored](c *Call, kind cloudapi.Kind, o T) error {
 	name, err := c.NewName()
 	if err == nil {

@@ -26,13 +26,13 @@ type Operation struct {
 
 	handle       Handler
 	only         version.Version
-	paging       Paging         // for lists: how it treats the page parameters
-	query        []schema.Field // the other parameters
+	paging       Paging         // how a list treats the page parameters
+	query        []schema.Field // the other query parameters
 	bodyOptional bool           // a request without a body needs no content type
 	guarded      bool           // see [Operation.Guarded]
 }
 
-// NoBody is the body of operations that have none in the contract.
+// NoBody is the schema of an operation that has no body.
 var NoBody schema.Schema
 
 // GET returns an operation without a body.
@@ -55,23 +55,24 @@ func PATCH(name, route string, body schema.Schema, h Handler) Operation {
 	return Operation{Name: name, Method: http.MethodPatch, Route: route, Body: body, handle: h}
 }
 
-// Paged returns the operation as a list.
+// Paged returns the operation as a list with this paging.
 func (o Operation) Paged(p Paging) Operation { o.paging = p; return o }
 
 // Takes returns the operation with query parameters, in the order of the API
 // description.
 func (o Operation) Takes(query ...schema.Field) Operation { o.query = query; return o }
 
-// BodyOptional returns the operation with an optional body. Without a body it
-// needs no content type.
+// BodyOptional returns the operation with an optional body. A request without a
+// body needs no content type.
 func (o Operation) BodyOptional() Operation { o.bodyOptional = true; return o }
 
 // Needs returns the operation with a permission other than the one that [Guard]
 // would set.
 func (o Operation) Needs(permission string) Operation { o.Permission = permission; return o }
 
-// Guarded returns the operation with the permission checked before everything
-// else. Other operations check it only for existing objects.
+// Guarded returns the operation with its permission checked before its handler
+// runs. The handlers of other operations check it for the object that they
+// find, so a missing object is a 404 for every token.
 func (o Operation) Guarded() Operation { o.guarded = true; return o }
 
 // Only returns the operation for one version of the API.
@@ -85,7 +86,7 @@ func AllOnly(v version.Version, operations ...Operation) []Operation {
 	return operations
 }
 
-// In returns the operations of an API, with the fields of that API.
+// In returns the operations that an API has, with the body fields that it has.
 func In(v version.API, operations []Operation) []Operation {
 	rows := version.Select(v, operations, func(o *Operation) (version.Version, string) { return o.only, o.Target() })
 	for i := range rows {
@@ -95,8 +96,8 @@ func In(v version.API, operations []Operation) []Operation {
 }
 
 // Guard sets the permissions of a family's operations that have none: view for
-// GET, delete for DELETE, create for operations with that name, and edit for
-// all others.
+// GET, delete for DELETE, create for operations named Create, and edit for all
+// others.
 func Guard(family string, operations []Operation) []Operation {
 	for i := range operations {
 		o := &operations[i]

@@ -13,7 +13,7 @@ type Token struct {
 	Account *Account
 }
 
-// Project contains the other resources of its account.
+// Project is a project of an account. All other resources are in a project.
 type Project struct {
 	Object
 	Account     *Account
@@ -22,7 +22,7 @@ type Project struct {
 	// Features that the real server has enabled for the project.
 	Features []string
 	log      []LogEntry
-	logged   *Moment // of the last entry in log
+	logged   *Moment // the moment of the last entry in log
 }
 
 // Project returns the project with the ID, or nil.

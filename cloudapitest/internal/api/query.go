@@ -10,7 +10,8 @@ import (
 )
 
 // readQuery parses the query and checks the parameters that the operation has.
-// It also returns the names of those that the API doesn't know.
+// It also returns the names of parameters in the query that the API doesn't
+// know.
 func (o *Operation) readQuery(raw string) (query url.Values, unknown []string, err error) {
 	if query, err = url.ParseQuery(raw); err != nil {
 		return nil, nil, reply.BadRequest("%v", err)

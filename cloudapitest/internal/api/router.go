@@ -57,7 +57,8 @@ func (r route) params(segments []string) map[string]string {
 	return params
 }
 
-// ParamName returns the name in braces of a segment of a route.
+// ParamName returns the name of the path parameter in a segment of a route,
+// such as "{location}", and false for other segments.
 func ParamName(segment string) (string, bool) {
 	name, ok := strings.CutPrefix(segment, "{")
 	return strings.TrimSuffix(name, "}"), ok

@@ -25,12 +25,12 @@ type Config struct {
 	Quota     Quota
 	Now       func() time.Time // nil: time.Now
 
-	// PortlessBalancers: even a cluster without Services has a load balancer for
-	// them, which has no ports.
+	// PortlessBalancers gives even a cluster without Services a load balancer for
+	// Services. It has no ports.
 	PortlessBalancers bool
 
-	Families   map[cloudapi.Kind]string // how the names of their permissions begin, such as "Vm"
-	Operations []Operation              // of both versions
+	Families   map[cloudapi.Kind]string // the first word of the kind's permissions, such as "Vm" in "Vm:view"
+	Operations []Operation              // of the contract and of the service
 	// Pattern returns the pattern that a path parameter of an operation must
 	// match, or nil.
 	Pattern func(o *Operation, param string) *regexp.Regexp
@@ -39,15 +39,15 @@ type Config struct {
 // Delays are the durations of asynchronous effects.
 type Delays struct{ Create, Backup, Restart, Resize, Promote, Detach, Delete, SerialLog time.Duration }
 
-// Quota is the number of vCPUs and of versions of machine images per project, and
-// of projects per account.
+// Quota is the maximum number of vCPUs and machine image versions in a project,
+// and of projects in an account.
 type Quota struct{ VM, Postgres, Kubernetes, MachineImageVersions, Projects int }
 
 // Service executes requests on its state, one at a time.
 type Service struct {
 	Config     Config // guarded by mu, as far as it changes
 	initial    Config
-	Operations []Operation // of the API
+	Operations []Operation // those that the API has
 
 	router *router // of Operations
 	every  *router // of Config.Operations
@@ -77,7 +77,8 @@ func (s *Service) Match(method, path string) (*Operation, map[string]string) {
 	return s.router.match(method, path)
 }
 
-// InSomeVersion reports whether any version has an operation for the request.
+// InSomeVersion reports whether the contract or the service has an operation
+// for the request.
 func (s *Service) InSomeVersion(method, path string) bool {
 	op, _ := s.every.match(method, path)
 	return op != nil

@@ -34,7 +34,7 @@ type Object struct {
 
 	gone      time.Time // when the deletion is complete, unless it is blocked
 	afterGone func()    // called after the deletion, or nil
-	Forced    string    // the state set by the test
+	Forced    string    // the state set by SetState, or ""
 
 	// Blocked, if not nil, reports whether the deletion has to wait.
 	Blocked func(now time.Time) bool
@@ -50,8 +50,8 @@ func (o *Object) Deleting() bool { return !o.gone.IsZero() }
 // GoneBy reports whether the deletion is complete at the time.
 func (o *Object) GoneBy(t time.Time) bool { return o.Deleting() && !t.Before(o.gone) }
 
-// Shown returns the state that a record shows: the one set by the test,
-// "deleting", or the object's own.
+// Shown returns the state that a record shows: the one set by SetState, or else
+// "deleting" during a deletion, or else the object's own.
 func (o *Object) Shown(own string) string {
 	switch {
 	case o.Forced != "":
@@ -98,8 +98,8 @@ type arrival struct {
 	wanted func() bool
 }
 
-// Sweep adds the objects that have arrived, and completes the deletions that
-// are due and not blocked, the oldest first.
+// Sweep adds the objects whose time to arrive has come, and completes the
+// deletions that are due and not blocked, the oldest first.
 func (s *State) Sweep(now time.Time) {
 	s.arriving = slices.DeleteFunc(s.arriving, func(a arrival) bool {
 		due := !now.Before(a.when)

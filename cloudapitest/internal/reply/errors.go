@@ -136,7 +136,7 @@ func InvalidField(field, format string, args ...any) *Error {
 	return InvalidFields(Problem{field, fmt.Sprintf(format, args...)})
 }
 
-// List returns names in the form of messages.
+// List returns names as messages list them, such as ["a", "b"].
 func List(names []string) string { return `["` + strings.Join(names, `", "`) + `"]` }
 
 // InvalidRecord is an [InvalidRequest] with the problems of a record, or nil if
@@ -148,8 +148,8 @@ func InvalidRecord(problems ...string) error {
 	return InvalidRequest("%s", strings.Join(problems, ", "))
 }
 
-// Taken is the problem with values that must be unique together. The columns
-// are the real server's names for them.
+// Taken returns the problem of a record whose values must be unique together,
+// but exist already. columns is the real server's list of their names.
 func Taken(columns string) string { return columns + " is already taken" }
 
 // Unprocessable is the error for an action that the present state of an object

@@ -28,9 +28,9 @@ type File struct {
 	Content           []byte
 }
 
-// New returns the response for the result of a handler: for failure, unless
-// it's nil; for a Reply, that reply; for a [File] or [NoContent], a response
-// without JSON; and for any other result, its JSON.
+// New returns the response for failure if that isn't nil, and otherwise for the
+// result of a handler: a Reply unchanged, a [File] or [NoContent] as a response
+// without JSON, and anything else as JSON.
 func New(result any, failure *Error) Reply {
 	if failure != nil {
 		return failure.reply()

@@ -39,7 +39,8 @@ func (f Fields) List(name string) []any {
 	return l
 }
 
-// Object returns the fields of an object. Those of [MapOf] are json.RawMessage.
+// Object returns the fields of an object. The values of a [MapOf] are of type
+// json.RawMessage.
 func (f Fields) Object(name string) Fields {
 	o, _ := f[name].(map[string]any)
 	return o

@@ -19,12 +19,12 @@ import (
 // Schema describes a value in a body as the API description does, as far as the
 // server checks it.
 type Schema struct {
-	Type      string // "string", "integer", "number", "boolean", "array", "object"; "" if there is no value
+	Type      string // "string", "integer", "number", "boolean", "array", "object"; "" in NoBody and AnyOf
 	nullable  bool
 	Enum      []string
 	Items     *Schema // of an array
 	Fields    []Field // of an object
-	values    *Schema // of an object with fields of any name
+	values    *Schema // of all fields, for an object from MapOf
 	AnyOf     []Schema
 	moment    bool           // a string that must be a time
 	pattern   *regexp.Regexp // of a string; nil for any
@@ -67,10 +67,10 @@ var (
 	Moment  = Schema{Type: "string", moment: true} // a time in RFC 3339
 )
 
-// Closed returns an object that has no other fields.
+// Closed returns the schema of an object that has only these fields.
 func Closed(fields ...Field) Schema { return Schema{Type: "object", Fields: fields} }
 
-// MapOf returns an object with fields of any name.
+// MapOf returns the schema of an object whose fields may have any name.
 func MapOf(values Schema) Schema { return Schema{Type: "object", values: &values} }
 
 func Required(name string, s Schema) Field { return Field{Name: name, required: true, Schema: s} }
@@ -78,7 +78,7 @@ func Optional(name string, s Schema) Field { return Field{Name: name, Schema: s}
 
 func ArrayOf(items Schema) Schema { return Schema{Type: "array", Items: &items} }
 
-// Texts returns optional strings with the names.
+// Texts returns optional string fields with the names.
 func Texts(names ...string) []Field {
 	fields := make([]Field, len(names))
 	for i, name := range names {
@@ -87,12 +87,13 @@ func Texts(names ...string) []Field {
 	return fields
 }
 
-// Like returns a string that matches a pattern.
+// Like returns the schema of a string that matches a pattern.
 func Like(form *regexp.Regexp) Schema { return Schema{Type: "string", pattern: form} }
 
 func OneOf(values ...string) Schema { return Schema{Type: "string", Enum: values} }
 
-// AnyOf returns a value that matches at least one of the alternatives.
+// AnyOf returns the schema of a value that matches at least one of the
+// alternatives.
 func AnyOf(alternatives ...Schema) Schema { return Schema{AnyOf: alternatives} }
 
 func (s Schema) OrNull() Schema {

@@ -11,8 +11,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// members returns the fields of a JSON object in their order; other values have
-// none.
+// members returns the fields of a JSON object in their order, and nothing for
+// other JSON.
 func members(raw json.RawMessage) []member {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if open, _ := d.Token(); open != json.Delim('{') {

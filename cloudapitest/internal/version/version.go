@@ -20,9 +20,10 @@ type API struct {
 	Both    bool
 }
 
-// Select returns the operations or fields that the API has. of returns an
-// item's version, "" for both, and its name. If both versions have an item with
-// one name, Select returns the item of a.Version.
+// Select returns the operations or fields that the API has. of returns the
+// version that an item is for, or "" for both versions, and its name. If the
+// versions have different items with the same name, Select returns only the
+// item of a.Version.
 func Select[T any](a API, all []T, of func(*T) (Version, string)) []T {
 	var selected []T
 	names := map[string]bool{}
