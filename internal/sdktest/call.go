@@ -13,24 +13,25 @@ import (
 // Call is a call of a method.
 type Call struct {
 	Name string // such as "VMs.Get", or "CheckAccess" of the client itself
-	Args []any  // after the context; those that are missing are zero
+	Args []any  // after the context; missing ones are zero
 }
 
-// Do returns a call.
+// Do returns the call of a method with the arguments.
 func Do(name string, args ...any) Call { return Call{name, args} }
 
-// String returns everything that is printed of the arguments.
+// String returns the name, and the arguments in every form in which they can be
+// printed.
 func (c Call) String() string {
 	text := c.Name
 	for _, arg := range c.Args {
-		asJSON, _ := json.Marshal(arg) // a function has none
+		asJSON, _ := json.Marshal(arg) // a function has no JSON
 		text += fmt.Sprintf(" %v %+v %#v %s", arg, arg, arg, asJSON)
 	}
 	return text
 }
 
-// On makes the call. It returns nil if the method returns no result, and the
-// items of a sequence as a slice.
+// On makes the call, and returns the result: nil if the method has none, and a
+// slice of the items if it returns a sequence.
 func (c Call) On(ctx context.Context, client *cloudapi.Client) (any, error) {
 	service, method, ok := strings.Cut(c.Name, ".")
 	fn := reflect.ValueOf(client).MethodByName(service)

@@ -13,7 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// Everything is a project with all kinds of resources in it.
+// Everything is a project with resources of every kind in the contract.
 type Everything struct {
 	Server *cloudapitest.Server
 	Client *cloudapi.Client
@@ -48,8 +48,8 @@ func BalancerIn(subnetID string) *cloudapi.LoadBalancerCreateRequest {
 	}
 }
 
-// NewEverything creates a resource of each kind of the contract, and reads each
-// in its full form.
+// NewEverything creates a resource of each kind in the contract, and waits until
+// the VMs, databases and clusters are running.
 func NewEverything(t *testing.T, opts ...cloudapitest.Option) *Everything {
 	t.Helper()
 	p := &Everything{Server: cloudapitest.New(t, append([]cloudapitest.Option{cloudapitest.WithAPI(cloudapitest.Contract)}, opts...)...)}
@@ -93,7 +93,8 @@ func NewEverything(t *testing.T, opts ...cloudapitest.Option) *Everything {
 	return p
 }
 
-// Contents returns the resources in the lists of the project, by ID.
+// Contents returns the resources in the lists of the project: their IDs, and
+// texts such as "vm eu-central-h1 web-1".
 func Contents(t *testing.T, client *cloudapi.Client) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -113,7 +114,7 @@ func Contents(t *testing.T, client *cloudapi.Client) map[string]string {
 	return found
 }
 
-// Described returns resources without their IDs, which are random.
+// Described returns the texts of resources without their IDs, which are random.
 func Described(resources []cloudapi.Resource) []string {
 	var texts []string
 	for _, r := range resources {
@@ -132,7 +133,7 @@ func Refusal(status int, kind string) cloudapitest.Fault {
 		fmt.Sprintf(`{"error":{"code":%d,"type":%q,"message":"x","details":null}}`, status, kind))
 }
 
-// Changes counts the requests to a server other than GET.
+// Changes returns how many requests other than GETs a server has received.
 func Changes(srv *cloudapitest.Server) (n int) {
 	for _, r := range srv.Requests() {
 		if r.Method != http.MethodGet {

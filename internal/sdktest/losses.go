@@ -31,15 +31,15 @@ func Losses(t testing.TB, response string, result any) []string {
 	if object, ok := sent.(map[string]any); ok {
 		rename(object, "logs", "items")
 		rename(object, "pagination_key", "next")
-		if v.Kind() == reflect.Slice { // of all items
+		if v.Kind() == reflect.Slice { // all items, without a page
 			sent = object["items"]
 		}
 		if page, ok := decoded.(map[string]any); ok && strings.HasPrefix(v.Type().String(), "*cloudapi.Page[") && object["next"] == nil {
-			delete(page, "next") // the SDK's own
+			delete(page, "next") // the SDK itself has set it
 		}
 	}
 	if rule, ok := result.(*cloudapi.FirewallRule); ok && rule.IPv6Rule != nil {
-		decoded = tree(t, reflect.ValueOf([]cloudapi.FirewallRule{*rule, *rule.IPv6Rule})) // as the server sent it
+		decoded = tree(t, reflect.ValueOf([]cloudapi.FirewallRule{*rule, *rule.IPv6Rule})) // the server sent both in an array
 		delete(decoded.([]any)[0].(map[string]any), "ipv6_rule")
 	}
 	return compare("", sent, decoded)
@@ -77,7 +77,7 @@ func tree(t testing.TB, v reflect.Value) any {
 			field := v.Type().Field(i)
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if name == "" {
-				name = strings.ToLower(field.Name) // of a Page
+				name = strings.ToLower(field.Name) // a Page has no tags
 			}
 			object[name] = tree(t, v.Field(i))
 		}
@@ -133,7 +133,7 @@ func compare(path string, sent, decoded any) (losses []string) {
 	return append(losses, fmt.Sprintf("%s is %v, and was %v", path, decoded, sent))
 }
 
-// isZero reports whether a decoded value is what remains of null.
+// isZero reports whether a decoded value is one that null decodes to.
 func isZero(decoded any) bool {
 	switch d := decoded.(type) {
 	case []any:

@@ -26,9 +26,9 @@ type Method struct {
 	// ListOptions.Location. It has no name if the method refuses a location.
 	InLocation cloudapi.Operation
 
-	service     int // field of Client
-	method      int // of the service
-	listOptions int // which argument is *ListOptions, or -1
+	service     int // index of the field in Client
+	method      int // index of the method in the service
+	listOptions int // index of the *ListOptions among the arguments, or -1
 }
 
 // StringArg is an argument of type string.
@@ -37,7 +37,7 @@ type StringArg struct {
 	Kind  cloudapi.Kind // of the IDs that it accepts; "" if it accepts names
 }
 
-// Call calls the method. For a sequence, the error is its first one.
+// Call calls the method. For a sequence, it returns the first error.
 func (m *Method) Call(ctx context.Context, c *cloudapi.Client, args []reflect.Value) (result any, err error) {
 	fn := reflect.ValueOf(c).Elem().Field(m.service).Method(m.method)
 	out := fn.Call(append([]reflect.Value{reflect.ValueOf(ctx)}, args...))
@@ -64,7 +64,8 @@ func (m *Method) With(index int, value any) []reflect.Value {
 	return args
 }
 
-// WithLocation returns the arguments of a list for a location.
+// WithLocation returns the method's arguments with a location in ListOptions.
+// The method must have ListOptions.
 func (m *Method) WithLocation(location string) []reflect.Value {
 	return m.With(m.listOptions, &cloudapi.ListOptions{Location: location})
 }
@@ -104,7 +105,7 @@ func Methods(t *testing.T) []Method {
 				continue
 			}
 			if fn.Name == "Ensure" {
-				continue // a name must not be an ID, and a comparison sends nothing
+				continue // it accepts no ID, and may only compare its request
 			}
 			m := Method{Name: field.Name + "." + fn.Name, service: i, method: j, listOptions: -1}
 			m.prepare(t, fn.Type)
@@ -153,7 +154,7 @@ func (m *Method) fillArguments(fn reflect.Type) (texts []*StringArg) {
 			m.Args = append(m.Args, reflect.MakeSlice(in, 0, 0)) // a rule must be valid, and "x" isn't a CIDR
 		case reflect.TypeFor[*cloudapi.VMCreateRequest]():
 			request := Fill(in, "x")
-			request.Elem().FieldByName("InitScriptText").SetZero() // it excludes InitScript
+			request.Elem().FieldByName("InitScriptText").SetZero() // it can't be combined with InitScript
 			m.Args = append(m.Args, request)
 		default:
 			m.Args = append(m.Args, Fill(in, "x"))
@@ -162,8 +163,9 @@ func (m *Method) fillArguments(fn reflect.Type) (texts []*StringArg) {
 	return texts
 }
 
-// findKinds replaces names by IDs of one kind after the other where the method
-// refuses names, until it sends a request.
+// findKinds finds out which arguments must be IDs, and of which kind. Where the
+// method refuses a name, it tries an ID of each kind until the method sends a
+// request.
 func (m *Method) findKinds(t *testing.T, client *cloudapi.Client, network *stub.Recorder, texts []*StringArg) {
 	t.Helper()
 	for kinds := knownKinds(); ; {

@@ -12,9 +12,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// CheckPanic lets a middleware panic at one of the requests of a call, in a
-// bubble of synctest. The call must panic with the same value, and send no
-// further request. prepare returns the call for the client with the middleware.
+// CheckPanic makes a middleware panic in the request number at of a call, from
+// 1. The call must panic with the same value, and send no further request.
+// prepare gets the client with the middleware, and returns the call. CheckPanic
+// must run in a synctest bubble.
 func CheckPanic(t *testing.T, client *cloudapi.Client, at int32, prepare func(*cloudapi.Client) func(context.Context) error) {
 	t.Helper()
 	var armed atomic.Bool

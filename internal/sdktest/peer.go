@@ -27,8 +27,8 @@ type Peer struct {
 // first.
 type Handler func(p *Peer, conn net.Conn)
 
-// StartPeer serves the exchanges, one connection each, and repeats the last
-// one. Call it inside a bubble.
+// StartPeer handles each connection with the next of the exchanges, and all
+// later connections with the last one. Call it inside a synctest bubble.
 func StartPeer(t *testing.T, exchanges ...Handler) *Peer {
 	t.Helper()
 	p := &Peer{Listener: memnet.Listen()}
@@ -69,7 +69,7 @@ func (p *Peer) Client(t *testing.T, opts ...cloudapi.Option) *cloudapi.Client {
 // Requests returns the number of requests that arrived completely.
 func (p *Peer) Requests() int { return int(p.arrived.Load()) }
 
-// Read reads a request.
+// Read reads a request, and counts it if it arrived completely.
 func (p *Peer) Read(conn net.Conn) {
 	req, err := http.ReadRequest(bufio.NewReader(conn))
 	if err != nil {
@@ -95,7 +95,7 @@ func LosesReply(p *Peer, conn net.Conn) { p.Read(conn) }
 func ResetsAtOnce(*Peer, net.Conn) {}
 
 // Cuts returns a handler that reads the request, and closes the connection after
-// so many bytes of the response's body.
+// the given number of bytes of the response's body.
 func Cuts(status int, body string, bytes int) Handler {
 	return func(p *Peer, conn net.Conn) {
 		p.Read(conn)

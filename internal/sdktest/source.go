@@ -28,8 +28,8 @@ func Source(t testing.TB) map[string]string {
 	return texts
 }
 
-// Root returns the folder of the repository, which is the one with a go.mod
-// above the test's.
+// Root returns the folder of the repository: the nearest one above the test that
+// has a go.mod.
 func Root(t testing.TB) string {
 	t.Helper()
 	folder, err := os.Getwd()

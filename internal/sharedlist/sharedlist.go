@@ -1,4 +1,5 @@
-// Package sharedlist lets waits for resources in one list share their readings.
+// Package sharedlist lets waits poll one list together, instead of each its own
+// resource.
 //
 // When one of the waits is due to poll, it has the list read, and all waits
 // take their records from it. So n waits cost the requests of one list instead
@@ -28,10 +29,10 @@ type Group struct {
 
 	atOnce int // how many calls run at the same time
 
-	mu    sync.Mutex                 // guards the rest, and the content of the lists
+	mu    sync.Mutex                 // guards the fields below, and those of the lists
 	calls int                        // that haven't ended
 	waits int                        // that share a list
-	lists map[any]interface{ end() } // of *List
+	lists map[any]interface{ end() } // *List values by the key of [Join]
 }
 
 // NewGroup returns the context for the given number of calls, of which up to
@@ -47,8 +48,8 @@ func (g *Group) EndCall() {
 	g.calls--
 }
 
-// End waits for the goroutines after the context has ended. It panics if one of
-// them panicked.
+// End waits for the goroutines that read lists, and panics if one of them
+// panicked. Call it after the context has ended.
 func (g *Group) End() {
 	g.mu.Lock()
 	lists := maps.Clone(g.lists)
@@ -133,9 +134,10 @@ func (l *List[T]) Leave() {
 }
 
 // Await returns the records of the next reading that began after since. If
-// there is none when the wait is due, Await waits for the reading in progress,
-// but at most one more pause. It returns nil if the wait should get its resource
-// itself, and the context's error if the context ends.
+// there is none when the wait is due, Await begins one, unless one is in
+// progress, and waits for its end for at most one more pause. It returns nil if
+// the wait should get its resource itself, and the context's error if the
+// context ends.
 func (l *List[T]) Await(ctx context.Context, since, due time.Time, pause time.Duration) (map[string]*T, error) {
 	timer := time.NewTimer(time.Until(due))
 	defer timer.Stop()
@@ -191,8 +193,8 @@ func (l *List[T]) begin(since time.Time) *reading[T] {
 }
 
 // isWorthIt reports whether reading the list takes fewer requests than getting
-// each resource: whether it has at most a few times more items than there are
-// waits. It counts calls that may begin to wait soon.
+// each resource: whether it has at most 10 items for each wait. Calls that may
+// begin to wait soon count as waits.
 func (l *List[T]) isWorthIt() bool {
 	g := l.group
 	coming := max(0, min(g.calls, g.atOnce)-g.waits)

@@ -38,15 +38,15 @@ func IDsOf(items []Item) (ids []string) {
 	return ids
 }
 
-// List answers list requests like a server of this API, or with other habits.
+// List answers list requests like a server of this API. Fields make it differ.
 type List struct {
 	Items   []Item // sorted by ID, and so that their names are sorted as well
 	Max     int    // maximum number of items in a page, even if more are requested; 0: no limit
 	NoCount bool
-	Bare    bool // an array in place of an object
-	Whole   bool // page size and cursor are ignored
+	Bare    bool // the response is an array, not an object
+	Whole   bool // the response has all items, whatever page is requested
 
-	Between func() // called between a page and its count
+	Between func() // called after the items of a page are chosen, and before the count
 }
 
 // Answer returns the response to a request.
@@ -84,8 +84,8 @@ func (l *List) Answer(req *http.Request) (*http.Response, error) {
 }
 
 // Polled answers the nth request with the nth response, and then always with
-// the last. A response is a record, the status of an error, a BadNotFound, or
-// an error instead of a response.
+// the last. A response is the JSON of a record, the status of an error, a
+// BadNotFound, or the error of a transport without a response.
 func Polled(replies ...any) *Recorder {
 	served := 0
 	return &Recorder{Answer: func(*http.Request) (*http.Response, error) {
@@ -104,10 +104,10 @@ func Polled(replies ...any) *Recorder {
 	}}
 }
 
-// BadNotFound is the body of a 404 that isn't the API's, or incomplete.
+// BadNotFound is the body of a 404 that isn't the API's, or that is incomplete.
 type BadNotFound string
 
-// Limiter is a function that is a limiter.
+// Limiter makes a function a rate limiter for a client.
 type Limiter func(context.Context) error
 
 // Wait calls the function.

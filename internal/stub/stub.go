@@ -27,7 +27,7 @@ const (
 	PublicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForExamplesOnlyxxxxxxxxxxxxxxxx dev@example.com"
 )
 
-// RoundTripper is a function that is a transport.
+// RoundTripper makes a function an [http.RoundTripper].
 type RoundTripper func(*http.Request) (*http.Response, error)
 
 // RoundTrip calls the function.
@@ -72,7 +72,7 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.Answer(req)
 }
 
-// Take returns the requests since its last call.
+// Take returns the requests since the last Take.
 func (r *Recorder) Take() []Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +86,7 @@ func Always(status int, body string) func(*http.Request) (*http.Response, error)
 	return func(*http.Request) (*http.Response, error) { return Respond(status, body), nil }
 }
 
-// Respond returns a response with a JSON body, or without a body.
+// Respond returns a response with a JSON body, or without one if body is "".
 func Respond(status int, body string) *http.Response {
 	resp := &http.Response{
 		StatusCode:    status,
@@ -135,7 +135,8 @@ func Must[T any](v T, err error) func(testing.TB) T {
 }
 
 // Do sends a request to an embedded server, with its token and a JSON body, and
-// returns the status and body of the response. The status is 0 if there is none.
+// returns the status and body of the response. If there is no response, it
+// returns 0 and the text of the error.
 func Do(t testing.TB, srv interface {
 	URL() string
 	Token() string

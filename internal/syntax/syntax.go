@@ -51,7 +51,7 @@ func BaseURL(address string) (u *url.URL, shown, reason string) {
 		shown = ""
 	}
 	switch {
-	case !strings.Contains(address, ":/"): // a port alone looks like a scheme to the parser
+	case !strings.Contains(address, ":/"): // url.Parse takes the host in "localhost:8080" for a scheme
 		return nil, shown, "has no scheme: it must begin with https:// or http://"
 	case err != nil: // err shows the address, which may contain a password
 		return nil, "", "cannot be parsed"
@@ -130,5 +130,6 @@ func UserAgent(text string) string {
 // nameCharacters are the characters of a header's name.
 const nameCharacters = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// IsName reports whether a text can be the name of a header, or a method.
+// IsName reports whether a text can be the name of a header or an HTTP
+// method.
 func IsName(s string) bool { return s != "" && strings.Trim(s, nameCharacters) == "" }

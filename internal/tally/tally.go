@@ -1,16 +1,18 @@
-// Package tally records which items of a list have been read, and if all have.
+// Package tally records which items of a list have been read, and whether all
+// have been.
 package tally
 
 import "maps"
 
-// Tally records the items that one or several walks over the list have read.
+// Tally records the items that one or several walks over a list have read. A
+// walk reads the list's pages from the beginning.
 type Tally struct {
-	known     map[string]struct{} // the IDs greater than passed, except those in recent
+	known     map[string]struct{} // IDs of read items, except those up to passed and those in recent
 	recent    []string            // IDs of the first walk, as long as they ascend; then they move to known
 	passed    string              // IDs up to and including this one count as known
 	ascending bool                // whether the IDs of every walk have ascended
 	most      int                 // the limit of remembered IDs, which applies while they ascend
-	items     int                 // number of new items
+	items     int                 // number of different items
 	least     *int                // the smallest count of a page; nil if no page had one
 
 	// Of the walk in progress.
@@ -73,11 +75,11 @@ func (t *Tally) EndPage(count *int) {
 	}
 }
 
-// IsComplete reports whether no item is missing. Every page's count includes
-// the items that stay in the list, so it's enough to have seen as many items as
-// the smallest count. The seen items are the new ones of all walks or those of
-// the last walk, whichever are more: an item with an ID up to passed never
-// counts as new.
+// IsComplete reports whether the walks have read as many items as the smallest
+// count says. That's enough, since every page's count includes the items that
+// stay in the list. An item with an ID up to passed never counts as new, so the
+// items of the last walk are compared if they are more than the new ones.
+// IsComplete also returns true if no page had a count.
 func (t *Tally) IsComplete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 
 // Reached returns how many items were new, and the smallest count.

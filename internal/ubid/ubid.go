@@ -2,13 +2,14 @@
 // written as 26 characters of a base-32 alphabet.
 //
 // The first two characters are the prefix, which is the kind of the object; it
-// takes 10 of the 128 bits. The next 11 characters contain the other 54 of the
-// upper 64 bits and a parity bit, the last 13 the lower 64 bits and another
-// parity bit. Each group has an even number of ones.
+// takes 10 of the upper 64 bits. The next 11 characters contain the other 54
+// upper bits and a parity bit. The last 13 characters contain the lower 64 bits
+// and a parity bit. With its parity bit, each of these two groups has an even
+// number of ones.
 //
 // The version and the variant of the UUID are ordinary bits. A server creates
-// identifiers with version 8 and variant bits 10, or 11 if it marks where they
-// were created, but all others are also valid.
+// identifiers with version 8 and the variant bits 10, or 11 if it marks where
+// they were created. Identifiers with other bits are also valid.
 package ubid
 
 import (
@@ -53,7 +54,8 @@ func WellFormed(s string) bool {
 }
 
 // Parse parses an identifier. It ignores case, and accepts "o" for 0, and "i"
-// and "l" for 1. The error is a predicate, to be printed after the identifier.
+// and "l" for 1. The text of the error is meant to follow the identifier,
+// such as "has 25 characters, an ID has 26".
 func Parse(s string) (Value, error) {
 	if len(s) != Length {
 		return Value{}, fmt.Errorf("has %d characters, an ID has %d", len(s), Length)

@@ -57,7 +57,8 @@ func run(w io.Writer, dir string, patterns []string) error {
 
 type printer struct{ pkg *types.Package }
 
-// name leaves out the package itself and shortens others to their names.
+// name returns what stands before the dot in a qualified name: nothing for the
+// package itself, and the names of other packages.
 func (p printer) name(pkg *types.Package) string {
 	if pkg == p.pkg {
 		return ""

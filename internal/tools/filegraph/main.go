@@ -38,8 +38,8 @@ func main() {
 	g.print(os.Stdout, *names)
 }
 
-// graph contains the names that a file uses of other files of its package, by
-// the file and the other file.
+// graph maps two files of a package to the names that the first uses of the
+// second.
 type graph map[string]map[string][]string
 
 // load reads the package in a folder, without its tests.

@@ -15,8 +15,8 @@ type comparison struct {
 	sdk      *sdk
 	findings map[string]bool
 	seen     map[pair]bool
-	fields   map[string]map[string]bool // those that the description has, by the name of a struct
-	structs  map[string]visited         // by its name
+	fields   map[string]map[string]bool // the fields that the description has, by the name of the struct
+	structs  map[string]visited         // by name
 }
 
 // pair is a schema and the name of the type that was compared with it.
@@ -310,8 +310,8 @@ func (c *comparison) property(role, subject string, p property, known map[string
 	}
 }
 
-// differ reports whether some values of a schema aren't of the JSON type of the
-// SDK, which is "" if the SDK has any.
+// differ reports whether a schema allows values of another JSON type than the
+// SDK's, which is got. If got is "", the SDK accepts any type.
 func differ(s *openapi3.Schema, got string) bool {
 	return got != "" && slices.ContainsFunc(kinds(s), func(want string) bool {
 		return want != got && !(want == "integer" && got == "number")

@@ -16,8 +16,8 @@ type described struct {
 	query       map[string]property
 	body        *openapi3.Schema   // nil if there is none
 	statuses    []string           // of success
-	success     []*openapi3.Schema // of JSON responses
-	file        string             // the content type of another response, or ""
+	success     []*openapi3.Schema // the schemas of these responses, if they are JSON
+	file        string             // the content type of such a response that isn't JSON, or ""
 	failures    []*openapi3.Schema
 }
 
@@ -72,7 +72,8 @@ func readDescription(text []byte) (operations []described, err error) {
 	return operations, nil
 }
 
-// content returns the schema of a JSON body, or the type of another body.
+// content returns the schema of a JSON body, or the content type of another
+// body.
 func content(c openapi3.Content) (schema *openapi3.Schema, other string) {
 	for contentType, media := range c {
 		if contentType != "application/json" {
@@ -84,8 +85,9 @@ func content(c openapi3.Content) (schema *openapi3.Schema, other string) {
 	return schema, other
 }
 
-// properties returns the fields of an object. Those of alternatives are put
-// together: a field is required if all of them require it.
+// properties returns the fields of an object. If the object has alternatives,
+// it returns the fields of all of them, and a field is required if all of them
+// require it.
 func properties(s *openapi3.Schema) map[string]property {
 	found := map[string]property{}
 	for name, ref := range s.Properties {
@@ -110,7 +112,7 @@ func properties(s *openapi3.Schema) map[string]property {
 	return found
 }
 
-// kinds returns the JSON types of a schema, or nil if it can be any.
+// kinds returns the JSON types that a schema allows, or nil if it allows all.
 func kinds(s *openapi3.Schema) []string {
 	switch types := s.Type.Slice(); {
 	case len(types) > 0:
@@ -132,7 +134,7 @@ func kinds(s *openapi3.Schema) []string {
 	return slices.Compact(union)
 }
 
-// kind returns the JSON type of a schema, or "" if it can have several.
+// kind returns the JSON type of a schema, or "" if it allows several.
 func kind(s *openapi3.Schema) string {
 	if types := kinds(s); len(types) == 1 {
 		return types[0]

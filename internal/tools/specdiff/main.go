@@ -7,8 +7,8 @@
 //	curl … | go -C internal/tools run ./specdiff -
 //
 // It reads the source of the SDK, but no comments. The file known.txt lists the
-// intended differences. The program exits with 1 if there is another one, or if
-// one of these is gone, and with 2 if it can't compare.
+// intended differences. The program exits with 1 if there is a difference that
+// isn't listed, or if a listed one is gone, and with 2 if it can't compare.
 package main
 
 import (
@@ -115,8 +115,8 @@ func diff(description, dir, knownFile string, stdin io.Reader, w io.Writer) (fre
 	return len(news) + len(gone), nil
 }
 
-// readKnown reads a list of intended differences. The comment above them is
-// their reason, and a blank line ends them.
+// readKnown reads a list of intended differences. A comment is the reason for
+// the lines below it, up to a blank line or the next comment.
 func readKnown(text string) (reasons map[string]string, err error) {
 	reasons = map[string]string{}
 	reason, inComment := "", false

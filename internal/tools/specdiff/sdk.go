@@ -20,7 +20,7 @@ import (
 type sdk struct {
 	types      *types.Package
 	operations []row
-	texts      map[string]bool       // the values of string constants
+	texts      map[string]bool       // the values of exported string constants
 	literals   map[string]bool       // all strings in the source
 	services   map[string]*types.Var // the fields of Client
 }
@@ -29,7 +29,7 @@ type sdk struct {
 type row struct {
 	name, method, route string
 	contractOnly        bool        // whether the SDK says that the service doesn't have it
-	call                *types.Func // nil if no method has this name
+	call                *types.Func // the method with this name, or nil
 }
 
 func (r *row) String() string { return r.method + " " + r.route }
@@ -184,7 +184,8 @@ func (s *sdk) request(r *row) (structs []*types.Named, single []*types.Var) {
 		}
 		single = append(single, param)
 	}
-	// The client has the project, and ListOptions have the location.
+	// The client usually has the project. There can be fewer arguments than
+	// placeholders, since ListOptions have the location of a list.
 	if strings.Contains(r.route, "{project_id}") && (len(single) == 0 || single[0].Name() != "projectID") {
 		placeholders--
 	}
@@ -212,7 +213,7 @@ func deref(t types.Type) types.Type {
 	return types.Unalias(t)
 }
 
-// kind returns the JSON type of a Go type, or "" if it can be any.
+// kind returns the JSON type of a Go type, or "" if it accepts any.
 func (s *sdk) kind(t types.Type) string {
 	t = deref(t)
 	if named, ok := t.(*types.Named); ok {
