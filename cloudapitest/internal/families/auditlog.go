@@ -116,8 +116,8 @@ func parseKey(key string) (at time.Time, id cloudapi.ID, ok bool) {
 	return time.Unix(s, us*1000), id, errors.Join(errS, errUS, err) == nil
 }
 
-// hasAction reports whether an entry has an action: a kind and a verb, or one
-// of them.
+// hasAction reports whether an entry has the action in the query: a kind and a
+// verb, such as "vm/create", or only one of them.
 func hasAction(e api.LogEntry, asked string) bool {
 	kind, verb, both := strings.Cut(asked, "/")
 	switch {

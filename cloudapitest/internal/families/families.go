@@ -1,6 +1,6 @@
 // Package families implements the resources of the API: the operations, what
-// they accept, and what they do. The files of a family begin with its name, and
-// those that several families share with "shared".
+// they accept, and what they do. The name of a file begins with its family, or
+// with "shared" if several families use it.
 package families
 
 import (
@@ -49,8 +49,8 @@ func operations() []api.Operation {
 // nameOnly is the body of a rename, and of other requests with only a name.
 var nameOnly = schema.Closed(schema.Required("name", schema.Text))
 
-// familyNames maps the kinds with their own permissions to the names in these
-// permissions.
+// familyNames maps each kind with permissions of its own to the first word of
+// these permissions, such as "Vm" in "Vm:view".
 var familyNames = map[cloudapi.Kind]string{
 	cloudapi.KindFirewall:          "Firewall",
 	cloudapi.KindInferenceAPIKey:   "InferenceApiKey",
@@ -76,8 +76,8 @@ func KnowsPermission(permission string) bool {
 
 const idPattern = `[0-9a-hj-km-np-tv-z]{24}$`
 
-// paramPatterns are the patterns of path parameters. All references share one.
-// Parameters that aren't listed accept any value.
+// paramPatterns are the patterns of path parameters. All parameters that end
+// with "_reference" share one. Parameters that aren't listed accept any value.
 var paramPatterns = map[string]string{
 	"project_id":            `^pj` + idPattern,
 	"object_id":             `^(fw|kc|1b|pg|ps|vm)` + idPattern,
@@ -90,8 +90,8 @@ var paramPatterns = map[string]string{
 	"_reference":                api.NameForm.String(),
 }
 
-// servicePatterns are patterns of the service, which replace or
-// extend the others.
+// servicePatterns are the service's own patterns. They replace or extend
+// paramPatterns.
 var servicePatterns = map[string]string{
 	"object_id":                 `^(fw|kc|1b|m1|pg|ps|vm)` + idPattern,
 	"github_cache_entry_id":     api.NameForm.String(),

@@ -47,8 +47,8 @@ func firewallOperations() []api.Operation {
 	}
 }
 
-// describedOnly handles operations that are in the contract but not on the real
-// server.
+// describedOnly handles operations that the contract describes but the real
+// server doesn't have.
 func describedOnly(*api.Call) (any, error) { return nil, reply.NotFound() }
 
 // firewall protects the subnets that it is attached to.

@@ -29,8 +29,8 @@ type allowed struct {
 
 const tcp, udp = "tcp", "udp"
 
-// uniqueRule is how the service's message begins if a rule exists: it lists the
-// columns that are unique together.
+// uniqueRule is the beginning of the service's message for a rule that exists
+// already: the columns that are unique together.
 const uniqueRule = "cidr and port_range and firewall_id and protocol"
 
 var everyPort = portRange{0, maxPort}
@@ -39,7 +39,7 @@ var everyPort = portRange{0, maxPort}
 // rules of firewalls.
 type firewallTerms struct {
 	protocols []string // the protocols of a firewall that lets everything in
-	unique    string   // how the message begins if a rule exists
+	unique    string   // the beginning of the message for a rule that exists already
 	ports     func(portRange) string
 	subnets   bool // whether a rule can name a subnet, which stands for its two networks
 }

@@ -84,8 +84,8 @@ func (g *githubRepository) record(*api.Moment) githubRepositoryRecord {
 	return githubRepositoryRecord{g.ID, g.installation.Name, g.Name}
 }
 
-// record contains the names of the installation and the repository, unlike the
-// record of the repository.
+// record has a full repository name, such as "acme/app". The repository's own
+// record has only "app".
 func (e *githubCacheEntry) record(*api.Moment) githubCacheEntryRecord {
 	installation := e.repository.installation.Name
 	r := githubCacheEntryRecord{
@@ -153,7 +153,7 @@ func (g *githubRepository) list(c *api.Call) (any, error) {
 	return api.Paginate(c, g.entries, nil, (*githubCacheEntry).record)
 }
 
-// clear deletes the present entries after the response.
+// clear deletes the present entries. They're gone some time after the response.
 func (g *githubRepository) clear(c *api.Call) (any, error) {
 	entries := g.entries(c)
 	for _, o := range entries {
@@ -182,7 +182,7 @@ func (g *githubRepository) show(c *api.Call) (any, error) {
 	return e.record(c.Moment), nil
 }
 
-// drop succeeds if there is no entry with the ID in the path.
+// drop also succeeds if the entry in the path doesn't exist.
 func (g *githubRepository) drop(c *api.Call) (any, error) {
 	if !cloudapi.IsID(c.Params["github_cache_entry_id"], cloudapi.KindGitHubCacheEntry) {
 		return nil, reply.NotFound()

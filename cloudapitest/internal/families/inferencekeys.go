@@ -37,7 +37,7 @@ func (k *inferenceAPIKey) record(*api.Moment) inferenceAPIKeyRecord {
 }
 
 // findInferenceAPIKey returns the key in the path, if the token may execute the
-// operation on it. A key that the token may not view doesn't exist.
+// operation on it. It returns a 404 for a key that the token may not view.
 func findInferenceAPIKey(c *api.Call) (*inferenceAPIKey, error) {
 	k, ok := api.FindByID[*inferenceAPIKey](c, cloudapi.KindInferenceAPIKey, c.Params["inference_api_key_id"])
 	return k, c.Admit(k, ok)
@@ -55,8 +55,8 @@ func createInferenceAPIKey(c *api.Call) (any, error) {
 	return k.record(c.Moment), nil
 }
 
-// deleteInferenceAPIKey succeeds if the key doesn't exist, but not for a text
-// that is no ID.
+// deleteInferenceAPIKey succeeds if the key doesn't exist, but fails if the
+// text in the path isn't an ID.
 func deleteInferenceAPIKey(c *api.Call) (any, error) {
 	if !api.ValidID(c.Params["inference_api_key_id"]) {
 		return nil, reply.NotFound()

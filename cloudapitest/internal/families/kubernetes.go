@@ -43,7 +43,7 @@ type kubernetesCluster struct {
 	controlPlane nodeGroup
 	pools        []*nodePool
 	running      time.Time // end of the creation
-	upgraded     time.Time // until when the state shows the last upgrade of the cluster or a node pool
+	upgraded     time.Time // the state is "upgrading" until then, for the cluster or a node pool
 	kubeconfig   string    // created by the first request for it
 	subnet       *privateSubnet
 	services     *loadBalancer // for its Services; exists once it has a port, or earlier with PortlessBalancers
@@ -98,8 +98,8 @@ func (k *kubernetesCluster) details(at *api.Moment) kubernetesClusterDetails {
 
 func (k *kubernetesCluster) runs(now time.Time) bool { return !now.Before(k.running) }
 
-// idle reports whether no change of the cluster is in progress. In the
-// service a change is refused while another is in progress.
+// idle reports whether the cluster runs and no change of it is in progress. The
+// service refuses a change while another one is in progress.
 func (k *kubernetesCluster) idle(now time.Time) bool {
 	return k.state(now) == "running" && !k.Deleting() &&
 		!slices.ContainsFunc(k.pools, func(p *nodePool) bool { return !p.idle(now) })
@@ -197,8 +197,8 @@ func (k *kubernetesCluster) checkControlPlane(*api.Call) error {
 	return nil
 }
 
-// clusterName is the form of a name. It leaves room for node names of up to 63
-// characters.
+// clusterName is the form of a cluster's name. It's shorter than other names,
+// so that the names of the nodes have at most 63 characters.
 var clusterName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
 
 func clusterNameInBody(c *api.Call) (string, error) {
@@ -216,7 +216,8 @@ func checkClusterName(at *api.Moment, name string) error {
 	return nil
 }
 
-// checkKubernetesLocation allows only two of the public locations.
+// checkKubernetesLocation refuses eu-north-h1 and private locations, except in
+// the contract.
 func checkKubernetesLocation(c *api.Call) error {
 	var names []string
 	for _, l := range c.State.Locations {
@@ -259,7 +260,7 @@ func (k *kubernetesCluster) upgrade(c *api.Call) (any, error) {
 	return before, nil
 }
 
-// file returns the kubeconfig. It fails until there is a node.
+// file returns the kubeconfig. It fails until the cluster runs.
 func (k *kubernetesCluster) file(c *api.Call) (any, error) {
 	if !k.runs(c.Now) {
 		return nil, reply.Unprocessable("Cluster is not ready, kubeconfig is not available yet")

@@ -6,12 +6,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// In the service a cluster has a subnet, a firewall and load
-// balancers in its project. Their names begin with its ID, and they disappear
-// some time after it.
+// In the service a cluster has a subnet, a firewall and load balancers in its
+// project. Their names begin with the cluster's ID, and they disappear some
+// time after the cluster.
 
-// addNetwork creates the cluster's subnet and its firewall, and orders its load
-// balancers, which arrive when the cluster runs.
+// addNetwork creates the cluster's subnet and firewall. It also schedules the
+// load balancers that appear when the cluster runs: the API server's, and with
+// PortlessBalancers the one for Services.
 func (k *kubernetesCluster) addNetwork(c *api.Call) error {
 	if c.Config.Version == version.Contract {
 		return nil

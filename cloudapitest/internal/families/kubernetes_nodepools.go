@@ -65,7 +65,7 @@ func (p *nodePool) details(at *api.Moment) nodePoolDetails {
 func (p *nodePool) idle(now time.Time) bool { return !now.Before(p.settled) && !p.Deleting() }
 
 // addPool adds a node pool with the cluster's version. Its nodes join at the
-// given time.
+// time joins.
 func (k *kubernetesCluster) addPool(c *api.Call, name string, nodes nodeGroup, joins time.Time) *nodePool {
 	p := &nodePool{Object: c.NewObject(cloudapi.KindKubernetesNodePool, name), nodeGroup: nodes, cluster: k, settled: joins}
 	p.prefix, p.version = p.ID, k.controlPlane.version
@@ -89,8 +89,8 @@ func findNodePool(c *api.Call) (*nodePool, error) {
 	return findPool(c, func(k *kubernetesCluster) *nodePool { return k.pool(c.Params["kubernetes_nodepool_reference"]) })
 }
 
-// findPool returns the node pool that choose finds in the cluster in the path,
-// if the token may execute the operation on it.
+// findPool calls choose with the cluster in the path, and returns the node pool
+// that choose returns, if the token may execute the operation on the cluster.
 func findPool(c *api.Call, choose func(*kubernetesCluster) *nodePool) (*nodePool, error) {
 	k, ok := api.LookUp[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, "kubernetes_cluster_reference")
 	if !ok {
@@ -194,8 +194,9 @@ func (p *nodePool) rename(c *api.Call) (any, error) {
 	return p.record(c.Moment), nil
 }
 
-// resizeIdle is [nodePool.resize] for versions that allow only one change at a
-// time. The change continues for a while after the last node has come or gone.
+// resizeIdle is [nodePool.resize] for the service, which allows only one change
+// at a time. The change still counts as in progress for a while after the last
+// node has come or gone.
 func (p *nodePool) resizeIdle(c *api.Call) (any, error) {
 	if !p.idle(c.Now) {
 		return nil, reply.Unprocessable("Nodepool is not ready to be resized")
@@ -230,7 +231,7 @@ func (p *nodePool) resize(c *api.Call) (any, error) {
 	return before, nil
 }
 
-// upgrade replaces the nodes by nodes with the cluster's version. The response
+// upgrade replaces the nodes with nodes of the cluster's version. The response
 // has the new version and the old nodes. As on the real server, the cluster is
 // "running" again before all nodes are replaced.
 func (p *nodePool) upgrade(c *api.Call) (any, error) {

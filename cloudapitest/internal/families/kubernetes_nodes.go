@@ -14,11 +14,11 @@ import (
 // nodeGroup contains the nodes of a control plane or of a node pool. They are
 // the provider's own VMs: they have no project, so no VM operation finds them.
 type nodeGroup struct {
-	prefix  string // prefix of the names of nodes
+	prefix  string // how the names of the nodes begin
 	size    vmSize
 	version string // the desired Kubernetes version
 	count   int    // the desired number of nodes
-	nodes   []*vm  // the oldest first; including nodes that are ordered for later or are gone
+	nodes   []*vm  // the oldest first; also nodes that don't exist yet or are gone
 }
 
 func (g *nodeGroup) vcpus() int { return g.count * g.size.vcpus }
@@ -37,8 +37,8 @@ func (g *nodeGroup) staying() []*vm {
 	return slices.DeleteFunc(slices.Clone(g.nodes), (*vm).Deleting)
 }
 
-// records returns the records of the nodes. A draining node looks like one that
-// stays.
+// records returns the records of the nodes. A draining node still shows its
+// previous state, not "deleting".
 func (g *nodeGroup) records(at *api.Moment) []vmRecord {
 	return api.Records(g.present(at), func(v *vm) vmRecord {
 		r := v.record(at)
@@ -47,7 +47,7 @@ func (g *nodeGroup) records(at *api.Moment) []vmRecord {
 	})
 }
 
-// grow orders the missing nodes, which join at the given time.
+// grow orders the missing nodes. They join at the time joins.
 func (g *nodeGroup) grow(c *api.Call, joins time.Time) {
 	for range g.count - len(g.staying()) {
 		g.order(c, c.Now, joins)
@@ -62,9 +62,9 @@ func (g *nodeGroup) shrink(at *api.Moment, delay time.Duration) {
 	}
 }
 
-// replace replaces one node after another, which takes the given time for each.
-// The new node joins after half of that time, and the old node leaves at its
-// end. It returns the time at which the last old node has left.
+// replace replaces one node after another. Each takes the time each. The new
+// node joins after half of that time, and the old node leaves at its end. It
+// returns the time at which the last old node has left.
 func (g *nodeGroup) replace(c *api.Call, each time.Duration) time.Time {
 	var after time.Duration
 	for _, v := range g.staying() {
@@ -75,8 +75,8 @@ func (g *nodeGroup) replace(c *api.Call, each time.Duration) time.Time {
 	return c.Now.Add(after)
 }
 
-// order adds a node that is created at one time, and joins in the state
-// "running" at another.
+// order adds a node that appears after the time ordered. Its state is
+// "creating" until the time joins, and then "running".
 func (g *nodeGroup) order(c *api.Call, ordered, joins time.Time) {
 	v := &vm{
 		Object:     c.NewObject(cloudapi.KindVM, g.prefix+"-"+strings.ToLower(rand.Text()[:5])),

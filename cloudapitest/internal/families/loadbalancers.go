@@ -58,8 +58,8 @@ func loadBalancerOperations() []api.Operation {
 	}
 }
 
-// loadBalancer is in the location of its subnet, even if its path had another
-// one.
+// loadBalancer is in the location of its subnet, even if the path of the
+// request that created it had another one.
 type loadBalancer struct {
 	api.Object
 	subnet           *privateSubnet
@@ -69,10 +69,10 @@ type loadBalancer struct {
 	protocol         string
 	srcPort, dstPort int
 	members          []loadBalancerMember
-	certificate      bool // in the service
+	certificate      bool // only in the service
 
-	cluster *kubernetesCluster // whose load balancer it is, or nil
-	purpose string             // of a cluster's load balancer
+	cluster *kubernetesCluster // the cluster that it belongs to, or nil
+	purpose string             // "apiserver" or "services" if it belongs to a cluster
 }
 
 type loadBalancerMember struct {
@@ -205,8 +205,8 @@ func (s *privateSubnet) balancers(at *api.Moment) []*loadBalancer {
 	return api.Where(at.State, cloudapi.KindLoadBalancer, s.Project, func(l *loadBalancer) bool { return l.subnet == s })
 }
 
-// detach removes the VM, if it is a member, after a delay for its connections
-// to end.
+// detach removes the VM, if it's a member, after a delay in which its
+// connections end.
 func (l *loadBalancer) detach(c *api.Call, v *vm) {
 	if i := l.member(c.Now, v); i >= 0 && l.members[i].until.IsZero() {
 		l.members[i].until = c.Now.Add(c.Delays(&l.Object).Detach)
@@ -300,7 +300,8 @@ func (l *loadBalancer) validate(c *api.Call, name string) error {
 	return reply.InvalidRecord(append(problems, api.IDLikeNameProblems(cloudapi.KindLoadBalancer, name)...)...)
 }
 
-// update changes either everything or nothing, synchronously.
+// update changes either all fields in the body or none. The changes take effect
+// immediately.
 func (l *loadBalancer) update(c *api.Call) (any, error) {
 	changed := *l
 	err := c.Run(
@@ -393,8 +394,8 @@ func (l *loadBalancer) attach(c *api.Call) (any, error) {
 	return l.details(c.Moment), nil
 }
 
-// attachReachable refuses a VM that the load balancer's IPv4 address can't
-// reach.
+// attachReachable is [loadBalancer.attach] for the service, which refuses a VM
+// without IPv4 unless the load balancer is for IPv6 only.
 func (l *loadBalancer) attachReachable(c *api.Call) (any, error) {
 	if v, err := l.vmInBody(c); err == nil && v.balancer(c.Moment) == nil && l.stack != "ipv6" && !v.ip4Enabled {
 		return nil, reply.InvalidField("vm_id", "You cannot attach a VM to a load balancer with IPv4 enabled if the VM does not have IPv4 enabled")

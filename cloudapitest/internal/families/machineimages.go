@@ -45,14 +45,15 @@ type machineImage struct {
 	latest  *machineImageVersion // read it with current, which updates it
 }
 
-// machineImageVersion uses its label as its name.
+// machineImageVersion is a version of a machine image. Its Name is its label,
+// such as "v1".
 type machineImageVersion struct {
 	api.Object
 	image   *machineImage
 	storage int // GiB
 	created time.Time
 	stored  time.Time // end of the creation
-	offered bool      // whether it has been the latest version; each becomes the latest when it's stored
+	offered bool      // whether it has already become the latest version, as each does when it's stored
 }
 
 type machineImageRecord struct {
@@ -296,8 +297,9 @@ func (m *machineImage) newest(at *api.Moment) *machineImageVersion {
 	return newest
 }
 
-// imageInBody returns the machine image version of "name@label". The label
-// "latest" means the latest version. It returns nil for text without an @.
+// imageInBody returns the machine image version that a text such as
+// "name@label" names. The label "latest" means the latest version. It returns
+// nil for a text without an @.
 func imageInBody(c *api.Call, text string) (*machineImageVersion, error) {
 	name, label, ok := strings.Cut(text, "@")
 	if !ok {

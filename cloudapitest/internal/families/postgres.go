@@ -90,32 +90,35 @@ type postgres struct {
 	tags         []postgresTag
 	destinations []postgresMetricDestination
 	logs         []postgresLogDestination
-	lines        []loggedLine // the lines that a test has added to the logs, in that order
-	users        []string     // users who log in with certificates
+	lines        []loggedLine // the lines added with AddLogLine, oldest first
+	users        []string     // names of the users who log in with certificates
 	config       postgresConfig
 	certificates string // created by the first request for them
 
-	parent   *postgres // parent of a replica or restored copy, even if it is deleted
+	parent   *postgres // parent of a replica or restored copy, even if the parent is deleted
 	restored time.Time // the time to which a copy was restored; zero for others
-	released time.Time // when a promoted replica stops being one; zero for others
-	promoted time.Time // when it takes writes after its promotion
+	released time.Time // when a promoted replica stops being a replica; zero for others
+	promoted time.Time // when a promoted replica begins to take writes; zero for others
 
 	created   time.Time
 	running   time.Time // end of the creation
-	restarted time.Time // end of the restart
+	restarted time.Time // end of the last restart
 	backup    time.Time // time of its first own backup
 
-	// built describes the present servers, and target those that replace them.
+	// built describes the servers before the last change, and target the servers
+	// that replace them at the time due. During the creation, built is the primary
+	// alone.
 	built, target postgresServers
 	former, fleet []string          // the IDs of the built and the target servers, the primary first
 	shown         map[string]string // the states that servers show instead of their own, by ID
-	begun         time.Time         // beginning of the change to the target
+	begun         time.Time         // beginning of the last change
 	ready         time.Time         // when the new servers are ready; zero for the first servers
 	due           time.Time         // when the new servers take over
-	step          time.Duration     // duration of each step after that
+	step          time.Duration     // duration of each step after due
 }
 
-// onAWS reports whether the database is in a private location.
+// onAWS reports whether the database is in a private location, which is a
+// region of AWS.
 func (p *postgres) onAWS() bool { return p.Location.Owner != nil }
 
 // listPostgres returns the databases that have all tags in the query.
@@ -207,8 +210,8 @@ func (p *postgres) update(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The server asks the database for its used storage before it reduces the
-	// storage.
+	// Before the real server reduces the storage, it asks the database how much is
+	// in use.
 	if now := p.record(c.Moment); servers.storage < now.StorageSizeGiB && now.State != "running" {
 		err := reply.InvalidRequest("Database is not ready for update")
 		err.Details = json.RawMessage("{}")
@@ -244,7 +247,7 @@ func (p *postgres) delete(c *api.Call) error {
 	return nil
 }
 
-// restart changes the state only in the service.
+// restart restarts the servers. Only in the service, the state shows it.
 func (p *postgres) restart(c *api.Call) (any, error) {
 	p.restarted = latest(c.Now, p.running).Add(c.Delays(&p.Object).Restart)
 	c.Log("restart", p.ID)
@@ -280,8 +283,8 @@ func passwordProblems(password string) []string {
 	return problems
 }
 
-// newPostgres returns a database with a new password. It is open to all
-// addresses, which is the default.
+// newPostgres returns a database with a new password, and without a subnet and
+// firewall.
 func newPostgres(c *api.Call, name, flavor string, servers postgresServers) *postgres {
 	object := c.NewObject(cloudapi.KindPostgres, name)
 	delays := c.Delays(&object)

@@ -49,8 +49,8 @@ func (p *postgres) listBackups(c *api.Call) (any, error) {
 	return api.Page{Items: backups, Count: len(backups)}, nil
 }
 
-// createBackupCredentials accepts databases in private locations and, in
-// projects with the feature, all others.
+// createBackupCredentials accepts databases in private locations. In projects
+// with FeatureBackupDownloads it accepts all databases. It refuses replicas.
 func (p *postgres) createBackupCredentials(c *api.Call) (any, error) {
 	const lifetime = 36 * time.Hour
 	switch {

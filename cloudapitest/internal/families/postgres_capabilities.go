@@ -31,7 +31,8 @@ var postgresFamilies = map[string]object{
 	"i8g":      {"display_name": "Storage Optimized, Graviton4", "category": "storage-optimized"},
 }
 
-// family returns the first part of the name of a size.
+// family returns the first word of the name of a size, such as "standard" of
+// "standard-2".
 func (s postgresSize) family() string {
 	return s.name[:strings.IndexAny(s.name, "-.")]
 }

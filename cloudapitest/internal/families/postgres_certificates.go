@@ -51,8 +51,8 @@ func (p *postgres) file(c *api.Call) (any, error) {
 
 var commonNameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// createKeyPair creates a new pair each time. The real server fails until the
-// database has certificates.
+// createKeyPair creates a new pair each time. Like the real server, it fails
+// with a 500 until the database has certificates.
 func (p *postgres) createKeyPair(c *api.Call) (any, error) {
 	const longest = 366 * 24 * 60 * 60
 	name, err := c.Body.NonEmpty("common_name")

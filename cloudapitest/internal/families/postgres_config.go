@@ -29,11 +29,11 @@ func postgresConfigOperations() []api.Operation {
 	}
 }
 
-// configValues are settings that must be texts.
+// configValues is the schema of settings whose values must be strings.
 var configValues = schema.MapOf(schema.Text)
 
-// postgresConfig contains the settings of users, as stored and as in records.
-// Values keep the JSON type that was sent.
+// postgresConfig contains the settings that users have set, as stored and as in
+// records. Values keep the JSON type that was sent.
 type postgresConfig struct {
 	Postgres  schema.Fields `json:"pg_config"`
 	PgBouncer schema.Fields `json:"pgbouncer_config"`
@@ -81,7 +81,7 @@ func (p *postgres) updateConfig(c *api.Call) (any, error) {
 	return p.reconfigure(c, p.config.changed(c.Body))
 }
 
-// reconfigure is [postgres.configure] for an existing database.
+// reconfigure calls [postgres.configure] and adds the change to the audit log.
 func (p *postgres) reconfigure(c *api.Call, config postgresConfig) (any, error) {
 	r, err := p.configure(c.Moment, config)
 	if err == nil {
@@ -90,13 +90,14 @@ func (p *postgres) reconfigure(c *api.Call, config postgresConfig) (any, error) 
 	return r, err
 }
 
-// setConfig adds the settings of the body to the database's.
+// setConfig adds the settings in the body to the settings of the database.
 func (p *postgres) setConfig(c *api.Call) error {
 	_, err := p.configure(c.Moment, p.config.changed(c.Body))
 	return err
 }
 
-// configure checks all values, including unchanged ones.
+// configure replaces the settings. It checks all of them, including unchanged
+// ones.
 func (p *postgres) configure(at *api.Moment, config postgresConfig) (any, error) {
 	problems := append(settingProblems("pg_config", postgresSettings, config.Postgres),
 		settingProblems("pgbouncer_config", pgBouncerSettings, config.PgBouncer)...)

@@ -8,8 +8,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
-// replicate creates a read replica. With the service, it also returns the error
-// for missing backups while the servers are being replaced.
+// replicate creates a read replica. In the service it returns the error for
+// missing backups also while the servers are being replaced.
 func (p *postgres) replicate(c *api.Call) (any, error) {
 	name, err := p.newName(c)
 	if err != nil {
@@ -21,7 +21,7 @@ func (p *postgres) replicate(c *api.Call) (any, error) {
 	return p.derive(c, name, time.Time{})
 }
 
-// restore needs two permissions: for the database, and for a new one.
+// restore needs two permissions: to view the database, and to create one.
 func (p *postgres) restore(c *api.Call) (any, error) {
 	if !c.Allowed("Postgres:create") {
 		return nil, reply.Forbidden()

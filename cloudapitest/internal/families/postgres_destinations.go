@@ -82,8 +82,8 @@ func (d *postgresMetricDestination) setPassword(c *api.Call) error {
 	return c.Run(api.SetText(&username, "username"), api.SetText(&password, "password"))
 }
 
-// setCredentials reads the credentials in the form of the service,
-// which has three kinds.
+// setCredentials reads the credentials in the form of the service: a user name
+// and password, an authorization, or headers.
 func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 	refuse := func(what string) error { return reply.InvalidField("options", "%s", what) }
 	options := c.Body.Object("options")

@@ -30,7 +30,7 @@ func postgresFirewallOperations() []api.Operation {
 type postgresFirewallRuleRecord struct {
 	ID          string `json:"id"`
 	CIDR        string `json:"cidr"`
-	Port        int    `json:"port,omitempty"` // not in the contract, where a rule is for all ports
+	Port        int    `json:"port,omitempty"` // not in the contract, in which a rule is for all ports
 	Description string `json:"description"`
 }
 
@@ -62,7 +62,8 @@ func (p *postgres) ownFirewall() (*firewall, error) {
 	return f, nil
 }
 
-// rules returns those rules of the database's firewall that are for its ports.
+// rules returns the rules of the database's firewall that are for the
+// database's ports.
 func (p *postgres) rules(at *api.Moment) []*firewallRule {
 	f := p.firewall()
 	if f == nil {
@@ -72,7 +73,8 @@ func (p *postgres) rules(at *api.Moment) []*firewallRule {
 	return slices.DeleteFunc(slices.Clone(f.rules), func(r *firewallRule) bool { return !slices.Contains(ports, r.ports) })
 }
 
-// allowPostgres adds the rules for a range to the firewall of a database.
+// allowPostgres adds the rules to the firewall that let a network reach its
+// database.
 func (f *firewall) allowPostgres(at *api.Moment, cidr netip.Prefix, description string) ([]*firewallRule, error) {
 	terms := postgresTermsOf(at)
 	rules := api.Records(terms.rulePorts, func(ports portRange) *firewallRule {

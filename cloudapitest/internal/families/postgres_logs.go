@@ -47,7 +47,7 @@ type postgresLogLine struct {
 
 type logFilter struct {
 	stream, severity, role string // "" for all
-	pattern                string // part of the message
+	pattern                string // a text that the message must contain
 	start, end             time.Time
 	before                 logPosition // only lines before this position, unless it's zero
 	limit                  int
@@ -173,12 +173,12 @@ func (p *postgres) logLines(now time.Time, f logFilter) postgresLogs {
 }
 
 // logged returns the lines that the service received in a range of time, the
-// newest first. A test has added some of them. The others are generated from the
-// time: one for each server every few seconds while the database runs.
+// newest first. Some were added with AddLogLine. The others are generated from
+// the time: while the database runs, each server writes one every 10 seconds.
 func (p *postgres) logged(now, from, to time.Time) iter.Seq[loggedLine] {
 	runs := p.running
 	if p.backup.Before(runs) {
-		runs = p.backup // Delays.Backup is negative: the database seems to run since then
+		runs = p.backup // Delays.Backup is negative: the database has an older log, as if it had run since then
 	}
 	runs = latest(from, runs)
 	servers := p.servers(now)

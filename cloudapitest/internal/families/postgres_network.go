@@ -10,9 +10,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// A database has a subnet and a firewall. In the service they are in
-// the project. In the contract they belong to the provider, and no
-// operation finds them.
+// A database has a subnet and a firewall. In the service they're in the
+// project. In the contract they belong to the provider, and no operation finds
+// them.
 
 func (p *postgres) firewallName() string { return p.ID + "-firewall" }
 
@@ -62,8 +62,8 @@ func (p *postgres) leaveNetwork(c *api.Call) {
 }
 
 // leave deletes the subnet and the firewall of a cluster or database that is
-// gone. It keeps one that was renamed, or that something else uses. owner is
-// the ID of the cluster or database.
+// gone. It keeps a subnet or firewall that was renamed, or that something else
+// uses. owner is the ID of the cluster or database.
 func (s *privateSubnet) leave(c *api.Call, owner string, after time.Duration) {
 	for _, f := range slices.Clone(s.firewalls) {
 		if f.Name == owner+"-firewall" && len(f.subnets(c.Moment)) == 1 {

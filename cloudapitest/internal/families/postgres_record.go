@@ -31,14 +31,14 @@ type postgresRecord struct {
 	*postgresServiceFields
 }
 
-// postgresServiceFields contains the fields of the service.
+// postgresServiceFields contains the fields that only the service has.
 type postgresServiceFields struct {
 	TargetVersion     string `json:"target_version"`
 	TargetServerCount int    `json:"target_server_count"`
 	FallbackActive    bool   `json:"fallback_active"`
 	CreatedAt         string `json:"created_at"`
 
-	// nil without the feature
+	// MaintenanceWindowDays is nil without FeatureMaintenanceWindowDays.
 	MaintenanceWindowDays *[]string `json:"maintenance_window_days,omitempty"`
 }
 
@@ -63,7 +63,8 @@ type postgresDetails struct {
 	*postgresServiceDetails
 }
 
-// postgresServiceDetails contains the fields of the service.
+// postgresServiceDetails contains the fields of the full form that only the
+// service has.
 type postgresServiceDetails struct {
 	PrivateConnectionString string                   `json:"private_connection_string"`
 	Username                string                   `json:"username"`
@@ -108,8 +109,8 @@ func (p *postgres) record(at *api.Moment) postgresRecord {
 	}
 }
 
-// state returns the state of the database. Creating a copy has more steps than
-// creating another database.
+// state returns the state of the database. In the service, a copy shows more
+// states before "running" than any other new database.
 func (p *postgres) state(at *api.Moment) string {
 	explicit := postgresTermsOf(at).explicit
 	if !at.Now.Before(p.running) {
@@ -129,7 +130,8 @@ func (p *postgres) state(at *api.Moment) string {
 }
 
 // stage divides a range of time into n equal parts, and returns the number of
-// the part that contains now. After the range, it's the last one.
+// the part that contains now. After the range, stage returns the number of the
+// last part.
 func stage(now, from, to time.Time, n int) int {
 	total := to.Sub(from)
 	if !now.Before(to) || total <= 0 {
@@ -139,7 +141,7 @@ func stage(now, from, to time.Time, n int) int {
 }
 
 // pathOfParent returns the path of the database that this one was replicated or
-// restored from, while it exists and records show it.
+// restored from, or nil if that is gone or records don't show it.
 func (p *postgres) pathOfParent(at *api.Moment) *string {
 	counts := !p.restored.IsZero() || p.isReplica(at.Now) || postgresTermsOf(at).explicit
 	if p.parent == nil || at.State.ByID[p.parent.ID] == nil || !counts {
@@ -178,7 +180,8 @@ func (p *postgres) details(at *api.Moment) postgresDetails {
 	return d
 }
 
-// connectionString returns the URL of the database in a network.
+// connectionString returns the URL of the database. network is "" for the
+// public network or ".private".
 func (p *postgres) connectionString(at *api.Moment, network string) string {
 	u := url.URL{
 		Scheme:   "postgres",
@@ -190,7 +193,8 @@ func (p *postgres) connectionString(at *api.Moment, network string) string {
 	return u.String()
 }
 
-// host returns the host, which contains the name and the ID of the database.
+// host returns the host name, which contains the database's name, its ID and
+// the network.
 func (p *postgres) host(at *api.Moment, network string) string {
 	return fmt.Sprintf("%s.%s%s.%s.localhost", p.Name, p.ID, network, postgresTermsOf(at).domain)
 }

@@ -52,8 +52,8 @@ func (p *postgres) failingOver(now time.Time) bool {
 
 func (p *postgres) replacesPrimary() bool { return len(p.former) > 0 && p.former[0] != p.fleet[0] }
 
-// servers returns the servers: first those before a change, then the new ones.
-// The old primary keeps its role until the failover is over.
+// servers returns the servers: first the servers from before the last change,
+// then the new ones. The old primary keeps its role until the failover is over.
 func (p *postgres) servers(now time.Time) []postgresServerRecord {
 	settled := !now.Before(p.due) && !p.failingOver(now)
 	primary := p.fleet[0]
@@ -89,8 +89,8 @@ func (p *postgres) servers(now time.Time) []postgresServerRecord {
 	return records
 }
 
-// status returns the synchronization status. It is "catching_up" also for the
-// primary of a replica.
+// status returns the synchronization status of a running server: "ready", or
+// "catching_up" for the primary of a read replica.
 func (p *postgres) status(now time.Time, primary bool) string {
 	if primary && p.isReplica(now) {
 		return "catching_up"

@@ -13,10 +13,11 @@ import (
 // settings maps the names of settings to the rules for their values.
 type settings map[string]settingRule
 
-// settingRule returns the problem of a value, or "". The text may be a number's.
+// settingRule returns the problem of a value, or "". The value was sent as the
+// JSON string text or, if isNumber, as the number with that text.
 type settingRule func(text string, isNumber bool) string
 
-// highestCost is the maximum of settings without a limit.
+// highestCost is PostgreSQL's maximum for costs, nearly the largest float64.
 const highestCost = 1.79769e+308
 
 // postgresSettings are the common settings of all versions of PostgreSQL; the

@@ -28,7 +28,8 @@ var restartSettings = []string{
 
 var customSettingForm = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_$]*\.[a-zA-Z_][a-zA-Z0-9_$]*$`)
 
-// settingProblems returns the problems of the values, in the order of the names.
+// settingProblems returns the problems of the values, sorted by the names of
+// the settings.
 func settingProblems(field string, known settings, values schema.Fields) []reply.Problem {
 	var problems []reply.Problem
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -73,7 +74,7 @@ func (config postgresConfig) connectionLimit() int {
 	return limit
 }
 
-// connectionProblems refuses a max_connections that would be smaller on a
+// connectionProblems returns a problem if max_connections would be smaller on a
 // replica than on its primary.
 func (p *postgres) connectionProblems(at *api.Moment, config postgresConfig) []reply.Problem {
 	limit := config.connectionLimit()

@@ -12,7 +12,7 @@ import (
 )
 
 // postgresServers describes the servers of a database: a primary and its
-// standbys, which are equal.
+// standbys, all of the same size.
 type postgresServers struct {
 	version  string // of PostgreSQL
 	vm       string
@@ -39,7 +39,7 @@ type postgresSize struct {
 	memory  int             // GiB
 	storage []int           // GiB
 	aws     bool            // only for private locations
-	only    version.Version // the version of the API that alone offers it
+	only    version.Version // the only version of the API that offers it; "" if both do
 }
 
 var postgresSizes = []postgresSize{
@@ -84,7 +84,7 @@ func (s postgresSize) offered(at *api.Moment) bool {
 
 var postgresHATypes = []string{"none", "async", "sync"} // the index is the number of standbys
 
-// postgresChoice is the choice of a request for a database.
+// postgresChoice contains what a request chooses for a database.
 type postgresChoice struct {
 	flavor, version string
 	size            string

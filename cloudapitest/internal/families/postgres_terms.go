@@ -11,14 +11,15 @@ import (
 )
 
 // postgresTerms are the differences between the versions of the API for
-// databases. Operations and fields that only one version has aren't among them.
+// databases. They don't include operations and fields that only one version
+// has.
 type postgresTerms struct {
 	flavors, versions []string // the default comes first
-	shared            string   // the name of the sizes with shared CPUs
+	shared            string   // how the names of sizes with shared CPUs begin
 
 	ruleKind   cloudapi.Kind
 	rulePorts  []portRange // a network that may connect gets a rule for each of these
-	ruleUnique string      // the columns in the real server's message for a rule that exists
+	ruleUnique string      // the columns in the real server's message for a rule that exists already
 
 	// explicit stands for several differences: the state of a database shows
 	// restores and restarts, and its record has its storage from the start. A
@@ -29,7 +30,7 @@ type postgresTerms struct {
 	domain   string // of hosts, without the top-level domain
 	sslQuery string // of connection strings
 
-	noCertificates error // until certificates exist
+	noCertificates error // the error until certificates exist
 }
 
 func postgresTermsOf(at *api.Moment) postgresTerms {
@@ -50,7 +51,7 @@ func postgresTermsOf(at *api.Moment) postgresTerms {
 	}
 }
 
-// lantern is a flavor without the latest version.
+// lantern is a flavor without the latest version of PostgreSQL.
 const lantern = "lantern"
 
 // postgresFlavors returns the flavors for the call's project. The default comes

@@ -14,7 +14,7 @@ func (p *postgres) isReplica(now time.Time) bool {
 }
 
 // isPrimary reports whether the database takes writes and makes backups. A
-// restored copy does so once it is restored.
+// restored copy does both once it is restored.
 func (p *postgres) isPrimary(now time.Time) bool {
 	return !p.isReplica(now) && !now.Before(p.promoted) && (p.restored.IsZero() || !now.Before(p.running))
 }
@@ -43,8 +43,9 @@ func (p *postgres) current(now time.Time) postgresServers {
 	return servers
 }
 
-// resize replaces the servers, which takes a while, unless they're already the
-// target's.
+// resize starts to replace the servers with servers as described by to, unless
+// that is already the target. If only the number of standbys differs, it keeps
+// as many servers as it can.
 func (p *postgres) resize(c *api.Call, to postgresServers) {
 	kept := p.fleet
 	switch {
@@ -57,8 +58,8 @@ func (p *postgres) resize(c *api.Call, to postgresServers) {
 	p.replace(c, to, append(kept, newServers(to.standbys+1-len(kept))...))
 }
 
-// replace replaces the servers with the servers of a fleet, which takes a
-// while.
+// replace starts to replace the servers with servers as described by to, which
+// have the IDs in fleet.
 func (p *postgres) replace(c *api.Call, to postgresServers, fleet []string) {
 	if !c.Now.Before(p.due) {
 		p.built, p.former = p.target, p.fleet

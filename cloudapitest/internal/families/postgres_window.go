@@ -25,7 +25,7 @@ func windowHour(c *api.Call) (*int, error) {
 	hour := c.Body.Number("maintenance_window_start_at")
 	if hour < 0 || hour > 23 {
 		var problems []string
-		if hour > math.MaxInt32 || hour == math.MaxInt { // on a 32-bit platform, Number returns no more
+		if hour > math.MaxInt32 || hour == math.MaxInt { // the largest value that Number returns on a 32-bit platform
 			problems = append(problems, "maintenance_window_start_at is greater than maximum allowed value")
 		}
 		return nil, reply.InvalidRecord(append(problems, "maintenance_window_start_at must be between 0 and 23")...)
@@ -89,8 +89,9 @@ func (p *postgres) reschedule(now time.Time) {
 	}
 }
 
-// inWindow returns when something that is ready at t can happen: immediately,
-// or when the maintenance window opens next.
+// inWindow returns when a change that is ready at t can happen: at t if the
+// maintenance window is open then or there is none, and otherwise when it opens
+// next.
 func (p *postgres) inWindow(t time.Time) time.Time {
 	const open = 2 * time.Hour
 	if p.window == nil {

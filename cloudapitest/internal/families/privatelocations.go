@@ -31,8 +31,8 @@ func privateLocationOperations() []api.Operation {
 	}
 }
 
-// privateLocation is a private location as a resource. It has the location's
-// name, but its record calls the region the name.
+// privateLocation is a private location as a resource. Its Name is the
+// location's name. In its record, that is ui_name, and name is the region.
 type privateLocation struct {
 	api.Object
 	location *api.Location
@@ -87,8 +87,8 @@ func createPrivateLocation(c *api.Call) (any, error) {
 	return l.record(c.Moment), nil
 }
 
-// checkName checks that the location may have the name. It may be the name of a
-// public location.
+// checkName checks that no other private location has the name. A public
+// location may have it.
 func (l *privateLocation) checkName(c *api.Call, name string) error {
 	if o, ok := api.FindByName[*privateLocation](c, cloudapi.KindPrivateLocation, name); ok && o != l {
 		return reply.InvalidRecord(reply.Taken("project_id and display_name"), reply.Taken("project_id and ui_name"))
@@ -111,9 +111,9 @@ func (l *privateLocation) rename(c *api.Call) (any, error) {
 	return l.record(c.Moment), nil
 }
 
-// delete refuses only a location with databases. If the location has other
-// resources, or backups of a deleted database, delete fails in the contract, like
-// the real server. In the service it deletes the location once they're gone.
+// delete refuses a location with databases. A location may also have other
+// resources, or backups of a deleted database: in the contract delete then
+// fails, and in the service it deletes the location once they're gone.
 func (l *privateLocation) delete(c *api.Call) error {
 	var delay time.Duration
 	switch service := c.Config.Version == version.Service; {

@@ -96,8 +96,8 @@ func deleteProject(c *api.Call) (any, error) {
 	return reply.NoContent{}, nil
 }
 
-// objectTypes maps the kinds that object-info supports to their names. A
-// project with objects of these kinds can't be deleted.
+// objectTypes maps the kinds of objects that prevent the deletion of a project
+// to their names in object-info.
 var objectTypes = map[cloudapi.Kind]string{
 	cloudapi.KindFirewall:          "firewall",
 	cloudapi.KindKubernetesCluster: "kubernetes cluster",

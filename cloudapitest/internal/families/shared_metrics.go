@@ -95,9 +95,9 @@ func askedMetrics(c *api.Call, metrics []metric) ([]metric, error) {
 	return metrics[i : i+1], nil
 }
 
-// samples returns the values in a range of Unix times. They depend only on the
-// time. The interval is 15 seconds, times the number of two-hour periods in the
-// range.
+// samples returns the values in a range of Unix times. The values depend only
+// on the time. The interval is 15 seconds, times the number of two-hour periods
+// in the range.
 func (s series) samples(start, end int64) []sample {
 	const interval, pair, hour = 15, 2 * 60 * 60, 60 * 60
 	step := interval * max(1, (end-start+pair-1)/pair)

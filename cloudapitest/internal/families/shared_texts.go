@@ -12,13 +12,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// textFamily is a family of named texts of a project, without a location.
+// textFamily is a family of named texts in a project: SSH keys or init scripts.
+// They have no location.
 type textFamily struct {
 	kind      cloudapi.Kind
 	name      string // in names of operations
 	segment   string // of the route
-	component string // in messages
-	field     string // of the text
+	component string // name of the schema in messages
+	field     string // name of the field with the text
 	problem   func(text string) string
 }
 
@@ -28,7 +29,7 @@ var sshPublicKeys = &textFamily{
 }
 
 // Init scripts are only in the contract. They behave like SSH keys where the
-// contract doesn't say more.
+// contract doesn't say otherwise.
 var vmInitScripts = &textFamily{
 	kind: cloudapi.KindVMInitScript, name: "VMInitScripts", segment: "vm-init-script",
 	component: "VmInitScript", field: "script", problem: func(string) string { return "" },

@@ -69,7 +69,7 @@ type vm struct {
 	window     *int                 // the hour (UTC) at which the maintenance window opens, or nil
 
 	log         serialLog
-	serialText  *string // what fetches of the serial log find; nil for the text of a healthy VM
+	serialText  *string // the text of the serial log; nil for the text of a healthy VM
 	serialFails bool
 }
 
@@ -103,7 +103,7 @@ type vmTerms struct {
 	defaultImage  string
 	machineImages bool
 	storageFirst  bool   // whether records of a VM without a host contain the storage
-	imageHint     string // other boot images, for the error message
+	imageHint     string // what the error message says after the list of images
 }
 
 func vmTermsOf(at *api.Moment) vmTerms {
@@ -140,8 +140,8 @@ type vmDetails struct {
 	GPU         *string          `json:"gpu"` // null: GPUs aren't available
 }
 
-// record contains a VM's storage and public addresses once it has a host. In
-// private locations it contains the storage from the start.
+// record contains a VM's public addresses once the VM has a host. The same goes
+// for the storage in the contract, except in private locations.
 func (v *vm) record(at *api.Moment) vmRecord {
 	r := vmRecord{
 		ID:         v.ID,
@@ -242,7 +242,7 @@ func (v *vm) setSize(c *api.Call) error {
 	return nil
 }
 
-// setStorage treats a number below 1 as absent.
+// setStorage treats a number below 1 like a missing one.
 func (v *vm) setStorage(c *api.Call) error {
 	v.storage = c.Body.Number("storage_size")
 	if v.storage < 1 {
@@ -254,8 +254,8 @@ func (v *vm) setStorage(c *api.Call) error {
 	return nil
 }
 
-// checkImage checks that the machine image, if the VM boots one, exists and
-// fits.
+// checkImage checks that the machine image exists and fits into the VM's
+// storage. It does nothing if the VM boots another image.
 func (v *vm) checkImage(c *api.Call) error {
 	image, err := imageInBody(c, v.image)
 	if err == nil && image != nil && image.storage > v.storage {
@@ -308,7 +308,7 @@ func setInitScript(c *api.Call) error {
 }
 
 // checkInitScriptReference checks that the script is registered. The message
-// for an unregistered script is our own, since the real server has no
+// for an unregistered script is made up, since the real server has no
 // registered scripts.
 func checkInitScriptReference(c *api.Call) error {
 	ref := c.Choice("init_script", "")

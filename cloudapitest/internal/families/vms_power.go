@@ -30,7 +30,7 @@ func (v *vm) restartAlways(c *api.Call) (any, error) {
 	return v.details(c.Moment), nil
 }
 
-// restart and stop return the previous state.
+// restart and stop return the VM in its previous state.
 func (v *vm) restart(c *api.Call) (any, error) {
 	before := v.details(c.Moment)
 	if err := v.allow(c.Moment, "restart", "running"); err != nil {

@@ -19,7 +19,7 @@ type serialLog struct {
 const (
 	serialLogFresh = time.Minute // even a refresh returns a result that is younger than this
 	serialLogValid = time.Hour   // a result that is older is fetched again
-	serialLogBytes = 64 << 10    // of the end of the log
+	serialLogBytes = 64 << 10    // the length of a result, from the end of the log
 )
 
 type serialLogRecord struct {
@@ -49,7 +49,8 @@ func (v *vm) showSerialLog(c *api.Call) (any, error) {
 	return serialLogRecord{"succeeded", v.log.output, seconds(v.log.done)}, nil
 }
 
-// fetchSerialLog starts a fetch. It fails after three attempts.
+// fetchSerialLog starts a fetch. A fetch that fails takes ten times as long,
+// for its three attempts.
 func (v *vm) fetchSerialLog(at *api.Moment) serialLog {
 	delay := at.Delays(&v.Object).SerialLog
 	if v.serialFails {
@@ -62,8 +63,8 @@ func (v *vm) fetchSerialLog(at *api.Moment) serialLog {
 	return serialLog{at.Now, at.Now.Add(delay), output}
 }
 
-// SetSerialLog sets what the next fetches of the VM's serial log find, or that
-// they fail. It reports whether there is a VM with the ID.
+// SetSerialLog sets the text of the VM's serial log, or that fetches of it
+// fail. It reports whether there is a VM with the ID.
 func SetSerialLog(at *api.Moment, id, output string, fails bool) bool {
 	v, ok := at.State.ByID[id].(*vm)
 	if ok {
