@@ -102,8 +102,8 @@ func (f fault) reply() cloudapitest.Fault {
 	return cloudapitest.Reply(f.Status, header, body)
 }
 
-// delays replaces the delays of everything, of a kind, or of an object. A field
-// that isn't given gets the value of the field all, or else of the flag -delay.
+// delays replaces the delays of everything, of a kind, or of an object. A
+// missing field gets the value of the field all, or else of the flag -delay.
 type delays struct {
 	Kind      cloudapi.Kind `json:"kind"`
 	Ref       string        `json:"ref"`

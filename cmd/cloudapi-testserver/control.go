@@ -30,7 +30,7 @@ func (s *server) serveControl(address string) (at net.Addr, stop func(), err err
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		served.Serve(listener) // returns after Close, with an error that only says so
+		served.Serve(listener) // returns ErrServerClosed after Close
 	}()
 	return listener.Addr(), func() { served.Close(); <-done }, nil
 }
@@ -68,10 +68,10 @@ func (s *server) control() http.Handler {
 	})
 }
 
-// isLocalName reports whether the host of a request isn't a public name: it's an
-// IP address, a name without a dot, or a name below a domain for private use.
-// So a web page can't reach the control address by pointing a name of its own
-// at it.
+// isLocalName reports whether the host of a request is an IP address, a name
+// without a dot, or a name below a domain for private use. Requests for other
+// hosts are refused, so that a web page can't reach the control address by
+// pointing its own public name there.
 func isLocalName(host string) bool {
 	name := host
 	if n, _, err := net.SplitHostPort(host); err == nil {

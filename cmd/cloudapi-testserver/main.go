@@ -9,9 +9,9 @@
 // With -control it has a second address for changing the server while it runs;
 // see docs/other-languages/control.md.
 //
-// It prints shell commands, runs until it's interrupted, and then loses its
-// state. The token is valid only here, and random unless -token sets it. See
-// cloudapi-testserver -help for the flags.
+// The program prints shell commands, runs until it's interrupted, and then
+// loses its state. The token is valid only here, and random unless -token sets
+// it. See cloudapi-testserver -help for the flags.
 package main
 
 import (
@@ -95,8 +95,8 @@ type options struct {
 	steps                []step // what flags such as -fail change at the start
 }
 
-// parse prints the help to stderr if the arguments ask for it. It returns a
-// usageError for any other error.
+// parse parses the arguments. If they ask for help, it prints the help to
+// stderr and returns [flag.ErrHelp]. It returns a usageError if they're wrong.
 func parse(args []string, stderr io.Writer) (options, error) {
 	o := options{delay: 3 * time.Second}
 	flags := flag.NewFlagSet("cloudapi-testserver", flag.ContinueOnError)
@@ -196,8 +196,8 @@ func needsPermission(addr net.Addr) bool {
 	return !ip.IsUnspecified() && !ip.IsLoopback()
 }
 
-// checkHealth asks the server with the control URL. It's for containers that
-// have no other program.
+// checkHealth returns an error if the server with the control URL isn't
+// healthy. It's for containers that have no program such as curl.
 func checkHealth(ctx context.Context, control string) error {
 	address, err := url.JoinPath(control, "health")
 	if err != nil {
@@ -234,7 +234,7 @@ func quote(text string) string {
 
 // config returns the options of the server, which logs to stderr.
 func (o options) config(stderr io.Writer) []cloudapitest.Option {
-	requests := 0 // only the control address shows them
+	requests := 0 // the number to keep; only the control address shows them
 	if o.control != "" {
 		requests = logged
 	}

@@ -19,7 +19,7 @@ type change interface {
 	apply(*server) error
 }
 
-// changes returns an empty change for each name.
+// changes maps the name of a change to a function that returns an empty one.
 var changes = map[string]func() change{
 	"billing":         func() change { return new(billing) },
 	"clock":           func() change { return new(clockChange) },

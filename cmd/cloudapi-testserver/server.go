@@ -12,7 +12,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// A server is a test server of the API, with the data for changing it.
+// A server is a test server of the API, with what changes need to know.
 type server struct {
 	*cloudapitest.Server
 	options options
@@ -20,17 +20,17 @@ type server struct {
 	start   []step // what the flags and the scenario ask for
 
 	mu      sync.Mutex // held during a change
-	scripts []script   // of faults
+	scripts []script   // the changes that add faults, oldest first
 	quota   cloudapitest.Quota
 }
 
-// A script is a script of faults, as given in a change.
+// A script is a script of faults, with the change that added it.
 type script struct {
 	given *failure
 	*cloudapitest.Script
 }
 
-// newServer returns a server that is filled as the options say.
+// newServer returns a server that is prepared as the options ask.
 func newServer(ctx context.Context, o options, start []step, config ...cloudapitest.Option) (*server, error) {
 	s := &server{options: o, start: start, clock: newClock()}
 	err := try(func() { s.Server = cloudapitest.NewServer(append(config, cloudapitest.WithClock(s.clock.Now))...) })
@@ -46,7 +46,7 @@ func newServer(ctx context.Context, o options, start []step, config ...cloudapit
 	return s, nil
 }
 
-// fill adds what the options ask for to an empty server.
+// fill prepares an empty server as the options ask.
 func (s *server) fill(ctx context.Context) error {
 	s.quota = cloudapitest.DefaultQuota()
 	if s.options.demo {
@@ -102,8 +102,8 @@ func (s *server) project(id string) string {
 	return id
 }
 
-// find returns the ID of the resource with an ID, or of the only resource of
-// the kind with a name.
+// find returns ref if it's an ID, and otherwise the ID of the only resource of
+// the kind with that name.
 func (s *server) find(kind cloudapi.Kind, ref string) (string, error) {
 	if _, err := cloudapi.ParseID(ref); err == nil {
 		return ref, nil
@@ -125,8 +125,8 @@ func noKind(kind cloudapi.Kind) error {
 	return fmt.Errorf("there is no kind %q; it is the first two characters of an ID, such as vm", string(kind))
 }
 
-// try calls f, and returns as an error the panic with which a method of
-// cloudapitest refuses its arguments.
+// try calls f. A method of cloudapitest panics if it refuses its arguments; try
+// returns that as an error.
 func try(f func()) (err error) {
 	defer func() {
 		switch v := recover().(type) {

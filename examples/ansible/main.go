@@ -118,7 +118,7 @@ func read(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 			networks[subnet.Location+"/"+nic.VMName] = network{subnet.Name, ip4, ip6}
 		}
 	}
-	count := map[string]int{} // number of VMs with a name
+	count := map[string]int{} // number of VMs by name
 	for _, vm := range vms {
 		count[vm.Name]++
 	}

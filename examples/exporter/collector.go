@@ -34,7 +34,7 @@ type collector struct {
 	client          *cloudapi.Client
 	maxAge, timeout time.Duration
 	errors          *prometheus.CounterVec
-	complain        func(error) // nil if nobody listens
+	complain        func(error) // is called for each error, unless it's nil
 
 	mu      sync.Mutex // held during a refresh, so that scrapes share it
 	began   time.Time
@@ -75,8 +75,8 @@ func (c *collector) lastError() error {
 	return c.err
 }
 
-// refresh requests everything concurrently. Only the metrics of a failed
-// request are missing.
+// refresh requests everything concurrently. If a request fails, only its
+// metrics are missing.
 func (c *collector) refresh() {
 	ctx, cancel := context.WithTimeout(c.ctx, c.timeout)
 	defer cancel()

@@ -71,8 +71,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return serve(ctx, *listen, stderr, registry)
 }
 
-// checkToken returns an error if the API refuses the token. Anything else, such
-// as an outage, may be over when somebody scrapes.
+// checkToken returns an error if the API refuses the token. It ignores other
+// errors, such as an outage, which may be over at the first scrape.
 func checkToken(ctx context.Context, client *cloudapi.Client, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -96,7 +96,7 @@ func printMetrics(w io.Writer, registry *prometheus.Registry) error {
 	return nil
 }
 
-// serve serves Prometheus until the context ends.
+// serve serves the metrics to Prometheus until the context ends.
 func serve(ctx context.Context, address string, stderr io.Writer, registry *prometheus.Registry) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

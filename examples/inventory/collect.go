@@ -72,8 +72,8 @@ func list[T any](tasks *errgroup.Group, to *[]*T, items iter.Seq2[*T, error]) {
 	})
 }
 
-// listFull stores the full form of all items of a sequence, and fetches some of
-// them concurrently.
+// listFull stores the full form of all items of a sequence. It fetches up to 16
+// of them at a time.
 func listFull[T any](ctx context.Context, tasks *errgroup.Group, to *[]*T, items iter.Seq2[*T, error], get func(*T) (*T, error)) {
 	tasks.Go(func() error {
 		short, err := cloudapi.Collect(items)

@@ -92,7 +92,7 @@ func (o options) run(ctx context.Context, client *cloudapi.Client, stdout, stder
 	if err != nil {
 		return err
 	}
-	if err := state.save(); err != nil { // for example because there is no such folder
+	if err := state.save(); err != nil { // fail now, not after the first lines, if the file can't be written
 		return err
 	}
 	if state.Marker.Start.IsZero() {
@@ -120,8 +120,8 @@ func (o options) run(ctx context.Context, client *cloudapi.Client, stdout, stder
 	return cmp.Or(err, notSaved)
 }
 
-// print prints the lines after the marker. The end of the context isn't an error
-// while it follows.
+// print prints the lines after the marker. With --follow, the end of the
+// context isn't an error.
 func (o options) print(ctx context.Context, client *cloudapi.Client, db *cloudapi.Postgres, print func(*cloudapi.PostgresLogEntry) error,
 	marker cloudapi.PostgresLogMarker, progress func(cloudapi.Progress)) error {
 	for line, err := range client.Postgres.FollowLogs(ctx, db.Location, db.ID, &cloudapi.PostgresFollowLogsOptions{

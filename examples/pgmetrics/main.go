@@ -79,7 +79,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// timeFlag parses a time, or a duration before now.
+// timeFlag returns a function that parses a time, or a duration before now, and
+// stores the time in to.
 func timeFlag(to *time.Time, now time.Time) func(string) error {
 	return func(text string) (err error) {
 		if ago, err := time.ParseDuration(text); err == nil {

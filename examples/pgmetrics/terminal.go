@@ -87,8 +87,8 @@ func newest(values []float64) float64 {
 	return math.NaN()
 }
 
-// label returns the labels that distinguish a series from the others of its
-// metric.
+// label returns the values of a series' labels, which distinguish it from the
+// other series of its metric.
 func label(series cloudapi.ResourceMetricSeries) string {
 	var values []string
 	for _, key := range slices.Sorted(maps.Keys(series.Labels)) {

@@ -33,7 +33,7 @@ func (p *progress) begin(waits int) (end func()) {
 	return p.bars.Close
 }
 
-// of shows one wait.
+// of returns a function that shows the progress of one wait.
 func (p *progress) of(name string) func(cloudapi.Progress) {
 	if p.terminal {
 		show := p.bars.Line(name)

@@ -20,12 +20,12 @@ type provisioner struct {
 	update   bool
 	progress *progress
 	report   report
-	held     bool // whether VMs and databases must wait because of differences
+	held     bool // whether VMs and databases aren't created, since another resource differs
 }
 
-// run creates missing resources. It doesn't change existing ones that differ,
-// unless they can be updated. It puts nothing into a firewall or subnet that
-// differs from the file.
+// run creates missing resources. It changes existing ones that differ only with
+// --update. It puts nothing into a firewall or subnet that differs from the
+// file.
 func (p *provisioner) run(ctx context.Context) error {
 	if err := p.keys(ctx); err != nil {
 		return err
@@ -157,7 +157,7 @@ func setRules[R any](p *provisioner, of subject, outcome cloudapi.EnsureOutcome,
 	switch {
 	case !allowed:
 		p.report.differs(of, fmt.Errorf("%v differs from the file: it %s: --update changes that", of, ruleText(changes, text)))
-	case outcome == cloudapi.EnsureCreated: // including its rules
+	case outcome == cloudapi.EnsureCreated: // already reported as created
 	case p.planOnly:
 		p.report.changes(of, ruleText(changes, text))
 	default:
@@ -258,7 +258,7 @@ func (p *provisioner) database(ctx context.Context, db database) error {
 	if err != nil || p.planOnly {
 		return err
 	}
-	// Waits until it has its sizes and is running.
+	// Wait until the database is running and has the sizes in the file.
 	record, err = p.client.Postgres.WaitResized(ctx, record.Location, record.ID, demo.Soon(p.progress.of("database "+db.Name)))
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ type row struct {
 const (
 	resultDiffers = "differs"
 	resultHeld    = "held back"
-	resultUnknown = "unknown" // there was no response: look whether it exists before you create it again
+	resultUnknown = "unknown" // there was no response, so the resource may exist or not
 )
 
 // done and planned describe outcomes.
@@ -50,7 +50,7 @@ var (
 	}
 )
 
-// result records the result for a resource.
+// result records a result, such as "created", for a resource.
 func (r *report) result(of subject, result string) {
 	r.change(of, func(row *row) { row.result = result })
 }
@@ -163,7 +163,7 @@ func ruleText[R any](changes *cloudapi.RuleChanges[R], text func(*R) string) str
 func (p *provisioner) advice(drift []cloudapi.Drift) string {
 	switch {
 	case slices.ContainsFunc(drift, func(d cloudapi.Drift) bool { return !d.Updatable }):
-		return ": change the file" // an update changes nothing unless it removes all differences
+		return ": change the file" // Ensure changes nothing unless it can remove all differences
 	case p.update:
 		return ": --update has not changed that"
 	}

@@ -30,7 +30,7 @@ func compare(source, copied *cloudapi.Postgres) []result {
 }
 
 // compareAddresses checks that the copy has another host but the same user and
-// password. The report doesn't show them.
+// password. The report shows only the hosts.
 func compareAddresses(source, copied cloudapi.Secret) result {
 	from, err := url.Parse(source.Reveal())
 	to, err2 := url.Parse(copied.Reveal())

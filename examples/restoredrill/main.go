@@ -166,7 +166,7 @@ func (d *drill) runCommand(ctx context.Context, copied *cloudapi.Postgres) error
 	command := exec.CommandContext(ctx, d.command[0], d.command[1:]...)
 	command.Env = append(os.Environ(), "DATABASE_URL="+copied.ConnectionString.Reveal())
 	command.Stdout, command.Stderr = d.stderr, d.stderr
-	command.WaitDelay = 5 * time.Second // it may leave processes that keep the output open
+	command.WaitDelay = 5 * time.Second // the command may leave processes that keep the output open
 	return command.Run()
 }
 

@@ -5,10 +5,10 @@
 //	vmjob --size standard-8 --timeout 2h render.sh
 //	vmjob --clean
 //
-// The name of the VM contains its owner and the time. Whatever ends the program,
-// it deletes the VM and checks that it's gone. Only if the program is killed, or
-// can't reach the service, a VM is left: --clean deletes the VMs of this owner
-// that are older than the timeout, and no others.
+// The name of the VM contains its owner and the time. Whatever ends the
+// program, it deletes the VM and checks that it's gone. A VM is left only if
+// the program is killed, or can't reach the service: --clean deletes the VMs of
+// this owner that are older than the timeout, and no others.
 //
 // Nobody can log in to the VM: its SSH key has no private key.
 package main
@@ -86,7 +86,7 @@ type job struct {
 	client                *cloudapi.Client
 	embedded              *cloudapitest.Server // nil if the service is real
 	location, size, owner string
-	name, script          string // of the VM
+	name, script          string // the VM's name, and the script that it runs
 	timeout               time.Duration
 	stdout, stderr        io.Writer
 	start                 time.Time
@@ -178,7 +178,8 @@ func (j *job) say(format string, args ...any) {
 	fmt.Fprintf(j.stderr, "%7.1fs  %s\n", time.Since(j.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// A name says who owns a VM, and when it was created.
+// timeForm is the form of the time in the name of a VM, at which it was
+// created.
 const timeForm = "20060102-150405"
 
 var ownerForm = regexp.MustCompile(`^[a-z0-9]{1,20}$`)
@@ -205,10 +206,12 @@ func defaultOwner() string {
 	return "nobody"
 }
 
-// maxScript is the service's limit.
+// maxScript is the service's limit for a script in characters, of which there
+// are never more than bytes.
 const maxScript = 2000
 
-// Lines on the console around the output of the job.
+// begins and ends return the lines on the console before and after the output
+// of a job.
 func begins(name string) string { return name + " begins" }
 func ends(name string) string   { return name + " ends with status" }
 
@@ -224,8 +227,9 @@ chmod +x /var/tmp/job
 `, name, script, begins(name), ends(name))
 }
 
-// result returns the output of a job and its exit status, if the console shows
-// its end. Of a long output, the beginning may be missing.
+// result returns the output of a job and its exit status. done is false if the
+// console doesn't show the end of the job yet. The beginning of a long output
+// may be missing.
 func result(console, name string) (output, status string, done bool) {
 	console = strings.ReplaceAll(console, "\r\n", "\n")
 	if _, rest, found := strings.Cut(console, begins(name)+"\n"); found {

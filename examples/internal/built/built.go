@@ -1,5 +1,5 @@
-// Package built starts the programs as a user would, for their tests, and ends
-// them early.
+// Package built tests what the example programs do if something ends them
+// early. It builds and starts them as a user would.
 package built
 
 import (
@@ -20,13 +20,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// Ending is a test of a program that something ends early.
+// Ending tests a program that is ended early in several ways.
 type Ending struct {
 	Server func(*testing.T) *cloudapitest.Server
 	Args   []string
 
-	// Begun is a text in the program's output, on stderr if InStderr is set. The
-	// test ends the program after the line that has it.
+	// Begun is a text that the program prints to stdout, or to stderr if InStderr
+	// is set. The test ends the program after the line with this text.
 	Begun    string
 	InStderr bool
 	Ends     map[string]End
@@ -40,7 +40,7 @@ type Ending struct {
 type End struct {
 	By     func(*Program)
 	Status int
-	Said   string // for Check
+	Said   string // what stderr should contain; Check compares it
 }
 
 // Ways to end a program.
@@ -48,12 +48,12 @@ var (
 	Interrupt   = func(p *Program) { p.Process.Signal(syscall.SIGINT) }
 	Terminate   = func(p *Program) { p.Process.Signal(syscall.SIGTERM) }
 	HangUp      = func(p *Program) { p.Process.Signal(syscall.SIGHUP) }
-	CloseStdout = func(p *Program) { p.stdoutFile.Close() } // like head
+	CloseStdout = func(p *Program) { p.stdoutFile.Close() } // as head does
 	CloseStderr = func(p *Program) { p.stderrFile.Close() }
 )
 
-// Test builds the program of the package in the working directory, and ends it
-// in each of the ways.
+// Test builds the program in the working directory, and ends it in each of the
+// ways in Ends.
 func (e Ending) Test(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -99,16 +99,16 @@ type Program struct {
 	*exec.Cmd
 	Server         *cloudapitest.Server
 	stdout, stderr *bufio.Scanner
-	// The files that the scanners read. Closing one has the effect of a reader that
-	// goes away.
+	// The files that the scanners read. If one is closed, the program's next write
+	// to it fails.
 	stdoutFile, stderrFile io.Closer
 }
 
 func start(t *testing.T, server *cloudapitest.Server, program string, args ...string) *Program {
 	t.Helper()
-	// A program also ignores the signals that this process ignores, for example
-	// under nohup or in a background script. A signal that this process handles
-	// has its default effect in the program.
+	// A program inherits the signals that this process ignores, for example under
+	// nohup or in a background script. It doesn't inherit those that this process
+	// handles.
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
 		if signal.Ignored(s) {
 			signal.Notify(make(chan os.Signal, 1), s)
@@ -141,7 +141,7 @@ func until(t *testing.T, lines *bufio.Scanner, text string) (read string) {
 	return ""
 }
 
-// rest returns the lines that are left.
+// rest returns the lines that haven't been read yet.
 func rest(lines *bufio.Scanner) (read string) {
 	for lines.Scan() {
 		read += fmt.Sprintln(lines.Text())

@@ -10,8 +10,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/progress"
 )
 
-// Bars draws progress in a terminal: a line for each part, and below them a bar
-// for the whole.
+// Bars draws the progress of several tasks in a terminal: a line for each task,
+// and below them a bar for all of them.
 type Bars struct {
 	name   string
 	total  int
@@ -24,8 +24,8 @@ type Bars struct {
 	done  int
 }
 
-// NewBars draws a bar that is full after the given number of parts, until Close
-// is called.
+// NewBars starts to draw, until Close is called. The bar for all tasks has the
+// name, and is full once total tasks are done.
 func NewBars(to io.Writer, name string, total int) *Bars {
 	b := &Bars{
 		name: name, total: total, writer: progress.NewWriter(), drawn: make(chan struct{}),
@@ -56,14 +56,14 @@ func NewBars(to io.Writer, name string, total int) *Bars {
 	return b
 }
 
-// Set shows the number of finished parts.
+// Set shows the number of tasks that are done in the bar for all tasks.
 func (b *Bars) Set(done int) {
 	b.whole.UpdateMessage(fmt.Sprintf("%s %d of %d", b.name, done, b.total))
 	b.whole.SetValue(int64(done))
 }
 
-// Line adds a line with a name. The returned function sets the state in that
-// line, and whether it's done.
+// Line adds a line for the task with the name. The returned function shows the
+// task's state in that line, and whether the task is done.
 func (b *Bars) Line(name string) func(state string, done bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,8 +83,8 @@ func (b *Bars) Line(name string) func(state string, done bool) {
 	}
 }
 
-// Close draws the last state, in which unfinished parts have failed, and
-// returns when drawing has ended.
+// Close shows the tasks that aren't done as failed, and returns when everything
+// is drawn.
 func (b *Bars) Close() {
 	b.mu.Lock()
 	for _, line := range b.lines {

@@ -80,14 +80,15 @@ func Isolate(tests interface{ Run() int }) {
 	tests.Run()
 }
 
-// Use lets the variables of a test name a server.
+// Use sets the variables to the server for the duration of a test.
 func Use(t interface{ Setenv(name, value string) }, server *cloudapitest.Server) {
 	t.Setenv(cloudapi.EnvBaseURL, server.Start())
 	t.Setenv(cloudapi.EnvToken, server.Token())
 	t.Setenv(cloudapi.EnvProject, server.ProjectID())
 }
 
-// A test is a *testing.T. The programs don't link package testing.
+// A test is a *testing.T. With an interface, the programs don't link package
+// testing.
 type test interface {
 	Context() context.Context
 	Errorf(format string, args ...any)
@@ -96,11 +97,11 @@ type test interface {
 	TempDir() string
 }
 
-// program is the function run of a program.
+// program is the type of a program's function run.
 type program func(ctx context.Context, args []string, stdout, stderr io.Writer) error
 
-// Runs runs a program, and returns what it prints. The program must succeed and
-// print each of the texts.
+// Runs runs a program, and returns what it prints. The test fails unless the
+// program succeeds and prints each of the texts.
 func Runs(t test, run program, args []string, texts ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, errs strings.Builder
@@ -125,8 +126,8 @@ func File(t test, name, text string) string {
 	return path
 }
 
-// Refuses runs a program with wrong arguments. Its error must contain a text, and
-// it must print nothing.
+// Refuses runs a program with wrong arguments. The test fails unless the
+// program returns an error that contains want, and prints nothing to stdout.
 func Refuses(t test, run program, want string, args ...string) {
 	t.Helper()
 	var stdout strings.Builder
@@ -140,7 +141,7 @@ type Server struct {
 	Delays cloudapitest.Delays
 	Empty  bool // whether its project is empty; otherwise it's the project of a small company
 
-	Started func(*cloudapitest.Server) // called with the server, or nil
+	Started func(*cloudapitest.Server) // is called with the server, unless it's nil
 }
 
 // Connect returns a client for the API that the environment variables name. If
@@ -181,13 +182,13 @@ func Connect(ctx context.Context, stderr io.Writer, application string, s Server
 	return client, server.Close, nil
 }
 
-// IsTerminal reports whether the output is a terminal, which can show colors
-// and moving lines.
+// IsTerminal reports whether w is a terminal that can show colors and moving
+// lines.
 func IsTerminal(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// IsTyped reports whether the input is a terminal, which shows what is typed.
+// IsTyped reports whether r is a terminal, which shows what a user types.
 func IsTyped(r io.Reader) bool { return isTerminal(r) }
 
 func isTerminal(stream any) bool {

@@ -17,7 +17,7 @@ import (
 const environment = "\nThe program uses the project that " + cloudapi.EnvToken + " and " + cloudapi.EnvProject + "\n" +
 	"name, at " + cloudapi.EnvBaseURL + " or else at Ubicloud's service. "
 
-// withoutProject is what a program does if the variables are not set.
+// withoutProject says what a program does if none of the variables is set.
 func (f *Flags) withoutProject() string {
 	if f.Lookup("demo") != nil {
 		return "If none is set,\nit needs --demo.\n"
@@ -54,9 +54,9 @@ func packageComment(source string) string {
 	return b.String()
 }
 
-// Parse parses the arguments, of which at most the given number may be
-// non-flags, or any number if most is negative. For --help it prints the help
-// and returns [flag.ErrHelp]. It returns a [*UsageError] for any other error.
+// Parse parses the arguments. Besides flags, it accepts up to most arguments,
+// or any number if most is negative. For --help it prints the help and returns
+// [flag.ErrHelp]. It returns a [*UsageError] for any other error.
 func (f *Flags) Parse(args []string, most int) error {
 	err := given.Parse(f.FlagSet, args)
 	switch {

@@ -23,7 +23,8 @@ func Main(name string, run func(ctx context.Context, args []string, stdout, stde
 	stdout, stderr := &output{os.Stdout, end}, &output{os.Stderr, end}
 
 	// Without this, the signal kills the program if the reader of its output, such
-	// as head, ends. Nothing reads the channel, since the write fails as well.
+	// as head, ends. Nothing reads the channel: the program's next write returns
+	// an error, which is enough.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
@@ -52,7 +53,7 @@ func report(stderr io.Writer, name string, err, cause error) (status int) {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
 	case ended != nil && isOnly(err, syscall.EPIPE):
-		return ended.status // the usual end with head, for example
+		return ended.status // the reader of the output, such as head, has read enough
 	case ended != nil:
 		fmt.Fprintf(stderr, "%s: %v\n", name, err)
 		return ended.status
@@ -77,7 +78,7 @@ func isOnly(err, target error) bool {
 	return false
 }
 
-// An ending is why a program ends before it is done.
+// An ending says why a program ends before it's done.
 type ending struct {
 	err    error
 	status int

@@ -6,9 +6,8 @@ import (
 	"unicode"
 )
 
-// Visible returns a text that a terminal can only show. It replaces each
-// unprintable character, which the terminal could execute, with its Go escape
-// sequence.
+// Visible replaces each unprintable character of a text with its Go escape
+// sequence. Otherwise a terminal could execute it.
 func Visible(text string) string {
 	var b strings.Builder
 	for _, r := range text {

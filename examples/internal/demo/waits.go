@@ -6,12 +6,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// Soon returns options for polls after a second, and then at growing intervals.
+// Soon returns options for a wait that polls after a second, and then at
+// intervals that grow to 15 seconds.
 func Soon(progress func(cloudapi.Progress)) *cloudapi.WaitOptions {
 	return &cloudapi.WaitOptions{Interval: time.Second, MaxInterval: 15 * time.Second, Progress: progress}
 }
 
-// States returns a function that calls show for each new state of the resource that a wait is for.
+// States returns a function for the Progress of a wait. It calls show whenever
+// the state of the resource changes.
 func States(show func(state string)) func(cloudapi.Progress) {
 	last := ""
 	return func(p cloudapi.Progress) {
