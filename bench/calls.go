@@ -47,20 +47,20 @@ var clients = []contestant{
 // workload is a call that all clients make.
 type workload struct {
 	name   string
-	rounds int // measured in one of this many rounds
+	rounds int // divides the number of rounds: long calls need fewer
 	duel   func(*contestant) (client, floor call, err error)
 }
 
-// same returns a workload of one call, with a transport that serves the
-// responses.
+// same returns the duel of a workload: the call that pick chooses, with a
+// transport that serves the responses from memory.
 func same(transport func(*replies) http.RoundTripper, pick func(*calls) call) func(*contestant) (client, floor call, err error) {
 	return func(c *contestant) (client, floor call, err error) {
 		return both(c, inProcess, transport(c.replies), pick)
 	}
 }
 
-// both opens a client and its floor and returns the same call of each; they are
-// nil if the client has none.
+// both opens a client and its floor, and returns the call that pick chooses of
+// each. Both calls are nil if the client doesn't have it.
 func both(c *contestant, base string, transport http.RoundTripper, pick func(*calls) call) (client, floor call, err error) {
 	ours, err := c.client(base, transport)
 	if err != nil {
@@ -114,8 +114,8 @@ func workloads(server *httptest.Server) []workload {
 	}
 }
 
-// missing gets a VM that doesn't exist, and checks the client's error. Of the
-// floor's error, the type doesn't matter.
+// missing returns calls that get a VM that doesn't exist. They fail if the
+// client's error doesn't say so, or if the floor returns no error at all.
 func missing(c *contestant) (client, byHand call, err error) {
 	get, getByHand, err := both(c, inProcess, floor.Fixed{Status: http.StatusNotFound, Body: c.replies.missing}, getVM)
 	if err != nil {

@@ -55,7 +55,7 @@ func openHcloud(base string, transport http.RoundTripper) (*calls, error) {
 	return &calls{
 		vm: func(ctx context.Context) error {
 			server, _, err := client.Server.GetByID(ctx, 42)
-			if err == nil && server == nil { // how it says "not found"
+			if err == nil && server == nil { // hcloud-go's way to say "not found"
 				return errHcloud
 			}
 			return keep(server, err)

@@ -96,7 +96,8 @@ func floorCalls(f floor.Client) *calls {
 	}
 }
 
-// floorList reads a list until a page isn't full.
+// floorList reads a list until it has as many items as the count says, or until
+// a page is empty.
 func floorList(ctx context.Context, f floor.Client) error {
 	n, after := 0, ""
 	for {

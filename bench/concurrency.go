@@ -18,12 +18,13 @@ const (
 	callsOfEach = 50
 )
 
-// crowd has the results of many concurrent callers.
+// crowd has the results of many concurrent callers: the number of connections,
+// and times in seconds or as multiples of the floor's.
 type crowd struct{ connections, total, p99 float64 }
 
 // measureConcurrency runs many callers over loopback, for each client with its
-// own transport. It returns medians by client: connections, and times beside
-// the floor's.
+// own transport. It returns the medians of all rounds by client, with times as
+// multiples of the floor's.
 func measureConcurrency(ctx context.Context, rounds int) (map[string]crowd, error) {
 	rest := map[string][3][]float64{}
 	for range rounds {

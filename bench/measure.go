@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// call is the unit of work.
+// call does the work that is measured, such as getting a VM.
 type call func(context.Context) error
 
 // sample compares a client with its floor.
 type sample struct {
-	Ratio, Low, High    float64 // of the times: the median of all rounds, and its quartiles
+	Ratio, Low, High    float64 // the client's time divided by the floor's: median and quartiles of all rounds
 	Allocs, FloorAllocs float64 // of a call
 	Bytes, FloorBytes   float64
 }
@@ -35,7 +35,7 @@ const slice = time.Millisecond
 
 func newDuel(ctx context.Context, call, floor call) (*duel, error) {
 	d := &duel{call: call, floor: floor, n: 1}
-	for range 3 { // for caches and pools
+	for range 3 { // to fill caches and pools
 		if _, err := timed(ctx, call, 1); err != nil {
 			return nil, err
 		}

@@ -67,8 +67,8 @@ func complete(n int, err error) error {
 	return err
 }
 
-// sized pads the marked string of a response until the response is as long as
-// another one.
+// sized replaces the ~ in a response with padding, so that the response has the
+// given length.
 func sized(reply string, length int) string {
 	missing := length - (len(reply) - len("~"))
 	if missing < 0 {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// document has the results.
+// document is the file that publishes the results.
 const document = "../docs/performance.md"
 
 // report contains the results.

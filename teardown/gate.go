@@ -57,8 +57,8 @@ func enter(ctx context.Context, c chan struct{}) error {
 
 func isInside(ctx context.Context) bool { return ctx.Value(insideKey{}) != nil }
 
-// each calls f for each item: concurrently, or one by one if the context has
-// only one slot.
+// each calls f for each item: concurrently, or one by one if the context already
+// has a slot.
 func each[S, T any](ctx context.Context, items []S, f func(context.Context, S) *T) []*T {
 	if !isInside(ctx) {
 		results, _ := cloudapi.WaitAll(ctx, items, func(ctx context.Context, item S) (*T, error) { return f(ctx, item), nil }, nil)

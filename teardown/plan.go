@@ -20,8 +20,8 @@
 // clusters and databases; their names begin with the ID of the cluster or
 // database. It deletes them together with the cluster or database, but keeps a
 // subnet or firewall that was renamed, or that something else uses. So the plan
-// contains them as well, after the cluster or database, and Run deletes those
-// that the server has kept.
+// also contains all of these resources, after the cluster or database, and Run
+// deletes those that the server has kept.
 package teardown
 
 import (
@@ -56,8 +56,8 @@ type Options struct {
 	// stays if Keep returns true for anything.
 	DeleteProject bool
 
-	// Concurrency is the maximum number of concurrent requests. The default is 8,
-	// also for negative values.
+	// Concurrency is the maximum number of concurrent requests. Zero and negative
+	// values mean 8.
 	Concurrency int
 
 	// Progress is called when a deletion begins, at each poll, and when it ends,
@@ -85,7 +85,7 @@ type Plan struct {
 type step struct {
 	resource cloudapi.Resource
 	neededBy []int // indexes of the steps whose resources need this one
-	before   []int // indexes of the steps that must end first: neededBy, and perhaps others
+	before   []int // indexes of the steps that must end first: neededBy, and what [step.finish] adds
 	stage    int   // counted from 0; it follows the stages of all steps in before
 }
 
@@ -206,7 +206,9 @@ func (p *Plan) arrange(all []item) {
 	}
 	for i, s := range p.steps {
 		for _, id := range needs[s.resource.ID] {
-			if needed := index[id]; i < needed { // not if it stays, or if names claim a circle
+			// The index is 0 if the needed resource stays. If two resources seem to
+			// need each other, by their names, only the first one's need counts.
+			if needed := index[id]; i < needed {
 				p.steps[needed].neededBy = append(p.steps[needed].neededBy, i)
 			}
 		}
@@ -232,7 +234,7 @@ func (p *Plan) keep(all []item, needs map[string][]string, owners map[string]clo
 				continue
 			}
 			ids := needs[item.ID]
-			if owner, owned := owners[item.ID]; owned { // and would be deleted with it
+			if owner, owned := owners[item.ID]; owned { // the deletion of the owner would delete the item
 				ids = append(slices.Clone(ids), owner.ID)
 			}
 			for _, id := range ids {
@@ -245,7 +247,7 @@ func (p *Plan) keep(all []item, needs map[string][]string, owners map[string]clo
 	return kept
 }
 
-// finish completes a step, given the preceding ones.
+// finish sets before and stage, given all preceding steps.
 //
 // Clusters and databases may be in subnets of the project, but no record says
 // in which, so a subnet comes after all clusters and databases in its location.

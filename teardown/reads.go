@@ -7,8 +7,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
-// reads reads the project for several callers, once at a time. All callers that
-// wait share the next read.
+// reads lets several callers share what they read from the server. There is one
+// read at a time, and all callers that wait for its end share the next one.
 type reads[V any] struct {
 	mu   sync.Mutex
 	next *read[V]      // hasn't begun; nil if nobody waits
@@ -23,7 +23,7 @@ type read[V any] struct {
 
 func newReads[V any]() *reads[V] { return &reads[V]{turn: make(chan struct{}, 1)} }
 
-// take returns the result of a read that begins after the call.
+// take returns the result of a read that begins after take is called.
 func (r *reads[V]) take(ctx context.Context, do func(context.Context) (V, error)) (V, error) {
 	r.mu.Lock()
 	shared := r.next
@@ -43,9 +43,8 @@ func (r *reads[V]) take(ctx context.Context, do func(context.Context) (V, error)
 	}
 }
 
-// lead reads for all callers that share the read. They belong to the same
-// run, so their contexts end at the same time: also after a panic of do, which
-// cancels them.
+// lead reads for all callers that share the read. They belong to the same run,
+// so their contexts end at the same time. A panic in do ends them as well.
 func (r *reads[V]) lead(ctx context.Context, this *read[V], do func(context.Context) (V, error)) {
 	select {
 	case r.turn <- struct{}{}:

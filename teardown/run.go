@@ -93,16 +93,16 @@ type run struct {
 
 	// Shared by deletions.
 	mu        sync.Mutex                                                   // guards users
-	users     map[cloudapi.Resource]*reads[map[string][]cloudapi.Resource] // users of resources, by kind and location
-	locations *reads[[]item]                                               // private locations
+	users     map[cloudapi.Resource]*reads[map[string][]cloudapi.Resource] // reads of what needs resources, by their kind and location
+	locations *reads[[]item]                                               // reads of the private locations
 
 	reporting chan struct{} // holds a value while Progress is called
-	silent    bool          // true during a call of Progress, and so forever if it panics
-	deleted   int           // as last reported
+	silent    bool          // true during a call of Progress, and for ever if Progress panics
+	deleted   int           // number of resources reported as deleted
 }
 
-// steps runs all steps. It uses WaitAll so that their waits share polls, and
-// the caller can recover from their panics.
+// steps runs all steps. By way of each, it uses WaitAll, so that their waits
+// share polls, and the caller can recover from their panics.
 func (r *run) steps(ctx context.Context) {
 	indexes := make([]int, len(r.Plan.steps))
 	for i := range indexes {
@@ -185,7 +185,7 @@ func (d *deletion) delete(ctx context.Context) *Failure {
 			return last
 		}
 		last = failure
-		// The server can forbid a deletion during another one.
+		// The server can forbid a deletion during another deletion of the resource.
 		again := tried == 1 && failure.Outcome == Failed && errors.Is(failure.Err, cloudapi.ErrForbidden)
 		pause := pauses.Next()
 		if e, ok := errors.AsType[*cloudapi.Error](failure.Err); ok {
@@ -225,8 +225,8 @@ func (d *deletion) try(ctx context.Context) *Failure {
 	return nil
 }
 
-// renamed returns the error for a private location that has another name than
-// in a request.
+// renamed returns the error for a resource whose private location was renamed
+// during the deletion. now is the resource with the new name of the location.
 func renamed(now cloudapi.Resource) error {
 	return fmt.Errorf("it is now %v: %w", now, cloudapi.ErrLocationNotFound)
 }
@@ -294,8 +294,9 @@ func (d *deletion) deleteVersions(ctx context.Context) *Failure {
 	return &Failure{Resource: d.resource, Outcome: Failed, Err: err}
 }
 
-// request calls delete unless something needs the resource. It returns the
-// resource under its present name, or the zero value if it's already gone.
+// request calls delete unless the resource has users, which are resources that
+// need it. It returns the resource under its present name, or the zero value if
+// it's already gone.
 //
 // Users that were read long before the request may be outdated. So the deletion
 // gets its slot before it reads them, and the client doesn't retry the request:
@@ -366,8 +367,8 @@ func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) (users []
 }
 
 // listedUsers returns the resources whose records show that they need a
-// resource. Deletions that wait for the users of the same kind and location at the
-// same time share the read.
+// resource. Concurrent deletions of resources of the same kind and location
+// share the read.
 func (r *run) listedUsers(ctx context.Context, resource cloudapi.Resource) ([]cloudapi.Resource, error) {
 	key := cloudapi.Resource{Kind: resource.Kind, Location: resource.Location}
 	if resource.Kind == cloudapi.KindPrivateLocation {
@@ -394,7 +395,7 @@ func (r *run) listedUsers(ctx context.Context, resource cloudapi.Resource) ([]cl
 // planned returns the resources of the plan that have the kind and location of a
 // resource, with their present location, and finally the resource itself.
 func (r *run) planned(resource cloudapi.Resource) (all []cloudapi.Resource) {
-	location := r.Plan.steps[r.index[resource.ID]].resource.Location // which may have another name now
+	location := r.Plan.steps[r.index[resource.ID]].resource.Location // resource has the location's present name
 	for _, s := range r.Plan.steps {
 		if other := s.resource; other.Kind == resource.Kind && other.Location == location {
 			other.Location = resource.Location
@@ -455,7 +456,7 @@ func (r *run) locate(ctx context.Context, resource cloudapi.Resource) (cloudapi.
 		return resource, nil
 	}
 	var locations []item
-	err := r.gate.hold(ctx, func(ctx context.Context) (err error) { // other callers of take also hold a slot
+	err := r.gate.hold(ctx, func(ctx context.Context) (err error) { // the caller that reads for all must not wait for a slot: the others may hold them
 		locations, err = r.locations.take(ctx, func(ctx context.Context) ([]item, error) {
 			return r.list(ctx, cloudapi.KindPrivateLocation, "")
 		})

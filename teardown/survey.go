@@ -41,7 +41,8 @@ var (
 
 // dependants returns the kinds of resources that may need a resource of the
 // given kind, as their records show. The server doesn't check for resources of
-// the last of these kinds: it deletes the resource even if they need it.
+// the last of these kinds: for example, it deletes a subnet even if load
+// balancers need it.
 func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	switch kind {
 	case cloudapi.KindKubernetesCluster, cloudapi.KindPostgres: // the subnet that the server created for it, and the load balancers in it
@@ -51,7 +52,7 @@ func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	case cloudapi.KindFirewall:
 		return []cloudapi.Kind{cloudapi.KindPrivateSubnet}
 	case cloudapi.KindMachineImage:
-		return []cloudapi.Kind{cloudapi.KindMachineImage, cloudapi.KindVM} // a VM's record contains the name of its image
+		return []cloudapi.Kind{cloudapi.KindMachineImage, cloudapi.KindVM} // a VM's record has only the name of its image
 	case cloudapi.KindPrivateLocation:
 		return located
 	case cloudapi.KindProject:
@@ -84,7 +85,7 @@ func (s *surveyor) survey(ctx context.Context, kinds []cloudapi.Kind, location s
 	return all, nil
 }
 
-// list lists a kind, sorted by location and name.
+// list returns the resources of a kind, sorted by location and name.
 func (s *surveyor) list(ctx context.Context, kind cloudapi.Kind, location string) (items []item, err error) {
 	opts := &cloudapi.ListOptions{Location: location}
 	switch kind {
@@ -135,8 +136,8 @@ func collect[T any](all iter.Seq2[T, error], of func(T) item) (items []item, err
 }
 
 // complete gets the full form of load balancers whose subnet isn't known yet.
-// A load balancer that is gone counts as being in any subnet, in case the 404 is
-// wrong.
+// It keeps a load balancer that seems to be gone, in case the 404 is wrong; such
+// a load balancer may be in any subnet of its location.
 func (s *surveyor) complete(ctx context.Context, items []item) ([]item, error) {
 	type completed struct {
 		item
@@ -161,10 +162,10 @@ func (s *surveyor) complete(ctx context.Context, items []item) ([]item, error) {
 	return complete, nil
 }
 
-// users returns a map from IDs to the resources that need them. Its keys are
-// the ID of the resource and, except for a private location, the IDs of others
-// of its kind and location. Its values include known resources that the lists
-// don't show to the token.
+// users maps the ID of the resource to the resources that need it. Unless it's a
+// private location, the map also has the other resources of its kind and
+// location. The values include known resources that the lists don't show to the
+// token.
 func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource, known []cloudapi.Resource) (map[string][]cloudapi.Resource, error) {
 	location := resource.Location
 	if resource.Kind == cloudapi.KindPrivateLocation {
@@ -196,8 +197,7 @@ func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource, known 
 }
 
 // madeFor returns the ID of the cluster or database for which the server has
-// created the resource, or "". The ID begins the resource's name. No list shows
-// the nodes of clusters.
+// created the resource, or "". The name of such a resource begins with the ID.
 func madeFor(r cloudapi.Resource) string {
 	id, purpose, _ := strings.Cut(r.Name, "-")
 	if !cloudapi.IsID(id, cloudapi.KindKubernetesCluster, cloudapi.KindPostgres) {
@@ -244,8 +244,8 @@ func owners(all []item) map[string]cloudapi.Resource {
 }
 
 // hidden returns clusters and databases that are missing from the lists
-// although their networks are listed: the token may not see them, or they're
-// new.
+// although their networks are listed: the token may not see them, or they were
+// created after their list was read.
 func (s *surveyor) hidden(ctx context.Context, all []item) (hidden []item, err error) {
 	looked := map[string]bool{"": true}
 	for _, item := range all {
@@ -272,8 +272,8 @@ func (s *surveyor) hidden(ctx context.Context, all []item) (hidden []item, err e
 }
 
 // needs maps the ID of each resource to the IDs of the resources it needs. A
-// needed resource can't be deleted first, or its deletion would delete the
-// other resource or leave it unprotected.
+// needed resource must not be deleted first: the server would refuse that,
+// delete the other resource as well, or leave it unprotected.
 func (s *surveyor) needs(all []item) map[string][]string {
 	type name struct {
 		kind           cloudapi.Kind
@@ -316,7 +316,7 @@ func (s *surveyor) needs(all []item) map[string][]string {
 			}
 			for _, subnet := range in {
 				need(item.ID, subnet)
-				if owners[subnet].ID != owner { // the owner of the subnet: the server deletes the load balancer with it
+				if owners[subnet].ID != owner { // the server deletes the load balancer with the owner of its subnet
 					need(item.ID, owners[subnet].ID)
 				}
 			}

@@ -1,6 +1,6 @@
-// Package jobs counts the requests, bytes and time of whole jobs with the SDK's
-// helpers, and with a loop over its single calls. The clock moves only while
-// everything waits.
+// Package jobs counts the requests, bytes and time that jobs take with the SDK's
+// helpers, and with loops over its single calls. The time is virtual: it passes
+// only while all goroutines wait.
 //
 //	go -C bench test ./jobs            # compares the figures with docs/performance.md
 //	go -C bench test ./jobs -update    # writes them there
