@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// AuditLogService reads the log of all actions in a project. † Only the service
-// has these.
+// AuditLogService reads a project's audit log. † Only the service has these.
 type AuditLogService service
 
 // AuditLogEntry is one action.
@@ -18,7 +17,7 @@ type AuditLogEntry struct {
 	Action      string    `json:"action"`       // an ID prefix and a verb, such as "vm/create" or "pg/destroy"
 	SubjectID   string    `json:"subject_id"`   // the account that did it
 	SubjectName string    `json:"subject_name"` // "" if the account is no longer a member of the project
-	ObjectIDs   []string  `json:"object_ids"`   // what it changed or involved, such as a firewall and its subnet
+	ObjectIDs   []string  `json:"object_ids"`   // what the action changed or involved, such as a firewall and its subnet
 }
 
 func (e *AuditLogEntry) lacks() string { return missing("action", e.Action == "") }
@@ -26,14 +25,12 @@ func (e *AuditLogEntry) lacks() string { return missing("action", e.Action == ""
 // AuditLogOptions select entries, which must match all options that are set. The
 // server keeps entries for three months.
 type AuditLogOptions struct {
-	Action  string `url:"action,omitempty"`  // such as "vm/create", or only the kind or the verb
-	Subject string `url:"subject,omitempty"` // the ID of an account, or the name or e-mail address of a member
-	Object  string `url:"object,omitempty"`  // the ID of an object
-
-	End time.Time `url:"end,omitempty" layout:"2006-01-02"` // the last day, in UTC, of the three months to list; default today
-
-	PageSize      int    `url:"limit,omitempty"`          // default and maximum 1000
-	PaginationKey string `url:"pagination_key,omitempty"` // Page.Next of a page with the same options
+	Action        string    `url:"action,omitempty"`                  // such as "vm/create", or only "vm" or "create"
+	Subject       string    `url:"subject,omitempty"`                 // the ID of an account, or the name or e-mail address of a member
+	Object        string    `url:"object,omitempty"`                  // the ID of an object
+	End           time.Time `url:"end,omitempty" layout:"2006-01-02"` // the last day, in UTC, of the three months to list; default today
+	PageSize      int       `url:"limit,omitempty"`                   // default and maximum 1000
+	PaginationKey string    `url:"pagination_key,omitempty"`          // Page.Next of a page with the same options
 }
 
 // inUTC returns the options with End in UTC: the server's days are UTC days.

@@ -31,7 +31,7 @@ func send[T any](ctx context.Context, c *conn, op *Operation, request any, args 
 func perform[T any](ctx context.Context, in *invocation) (*T, error) {
 	var record *T
 	err := in.do(ctx, func(r call.Response) error {
-		record = new(T) // of this attempt alone
+		record = new(T) // so that nothing of an earlier attempt's response remains
 		if err := decodeRecords(r, record); err != nil {
 			return err
 		}
@@ -90,7 +90,8 @@ type invocation struct {
 }
 
 // invoke prepares an operation: the path from the arguments, and the body from
-// the request. A nil request means no body, a nil pointer an empty object.
+// the request. If the request is nil, there is no body; if it's a nil pointer,
+// the body is {}.
 func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, error) {
 	path, want, err := op.path(c.config.project, args)
 	if errors.Is(err, ErrNoProject) {
@@ -101,7 +102,7 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 	}
 	in := &invocation{conn: c, op: op, want: want, request: call.Request{Method: op.Method, Path: path, Idempotent: op.class&once == 0}}
 	if name := newNameOf(request); name != "" {
-		// A retry by the old name fails if the first attempt changed it.
+		// A retry by name fails if the first attempt has changed the name.
 		in.request.Idempotent = in.request.Idempotent && want.id != ""
 		if !in.request.Idempotent {
 			in.want = expected{location: want.location, name: name}
@@ -115,8 +116,9 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 	return in, nil
 }
 
-// ask is invoke for an operation with parameters in the query, the url-tagged
-// fields of a struct. A nil pointer means no query.
+// ask is like invoke, for an operation with a query. parameters is a pointer to
+// a struct, or a struct, whose fields with url tags are the query; nil means no
+// query.
 func (c *conn) ask(op *Operation, parameters any, args []string) (*invocation, error) {
 	in, err := c.invoke(op, nil, args)
 	if err == nil {
@@ -193,8 +195,8 @@ func OperationFromContext(ctx context.Context) (Operation, bool) {
 }
 
 // Exchange is the request and the response of one attempt, without the
-// request's headers. It shows no secrets when printed or encoded: the header
-// masks Set-Cookie and values that repeat the client's credentials.
+// request's headers. It shows no secrets when printed or encoded: in Header,
+// cookies and values with the client's credentials are masked.
 type Exchange struct {
 	Operation  string      // the operation's name, such as "VMs.Get"
 	Method     string      // the HTTP method
@@ -207,10 +209,9 @@ type Exchange struct {
 }
 
 // CaptureExchange returns a context, and a function that returns the last
-// attempt of the calls with this context, or nil.
-//
-// Several goroutines may use the context. A response's body is copied up to the
-// limit of [WithResponseLimit], and an error's up to 1 MiB.
+// attempt of the calls with this context, or nil if there was none. Several
+// goroutines may use the context. A response's body is copied up to the limit
+// of [WithResponseLimit], and an error's up to 1 MiB.
 func CaptureExchange(ctx context.Context) (context.Context, func() *Exchange) {
 	c := &capture{outer: captureOf(ctx)}
 	return context.WithValue(ctx, captureKey{}, c), c.last.Load
@@ -230,7 +231,7 @@ func captureOf(ctx context.Context) *capture {
 	return c
 }
 
-// keep stores an exchange as the last one of c and the captures around it.
+// keep stores an exchange as the last one in c and in its outer captures.
 func (c *capture) keep(exchange *Exchange) {
 	for ; c != nil; c = c.outer {
 		c.last.Store(exchange)

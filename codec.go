@@ -16,9 +16,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// namer is a request that gives a name to the resource in the response. An
-// idempotent operation renames the resource in the path. Any other operation
-// creates a resource with the name.
+// namer is a request that contains the name which the resource in the response
+// must have. If the operation is idempotent, it renames the resource in the
+// path. Otherwise, it creates a resource.
 type namer interface {
 	newName() string // "" if the resource keeps its name
 }
@@ -50,7 +50,8 @@ func checkNewName(name string) *ArgumentError {
 	return nil
 }
 
-// checkOptionalName is [checkNewName] for a request that needs no name.
+// checkOptionalName is [checkNewName] for a request in which the name is
+// optional.
 func checkOptionalName(name string) *ArgumentError {
 	if name == "" {
 		return nil
@@ -63,7 +64,7 @@ type confidential interface {
 	prune(body map[string]any) // removes from the unmasked body the fields that aren't sent
 }
 
-// encodeBody encodes a request as the body of a call; a nil one becomes {}.
+// encodeBody encodes a request as the body of a call. A nil request becomes {}.
 func encodeBody(operation string, to *call.Request, request any) (err error) {
 	if isNil(request) {
 		request = struct{}{}
@@ -145,7 +146,8 @@ func decodeRecords(r call.Response, v any) error {
 
 var errMasked = errors.New(`a secret in it is "` + redacted + `", as in the JSON of the SDK's records: a mock sends cloudapitest.Encode of a record`)
 
-// decodeJSON decodes a response, for otherForms as in [jsonform.Decoder].
+// decodeJSON decodes a JSON response. otherForms is the setting of
+// [jsonform.Decoder].
 func decodeJSON(r call.Response, v any, otherForms bool) error {
 	if r.Status == http.StatusNoContent || firstByte(r.Body) == 0 {
 		return errors.New("it is empty")
@@ -163,11 +165,12 @@ func decodeJSON(r call.Response, v any, otherForms bool) error {
 	return decoder.Decode(r.Body, v)
 }
 
-// freeMemory is the memory that any response may take when it is decoded.
+// freeMemory is how many bytes a decoded response may take in addition to twice
+// the response limit.
 const freeMemory = 16 << 20
 
-// firstByte returns the first byte that isn't white space, or 0. It gives up
-// after a limited amount of white space.
+// firstByte returns the first byte that isn't white space, or 0. It searches
+// only the beginning of the data.
 func firstByte(data []byte) byte {
 	for _, c := range data[:min(len(data), call.MaxSearched)] {
 		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
@@ -192,7 +195,7 @@ func lacks(record any) string {
 	return ""
 }
 
-// missing returns the name of a field that a record lacks, or "".
+// missing returns the name of a field if it's missing, and "" otherwise.
 func missing(name string, isMissing bool) string {
 	if isMissing {
 		return name

@@ -9,15 +9,13 @@ import (
 // Confirm looks for the resource of a create that returned [ErrOutcomeUnknown].
 // If find searches a list, it must return [ErrNotFound] for a missing resource.
 //
-// Confirm looks once. It returns the resource if same accepts it, or if same is
-// nil; another program may have created it. Otherwise, it returns the create's
-// error. If same rejects the resource, that error also matches
-// [ErrAlreadyExists]. If find fails, it also wraps the error of find: after
-// ErrNotFound, the server may still be executing the request; where names are
-// unique, you can create again. Confirm returns an error that doesn't match
-// [ErrOutcomeUnknown] unchanged.
-//
-// If the create's context ended, pass another one, such as
+// Confirm calls find once. It returns the resource if same accepts it, or if
+// same is nil; another program may have created it. Otherwise, it returns the
+// create's error, which also matches [ErrAlreadyExists] if same rejects the
+// resource, or wraps find's error if find fails. After ErrNotFound, the server
+// may still be executing the request; where names are unique, you can create
+// again. If unknown doesn't match ErrOutcomeUnknown, Confirm returns it
+// unchanged. If the create's context ended, pass another one, such as
 // [context.WithoutCancel] with a timeout.
 func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {
 	if unknown == nil {
@@ -37,12 +35,12 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 // ConfirmChange finds out whether a failed operation, such as stopping,
 // resizing, renaming or attaching something, took effect nevertheless.
 //
-// ConfirmChange looks once. It returns the record if changed accepts it.
-// Otherwise, it returns the operation's error, which also matches
-// [ErrUnchanged] if changed rejects the record, and wraps the error of find if
-// find fails. The server may still be executing the request, and a short state
-// such as "restarting" may be over. If the server certainly didn't execute the
-// request, ConfirmChange returns the error unchanged.
+// ConfirmChange calls find once. It returns the record if changed accepts it.
+// Otherwise, it returns failure, which also matches [ErrUnchanged] if changed
+// rejects the record, or wraps find's error if find fails. ErrUnchanged proves
+// nothing: the server may still be executing the request, or a short state such
+// as "restarting" may be over. If the server certainly didn't execute the
+// request, ConfirmChange returns failure unchanged.
 func ConfirmChange[T any](ctx context.Context, failure error, find func(context.Context) (*T, error), changed func(*T) bool) (*T, error) {
 	if failure == nil {
 		return nil, &ArgumentError{Operation: "ConfirmChange", Name: "failure", Reason: "must be the error of a change"}

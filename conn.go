@@ -51,8 +51,8 @@ func (c *conn) prepareCalls() {
 	}
 }
 
-// secrets returns the credentials that the response to a request may repeat:
-// those of the client and those of the proxy.
+// secrets returns the credentials of the client and of the proxy, which the
+// response to a request may repeat.
 func (cfg *config) secrets(req *http.Request) []string {
 	secrets := append(exchange.ProxyCredentials(cfg.roundTripper(), req), cfg.token.Reveal())
 	for _, header := range cfg.headers {

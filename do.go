@@ -12,8 +12,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
-// Do sends a request to any path of the API, for operations that have no
-// method. A POST counts as a create, and everything else as idempotent.
+// Do sends a request to any path of the API, for operations without a method. A
+// POST is retried like a create, any other request like an idempotent one.
 //
 // The segments are the path below the base URL; Do escapes them. The JSON of in
 // is the body. If in is nil, there is no body, or {} in a POST, PUT or PATCH.

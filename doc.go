@@ -1,6 +1,7 @@
 // Package cloudapi is a client for Ubicloud's public API, which manages cloud
 // infrastructure in projects: VMs, Postgres databases, Kubernetes clusters, load
-// balancers, firewalls, private networks, machine images, keys and more.
+// balancers, firewalls, private networks, machine images, keys and more. The
+// repository's folder docs has a page for each topic.
 //
 // A [Client] has a service for each family of resources:
 //
@@ -16,18 +17,16 @@
 //		EnableIP4: new(true),
 //	})
 //
-// The repository's folder docs has a page for each topic.
-//
 // # Which method
 //
 // Finding:
 //
 //   - a resource in a location: its service's Get
 //   - the record of a reference that a person typed: [Lookup]
-//   - which resource such a reference means, of several kinds: [Client.Resolve]
+//   - the resource that such a reference means, of any kind: [Client.Resolve]
 //   - the record of a [Resource]: [Client.Fetch]
 //   - the resources of any kind: [Client.Resources]
-//   - whether resources that lists lack still exist: [Client.CheckAccess]
+//   - whether resources that are missing in a list exist: [Client.CheckAccess]
 //
 // Waiting:
 //
@@ -46,15 +45,16 @@
 //
 // Deleting:
 //
-//   - a resource, or nothing if there is none: its service's Delete
+//   - a resource, whether or not it exists: its service's Delete
 //   - a resource of any kind: [Client.Delete]
 //   - a resource that must exist: [Client.DeleteExisting]
 //   - a whole project: package teardown
 //
-// Settings: [FromEnv] for the environment, [Client.With] for some calls,
-// [WithTransport] for a proxy or a private certificate authority, [WithLogger],
-// [WithMiddleware] and [WithObserver] to see what is sent. [Client.Do] calls an
-// operation that has no method, and package cloudapitest tests a program.
+// Settings: [FromEnv] for the environment, [Client.With] for other settings in
+// some calls, [WithTransport] for a proxy or a private certificate authority,
+// [WithLogger], [WithMiddleware] and [WithObserver] to see what is sent.
+// [Client.Do] calls an operation that has no method, and package cloudapitest
+// tests a program.
 //
 // # Methods
 //
@@ -97,9 +97,9 @@
 //	defer cancel()
 //	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID, nil)
 //
-// All fetches a page when the loop reaches it. It yields each item that stays
-// in the list exactly once, even while others come and go, or ends with an
-// error. [Collect] returns all items as a slice.
+// All fetches a page when the loop reaches it. It yields each item once, even
+// while others come and go, or ends with an error. [Collect] returns all items
+// as a slice.
 //
 //	for vm, err := range client.VMs.All(ctx, nil) {
 //		if err != nil {
@@ -137,9 +137,9 @@
 //
 // # The contract and the service
 //
-// The SDK works with two descriptions of the API, without a setting: the
-// contract, which is OpenAPI description 0.1.0, and the service, which is
-// Ubicloud's as of autumn 2026. Comments mark what only the service has with a †,
-// and what only the contract has with a ‡. Methods that the server lacks return
+// The SDK works with two versions of the API, without a setting: the contract,
+// which is OpenAPI description 0.1.0, and the service, which Ubicloud runs as
+// of autumn 2026. Comments mark what only the service has with a †, and what
+// only the contract has with a ‡. Methods that the server lacks return
 // [ErrMaybeUnsupported].
 package cloudapi

@@ -16,20 +16,18 @@ import (
 
 // EnsureOptions are settings of the Ensure methods. Nil means the defaults.
 //
-// An Ensure method looks for a resource with the name, which must not be an ID.
-// If there is none, it creates one, and returns before that is ready.
-// Otherwise, it compares the record with the fields that the request sets, and
-// returns a [*DriftError] if they differ; pass new values after an upgrade or a
-// resize.
+// Ensure looks for a resource with the name, which must not be an ID. If there
+// is none, it creates one, and returns before it's ready. Otherwise, it
+// compares the record with the fields that the request sets, and returns a
+// [*DriftError] if any differ: after an upgrade or resize, pass the new values.
 //
 // Ensure waits while a resource with the name is being deleted, and while the
 // server refuses an update because of another change. It returns a [*WaitError]
 // if a wait fails. If a create's response is lost, it looks for the resource,
-// and retries if there's none. Several programs can ensure one name.
+// and retries if there's none. Several programs may ensure the same name.
 type EnsureOptions struct {
-	// Update lets Ensure change a resource that differs from the request, if an
-	// update can remove all differences. Each Ensure method lists what it can
-	// update.
+	// Update lets Ensure update a resource that differs from the request, if that
+	// can remove all differences. Each Ensure method lists what it can update.
 	Update bool
 
 	// DryRun makes Ensure return what it would do, and change nothing: the same
@@ -68,7 +66,8 @@ type ensureSpec[T any] struct {
 	update  func(context.Context, *T, drift) (*T, error)
 
 	// isBusy reports whether the server refused an update only because another
-	// change is in progress. It's nil if the server never does.
+	// change is in progress. It's nil if the server never refuses an update for
+	// that reason.
 	isBusy func(error) bool
 }
 
@@ -77,8 +76,8 @@ type ensureSpec[T any] struct {
 // outcome of a create is unknown.
 const ensureTries = 4
 
-// ensure creates or updates a resource if necessary. The spec says only what
-// the family doesn't know.
+// ensure creates or updates a resource if necessary. It sets the fields of e
+// that are the same for all families.
 func (f *family[T]) ensure(ctx context.Context, c *conn, location, name string, e ensureSpec[T], opts *EnsureOptions) (*T, EnsureOutcome, error) {
 	e.operation, e.location, e.name, e.pauses = strings.TrimSuffix(f.get.Name, "Get")+"Ensure", location, name, f.pauses
 	if e.find == nil {
@@ -195,12 +194,13 @@ func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOut
 	}
 }
 
-// planned returns a record of the resource that a dry run doesn't create.
+// planned returns the record that a dry run returns for a resource that it
+// would create.
 func (e *ensureSpec[T]) planned() *T {
 	record := new(T)
 	fields := map[string]string{"location": e.location, "name": e.name}
 	if kindOf[T]() == KindPrivateLocation {
-		fields = map[string]string{"ui_name": e.name} // the name is the region's
+		fields = map[string]string{"ui_name": e.name} // "name" is the region
 	}
 	text, _ := json.Marshal(fields)
 	json.Unmarshal(text, record)
@@ -270,7 +270,7 @@ type DriftError struct {
 	Operation string   // such as "VMs.Ensure"
 	Resource  Resource // the existing resource
 	Fields    []Drift  // the differences; at least one
-	Record    any      // its record, such as a *VM
+	Record    any      // the resource's record, such as a *VM
 }
 
 func (e *DriftError) Error() string {

@@ -16,10 +16,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// Errors returned by functions of this package begin with "cloudapi: ", once.
-// So the sentinels below and other errors that are only wrapped don't begin
-// with it. Those that are also returned directly do: they are wrapped in
-// [unprefixed], which removes it.
+// The text of each error that a function returns begins with "cloudapi: ", and
+// contains that only once. So the sentinels below, which are wrapped, don't
+// begin with it. If an error that begins with it is wrapped, [unprefixed]
+// removes it.
 
 // Errors of the server, by status. Test for them with [errors.Is]; [errors.As]
 // returns the [*Error] with the details.
@@ -57,7 +57,7 @@ var (
 	// images, or the projects of an account. It also matches ErrInvalidRequest.
 	ErrQuotaExceeded = errors.New("quota exceeded")
 
-	ErrBillingRequired = errors.New("billing information required") // of the project; also matches ErrInvalidRequest
+	ErrBillingRequired = errors.New("billing information required") // the project has none; also matches ErrInvalidRequest
 	ErrRateLimited     = errors.New("rate limited")                 // 429; see Error.RetryAfter
 	ErrServer          = errors.New("server error")                 // any 5xx
 )
@@ -76,9 +76,9 @@ var (
 	// server doesn't get past a page, or counts more items than it shows.
 	ErrPaginationStalled = errors.New("pagination stalled")
 
-	// ErrOutcomeUnknown reports that the server may have executed a request that
-	// isn't idempotent, or refused the retry of an idempotent one, perhaps because
-	// it had executed an earlier attempt. [Confirm] or [ConfirmChange] finds out.
+	// ErrOutcomeUnknown reports a failed request that may have taken effect: it
+	// isn't idempotent, or the server refused its retry, perhaps because an
+	// earlier attempt had taken effect. [Confirm] or [ConfirmChange] finds out.
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 
 	ErrUnchanged   = errors.New("the resource doesn't show the change") // see ConfirmChange
@@ -201,8 +201,8 @@ func (e *Error) Unwrap() error { return e.outcome.NotRetried }
 // TransportError says that a request got no complete response: connecting
 // failed, the connection broke, an attempt took longer than [WithTimeout], or
 // the context ended. It matches [ErrOutcomeUnknown] if the server may have
-// executed it. errors.As finds no causes if one of their texts shows a
-// credential.
+// executed a request that isn't idempotent. If a cause's text contains a
+// credential, errors.As finds no cause.
 type TransportError struct {
 	Operation string // the operation's name, such as "VMs.Create"
 	Method    string // the HTTP method
@@ -230,7 +230,7 @@ func (e *TransportError) Unwrap() []error { return causes(e.Err, e.outcome.NotRe
 
 // DecodeError says that the server reported success, but its response isn't
 // what the contract promises: not JSON, truncated, empty, of another type,
-// without its ID, or about another resource. It matches [ErrInvalidResponse].
+// without an ID, or of another resource. It matches [ErrInvalidResponse].
 type DecodeError struct {
 	Operation   string // the operation's name, such as "VMs.Get"
 	Method      string // the HTTP method
@@ -371,12 +371,12 @@ func causes(errs ...error) []error {
 
 // IsGone reports whether an error proves that a resource doesn't exist in the
 // location of the request; [Client.CheckAccess] also looks in other locations.
-// IsGone returns false for other errors that match [ErrNotFound]: if the
-// location doesn't exist, if the service lacks the operation (‡), and if
+// It returns false for errors that match [ErrNotFound] but prove less: the
+// location doesn't exist; the service lacks the operation (‡); or
 // [ProjectsService.ObjectInfo], or [Client.Resolve] or [Lookup] of an ID
-// without a location, finds nothing that the token can see. A project that the
-// token can't see looks gone. On servers without the operations marked †, test
-// for [ErrMaybeUnsupported] first.
+// without a location, finds nothing, perhaps because the token can't see it.
+// IsGone returns true for a project that the token can't see. On servers
+// without the operations marked †, test for [ErrMaybeUnsupported] first.
 func IsGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return isMissing(err) && !errors.Is(err, errNotShown) && !(ok && (e.class&contractOnly != 0 || e.Operation == "Projects.ObjectInfo"))

@@ -19,14 +19,15 @@ type family[T any] struct {
 	del    *Operation
 	pauses *WaitOptions // the default pauses of waits; nil if no method waits
 
-	lingers  bool // whether a deleted resource exists until its deletion is over
+	lingers  bool // whether a deletion takes time, in which the resource still exists
 	homonyms bool // whether a location can have two resources of one name
 
 	// each iterates over the list. If it's nil, the function all does.
 	each func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*T, error]
 }
 
-// anyFamily is a family of records of any type. Records are pointers.
+// anyFamily is a family of records of any type. A record is passed as a
+// pointer, such as a *VM.
 type anyFamily interface {
 	kind() Kind
 	hasLocations() bool
@@ -79,7 +80,7 @@ func (f *family[T]) find(ctx context.Context, c *conn, location, reference strin
 }
 
 // exists reports whether a resource exists. It returns [ErrForbidden] if the
-// token may not see it. Without an ID, any resource with the name will do.
+// token may not see it. If r has no ID, any resource with the name counts.
 func (f *family[T]) exists(ctx context.Context, c *conn, r Resource) (bool, error) {
 	record, err := f.find(ctx, c, r.Location, addressOf(f, r))
 	if IsGone(err) {
@@ -214,7 +215,7 @@ func (f *family[T]) waitState(ctx context.Context, c *conn, operation, location,
 	return w.run(ctx, opts)
 }
 
-// ObjectInfo describes the object with an ID.
+// ObjectInfo says what an ID stands for.
 type ObjectInfo struct {
 	Type     string `json:"type"` // one of the ObjectType constants, or another
 	Location string `json:"location"`

@@ -56,7 +56,7 @@ type fileFormat struct {
 	name         string   // the default, if the server sends no valid name
 	accept       string   // the Accept header
 	noRetryOn500 bool     // whether a 500 of the API means that the file doesn't exist yet
-	pem          []string // the kinds of PEM blocks; nil for other formats, where truncation doesn't show
+	pem          []string // the kinds of PEM blocks in the file; nil if it's in another format
 }
 
 // Accept headers for files. The contract names a type for PEM, but none for a

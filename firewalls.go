@@ -30,16 +30,12 @@ type FirewallRuleCreateRequest struct {
 	// CIDR is the range of source addresses, in a form that [ParseCIDR] accepts; an
 	// IPv6 address without a prefix length is a /64. With the service, it can also
 	// be the ID or name of a private subnet in the location. Required.
-	CIDR      string `json:"cidr"`
-	PortRange string `json:"port_range,omitzero"` // "port" or "first..last", 0 to 65535; default all ports
-
-	// † Only the service has these.
-	Protocol    string `json:"protocol,omitzero"` // one of the FirewallProtocol constants; default TCP
-	Description string `json:"description,omitzero"`
-
-	// These are in the contract; the server ignores them.
-	FirewallID string `json:"firewall_id,omitzero"`
-	ProjectID  string `json:"project_id,omitzero"`
+	CIDR        string `json:"cidr"`
+	PortRange   string `json:"port_range,omitzero"`  // "port" or "first..last", 0 to 65535; default all ports
+	Protocol    string `json:"protocol,omitzero"`    // a FirewallProtocol constant; default TCP; † only the service
+	Description string `json:"description,omitzero"` // † only the service
+	FirewallID  string `json:"firewall_id,omitzero"` // in the contract; the server ignores it
+	ProjectID   string `json:"project_id,omitzero"`  // in the contract; the server ignores it
 }
 
 func (r FirewallRuleCreateRequest) checkIDs() *ArgumentError {
@@ -60,7 +56,7 @@ func (r FirewallRuleUpdateRequest) checkIDs() *ArgumentError {
 
 // FirewallUpdateRequest is the body of [FirewallsService.Update].
 type FirewallUpdateRequest struct {
-	Description string `json:"description"` // required; more than spaces
+	Description string `json:"description"` // required; must not be blank
 }
 
 // FirewallRuleModifyRequest is the body of [FirewallsService.ModifyRule], which
@@ -163,9 +159,9 @@ func (s *FirewallsService) Update(ctx context.Context, location, firewall string
 	return send[Firewall](ctx, s.conn, &opFirewallsUpdate, request, location, firewall)
 }
 
-// Ensure creates a firewall unless one with the name exists. It compares the
-// description, not the rules, and can update it with the service. With the
-// contract, an update returns a [*DriftError].
+// Ensure creates a firewall unless one with the name exists. It compares only
+// the description, not the rules. It can update the description with the
+// service; with the contract, an update returns a [*DriftError].
 func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, outcome EnsureOutcome, err error) {
 	cannotUpdate := false // the server doesn't have the operation
 	return firewallFamily.ensure(ctx, s.conn, location, name, ensureSpec[Firewall]{
@@ -197,7 +193,7 @@ func (s *FirewallsService) Delete(ctx context.Context, location, firewall string
 }
 
 // AttachSubnet attaches a firewall to a private subnet in its location; the
-// rules take effect later. It returns [ErrServer] if already attached.
+// rules take effect later. It returns [ErrServer] for an attached subnet.
 func (s *FirewallsService) AttachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsAttachSubnet, subnetRequest{subnetID}, location, firewall)
 }
@@ -214,7 +210,7 @@ func (s *FirewallsService) Rename(ctx context.Context, location, firewall, newNa
 }
 
 // CreateRule adds a rule, or two for a subnet; see [FirewallRule.IPv6Rule].
-// They take effect later. It returns [ErrAlreadyExists] if a rule exists.
+// They take effect later. It returns [ErrAlreadyExists] if one exists.
 func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall string, request *FirewallRuleCreateRequest) (*FirewallRule, error) {
 	created, err := send[createdRule](ctx, s.conn, &opFirewallsCreateRule, request, location, firewall)
 	if err != nil {
@@ -228,8 +224,8 @@ func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, rule
 	return fetch[FirewallRule](ctx, s.conn, &opFirewallsGetRule, location, firewall, ruleID)
 }
 
-// UpdateRule changes a rule. The service has [FirewallsService.ModifyRule].
-// ‡ Only the contract has this.
+// UpdateRule changes a rule; the service has [FirewallsService.ModifyRule]. ‡
+// Only the contract has this.
 func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleUpdateRequest) (*FirewallRule, error) {
 	return send[FirewallRule](ctx, s.conn, &opFirewallsUpdateRule, request, location, firewall, ruleID)
 }

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// GitHubService manages the data of the project's runners for GitHub Actions:
-// the installations of the GitHub app, their repositories, and the caches.
-// Prefer IDs: the server refuses capitals, underscores and dots in names.
-// Methods return [ErrServer] if the server has no GitHub app. † Only the
-// service has these.
+// GitHubService manages the data of GitHub Actions runners: installations of
+// the GitHub app, their repositories, and caches. Refer to them by ID: the
+// server refuses capitals, underscores and dots in names. Methods return
+// [ErrServer] if the server has no GitHub app. † Only the service has these.
 type GitHubService service
 
 // GitHubInstallation is the GitHub app in an account or organization.

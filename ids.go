@@ -25,7 +25,7 @@ const (
 	KindLoadBalancer              Kind = "1b"
 	KindNIC                       Kind = "nc"
 	KindPostgres                  Kind = "pg"
-	KindPostgresFirewallRule      Kind = "pf" // "fr" with the service, which IsID also accepts
+	KindPostgresFirewallRule      Kind = "pf" // IsID also accepts "fr", which these rules have with the service
 	KindPostgresMetricDestination Kind = "md"
 	KindPrivateLocation           Kind = "10"
 	KindPrivateSubnet             Kind = "ps"
@@ -153,7 +153,7 @@ func ParseID(s string) (ID, error) {
 // Kind returns the prefix, which may be of an unknown kind.
 func (id ID) Kind() Kind { return Kind(id[:min(len(id), ubid.PrefixLength)]) }
 
-// String returns the ID as paths and bodies contain it.
+// String returns the ID unchanged.
 func (id ID) String() string { return string(id) }
 
 // UUID returns the equivalent UUID in lower case, or "" if id isn't valid.
@@ -178,7 +178,7 @@ type Resource struct {
 	Parent *Resource `json:"parent,omitzero"`
 }
 
-// String describes it in one line, such as "VM eu-central-h1/web-1
+// String describes the resource in one line, such as "VM eu-central-h1/web-1
 // (vm3g8xpsxjs50pvjj2a7d3ky8h)". It quotes a name with unusual characters.
 func (r Resource) String() string {
 	id, reference := mask.Name(r.ID), qualify(mask.Name(r.Location), mask.Name(r.Name))
@@ -212,14 +212,15 @@ func qualify(location, reference string) string {
 
 // reference is how people refer to a resource.
 type reference struct {
-	ID       string // "" unless the reference is an ID
+	ID       string // "" if the reference is a name
 	Location string // "" if the reference has none
 	Name     string // "" if the reference is an ID
 }
 
 // parseReference parses the ID of a known kind, "location/name", "location/ID",
-// or a name in no location. An ID in capitals may also have the letters that
-// [ParseID] reads as digits. It returns an [*ArgumentError] if s is invalid.
+// or the name of a resource that is in no location. An ID in capitals may also
+// have the letters that [ParseID] reads as digits. It returns an
+// [*ArgumentError] if s is invalid.
 func parseReference(s string) (reference, error) {
 	location, last, found := strings.Cut(s, "/")
 	if !found {
@@ -279,7 +280,7 @@ func (r referenceRule) check(operation, argument, value string) *ArgumentError {
 }
 
 // parse returns the ID that a reference stands for, in its canonical spelling,
-// or "" for a name. It returns why the reference is invalid, or "".
+// or "" for a name. reason says why the reference is invalid, or is "".
 func (r referenceRule) parse(value string) (id, reason string) {
 	takesIDs := r.takesIDs()
 	switch {

@@ -86,7 +86,8 @@ func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions,
 }
 
 // Create creates another key with each call. The endpoints may take minutes to
-// accept it. After [ErrOutcomeUnknown], compare the lists before and after.
+// accept the key. After [ErrOutcomeUnknown], compare the lists before and
+// after.
 func (s *InferenceAPIKeysService) Create(ctx context.Context) (*InferenceAPIKey, error) {
 	return send[InferenceAPIKey](ctx, s.conn, &opInferenceAPIKeysCreate, struct{}{})
 }

@@ -6,9 +6,8 @@ import (
 	"iter"
 )
 
-// VMInitScriptsService manages the project's registered scripts for VMs. With
-// the service, use [VMCreateRequest.InitScriptText]. ‡ Only the contract has
-// these.
+// VMInitScriptsService manages registered scripts for VMs. With the service,
+// use [VMCreateRequest.InitScriptText]. ‡ Only the contract has these.
 type VMInitScriptsService service
 
 // VMInitScript is a script that runs when a VM starts for the first time.

@@ -11,11 +11,10 @@ import (
 )
 
 // KubernetesService manages Kubernetes clusters and node pools. Their names
-// have up to 40 characters.
-//
-// Methods that add nodes return [ErrQuotaExceeded] if the project lacks vCPUs.
-// Methods that upgrade, add or resize return [ErrInvalidRequest] (422) during
-// another change of the cluster. After [ErrOutcomeUnknown], check with Get.
+// have up to 40 characters. Methods that add nodes return [ErrQuotaExceeded] if
+// the project lacks vCPUs. Methods that upgrade, add or resize return
+// [ErrInvalidRequest] (422) during another change of the cluster. After
+// [ErrOutcomeUnknown], check with Get.
 type KubernetesService service
 
 // KubernetesCluster is a Kubernetes cluster.
@@ -42,7 +41,7 @@ func (k *KubernetesCluster) stateText() string { return k.DisplayState }
 const (
 	KubernetesClusterStateCreating  = "creating" // the server is setting up the cluster, or doing short maintenance
 	KubernetesClusterStateRunning   = "running"
-	KubernetesClusterStateUpgrading = "upgrading" // the cluster or a node pool
+	KubernetesClusterStateUpgrading = "upgrading" // the server is upgrading the cluster or a node pool
 	KubernetesClusterStateDeleting  = "deleting"  // until it's gone
 )
 
@@ -104,7 +103,7 @@ func (s *KubernetesService) Create(ctx context.Context, location, name string, r
 // Ensure creates a cluster unless one with the name exists. It compares
 // version, cp_nodes, and the worker_size and worker_nodes of the node pool that
 // Create created: the only one, or the one called "<cluster>-np". A cluster
-// without it differs. Ensure can update worker_nodes;
+// that has no such node pool differs. Ensure can update worker_nodes;
 // [KubernetesService.WaitNodePool] waits.
 func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, outcome EnsureOutcome, err error) {
 	return clusterFamily.ensure(ctx, s.conn, location, name, ensureSpec[KubernetesCluster]{
@@ -171,7 +170,7 @@ func (s *KubernetesService) WaitDeleted(ctx context.Context, location, cluster s
 }
 
 // KubernetesNodePool is a group of worker nodes of the same size. In the
-// cluster, newer nodes have its ID as their label ubicloud.com/nodepool.
+// cluster, newer nodes have the label ubicloud.com/nodepool with its ID.
 type KubernetesNodePool struct {
 	ID                  string `json:"id"`                    // prefix kn
 	KubernetesClusterID string `json:"kubernetes_cluster_id"` // the cluster it belongs to
@@ -219,9 +218,8 @@ func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluste
 }
 
 // DeleteNodePool deletes a node pool and its nodes;
-// [KubernetesService.WaitNodePoolDeleted] waits until they're gone. It returns
-// [ErrInvalidRequest] (422) for the last node pool of a cluster. † Only the
-// service has this.
+// [KubernetesService.WaitNodePoolDeleted] waits. It returns [ErrInvalidRequest]
+// (422) for the last node pool of a cluster. † Only the service has this.
 func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluster, nodePool string) error {
 	return remove(ctx, s.conn, &opKubernetesDeleteNodePool, location, cluster, nodePool)
 }
@@ -256,9 +254,9 @@ func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, clust
 	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesUpgradeNodePool, location, cluster, nodePool)
 }
 
-// RetireNode drains and removes a worker node, given by the name of its VM. The
-// returned node pool has a NodeCount that is lower by one, but still has the
-// VM; [KubernetesService.WaitNodeRetired] waits. It returns [ErrInvalidRequest]
+// RetireNode drains and removes a worker node; node is the name of its VM. The
+// returned node pool has a NodeCount lower by one, but still has the VM;
+// [KubernetesService.WaitNodeRetired] waits. It returns [ErrInvalidRequest]
 // (422) for the last node of a node pool. † Only the service has this.
 func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, node string) (*KubernetesNodePool, error) {
 	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesRetireNode, location, cluster, node)
@@ -324,7 +322,7 @@ func (s *KubernetesService) WaitNodeRetired(ctx context.Context, location, clust
 	return s.waitGone(ctx, "Kubernetes.WaitNodeRetired", location, cluster, node, (*KubernetesNodePool).has, opts)
 }
 
-// waitGone waits until no node pool matches the name.
+// waitGone waits until found returns false for all node pools of the cluster.
 func (s *KubernetesService) waitGone(ctx context.Context, operation, location, cluster, name string,
 	found func(*KubernetesNodePool, string) bool, opts *WaitOptions) error {
 	w := waiter[KubernetesCluster]{

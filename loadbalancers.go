@@ -31,7 +31,7 @@ type LoadBalancer struct {
 	HealthCheckProtocol string `json:"health_check_protocol"` // one of the LoadBalancerHealthCheck constants
 	SrcPort             int    `json:"src_port"`              // where clients connect to
 	DstPort             int    `json:"dst_port"`              // where the VMs listen
-	CertEnabled         bool   `json:"cert_enabled,omitzero"` // for the hostname; † only the service
+	CertEnabled         bool   `json:"cert_enabled,omitzero"` // whether it has a certificate for the hostname; † only the service
 
 	// Lists and Rename don't return the fields below.
 	Subnet string   `json:"subnet"` // the name of its private subnet
@@ -71,7 +71,7 @@ type LoadBalancerCreateRequest struct {
 	PrivateSubnetID     string `json:"private_subnet_id"`              // required; its location becomes the load balancer's
 	Stack               string `json:"stack"`                          // a LoadBalancerStack constant; default "dual"
 	HealthCheckEndpoint string `json:"health_check_endpoint,omitzero"` // a path; default "/up"
-	CertEnabled         *bool  `json:"cert_enabled,omitzero"`          // a certificate for the hostname; default for "https"; † only the service
+	CertEnabled         *bool  `json:"cert_enabled,omitzero"`          // as in LoadBalancer; default: whether health_check_protocol is "https"; † only the service
 }
 
 func (r LoadBalancerCreateRequest) checkIDs() *ArgumentError {
@@ -133,7 +133,7 @@ var (
 
 	loadBalancerFamily = family[LoadBalancer]{lists: &listLoadBalancers, get: &opLoadBalancersGet, del: &opLoadBalancersDelete, pauses: &waitQuick, lingers: true, homonyms: true,
 		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
-			return (&LoadBalancersService{c}).All(ctx, opts) // unlike all, it can read past a 500
+			return (&LoadBalancersService{c}).All(ctx, opts) // unlike the function all, it can read past a 500
 		}}
 )
 
@@ -186,8 +186,8 @@ func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer s
 }
 
 // Create creates a load balancer without VMs. Traffic is balanced only seconds
-// later, or, with "https", once the server has obtained a certificate. It
-// returns [ErrInvalidRequest] if there's no subnet with the ID. After
+// later, or, with a certificate, once the server has obtained it. It returns
+// [ErrInvalidRequest] if there's no subnet with the ID. After
 // [ErrOutcomeUnknown], look for the name in the location's list.
 func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
 	body := orZero(request)
@@ -205,8 +205,8 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 // Update replaces all settings of a load balancer, including its VMs. Copy
 // settings that stay from a record of Get; records of lists lack VMs. It
 // returns [ErrInvalidRequest] if a VM doesn't exist, is given twice, or belongs
-// to another load balancer. Without CertEnabled, Update sends two more requests
-// if the server requires it, as the service does.
+// to another load balancer. If CertEnabled is nil and the server requires it,
+// as the service does, Update sends two more requests.
 func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalancer string, request *LoadBalancerUpdateRequest) (*LoadBalancer, error) {
 	body := orZero(request)
 	updated, err := send[LoadBalancer](ctx, s.conn, &opLoadBalancersUpdate, body, location, loadBalancer)
@@ -392,9 +392,9 @@ func withPortlessHint(err error) error {
 // A cluster has two load balancers: <cluster ID>-apiserver and <cluster
 // ID>-services. The second has no ports at first, and it follows the first in
 // the order by name. So if the server shows a page that ends with the first,
-// and refuses a longer page and the second, the list continues after the
-// second. If a 500 has another cause, the list is read again as usual, with
-// retries.
+// but refuses a longer page and a Get of the second, besidesPortless continues
+// the list after the second. If a 500 has another cause, it reads the list
+// again as usual, with retries.
 func (s *LoadBalancersService) besidesPortless(ctx context.Context, o ListOptions) (listed []*LoadBalancer, err error) {
 	var portless []Resource
 	seen := tally.New(false, 0)

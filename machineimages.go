@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// MachineImagesService manages machine images: copies of the disk of a VM, from
-// which other VMs can be created. An image has versions, one of which is the
-// latest. [VMCreateRequest.BootImage] names an image and a version. † Only the
-// service has these.
+// MachineImagesService manages machine images: copies of a VM's disk, to create
+// VMs from. An image has versions, one of which is the latest.
+// [VMCreateRequest.BootImage] names a version. † Only the service has these.
 type MachineImagesService service
 
 // MachineImage is a machine image.
@@ -222,7 +221,7 @@ func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, imag
 	return remove(ctx, s.conn, &opMachineImagesDeleteVersion, location, image, version)
 }
 
-// WaitVersion waits until a version is ready: up to 4 minutes for each 10 GiB.
+// WaitVersion waits until a version is ready, up to 4 minutes for each 10 GiB.
 func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image, version string, opts *WaitOptions) (*MachineImageVersion, error) {
 	w := waiter[MachineImageVersion]{
 		operation: "MachineImages.WaitVersion",

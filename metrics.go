@@ -42,7 +42,7 @@ type ResourceMetricSeries struct {
 // as [1759512000.5,"0.42"]: a Unix time, and a value in a string.
 type Samples []Sample
 
-// Sample is a value at one time. What a field can't hold is rounded.
+// Sample is a value at one time, rounded to what its fields can hold.
 type Sample struct {
 	Time  time.Time // with a precision of one microsecond
 	Value float64   // may be NaN, or infinite
@@ -86,7 +86,8 @@ func parseSamples(data []byte) (Samples, error) {
 // maxUnixTime is a time in seconds that fits in an int64 of microseconds.
 const maxUnixTime = 9e12
 
-// parseSample parses the pair with which JSON begins, and returns its size.
+// parseSample parses the pair with which JSON begins, and returns the number of
+// bytes of the pair.
 func parseSample(data []byte) (sample Sample, size int, ok bool) {
 	comma, end := bytes.IndexByte(data, ','), bytes.IndexByte(data, ']')
 	if data[0] != '[' || comma < 0 || end < comma+3 || data[comma+1] != '"' || data[end-1] != '"' {

@@ -5,10 +5,7 @@ package cloudapi
 type Operation struct {
 	Name   string // such as "VMs.Get", "VMs.ListInLocation" for a list of a location, or "Do"
 	Method string // the HTTP method
-
-	// Route is the path with placeholders, such as
-	// "/project/{project_id}/location/{location}/vm/{vm_reference}", or "" for Do.
-	Route string
+	Route  string // the path with placeholders, such as "/project/{project_id}/vm"; "" for Do
 
 	class class
 }

@@ -29,7 +29,7 @@ type config struct {
 	tokenSource  func(context.Context) (string, error)
 	project      string
 	httpClient   *http.Client       // of WithHTTPClient
-	transport    exchange.Transport // the SDK's; zero if it isn't created yet, or if httpClient has its own
+	transport    exchange.Transport // the SDK's own; zero if it isn't created yet, or if httpClient is set
 	changes      []func(*http.Transport)
 	middleware   []func(http.RoundTripper) http.RoundTripper // the outermost first
 	observers    []Observer
@@ -179,7 +179,7 @@ func WithProject(id string) Option {
 //
 // In [Client.With], it adds to the client's changes, and the copy has its own
 // connections. Without WithTransport, a client uses [http.DefaultTransport] if
-// the program has replaced that, for example with a mock.
+// the program has replaced it, for example with a mock.
 func WithTransport(change func(*http.Transport)) Option {
 	return func(c *config) error {
 		if change == nil {
@@ -196,8 +196,8 @@ func WithTransport(change func(*http.Transport)) Option {
 // use [WithTransport], which keeps the SDK's defaults.
 //
 // The transport must not retry, or it would repeat creates: NewClient refuses
-// the StandardClient of a go-retryablehttp client; pass its HTTPClient. Unless
-// it's an [http.Transport], only network errors are retried.
+// the StandardClient of a go-retryablehttp client; pass its HTTPClient. If it
+// isn't an [http.Transport], only its network errors are retried.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
 		if client == nil {
@@ -297,10 +297,10 @@ func WithRetry(policy RetryPolicy) Option {
 // RetryPolicy sets how often and after what delays a call is retried. Zero
 // fields mean the defaults, or in [Client.With] the client's values.
 //
-// An idempotent request is retried after the statuses 408, 429, 500, 502, 503
-// and 504, failed connections, timeouts of an attempt, and truncated responses.
-// A request that creates something is retried only if it wasn't sent, or after
-// a 429 or 503 that comes from the API itself or has a Retry-After.
+// An idempotent request is retried after status 408, 429, 500, 502, 503 and
+// 504, failed connections, timeouts of an attempt, and truncated responses. A
+// request that creates something is retried only if it wasn't sent, or after a
+// 429 or 503 that comes from the API itself or has a Retry-After.
 type RetryPolicy struct {
 	MaxAttempts int // including the first; default 4; 1 means no retry
 
@@ -369,7 +369,7 @@ func WithLogger(logger *slog.Logger) Option {
 }
 
 // WithResponseLimit sets the maximum size of a response in bytes, after
-// decompression; default 64 MiB. Larger ones return [ErrResponseTooLarge].
+// decompression; default 64 MiB. A larger one fails with [ErrResponseTooLarge].
 func WithResponseLimit(bytes int64) Option {
 	return func(c *config) error {
 		if bytes <= 0 {

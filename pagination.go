@@ -24,12 +24,12 @@ type ListOptions struct {
 	Location   string `url:"-"`                     // must be empty for families without locations
 	StartAfter string `url:"start_after,omitempty"` // the ID, or name, after which the list begins; need not exist
 
-	// PageSize is the number of items in a page, up to 1000. The default is 1000 in
-	// All and the server's in List: 10 in the contract, 1000 on the real server.
+	// PageSize is the number of items in a page, up to 1000. The default is 1000,
+	// but 10 in List with the contract.
 	PageSize int `url:"page_size,omitempty"`
 
 	// OrderColumn is "id", the default, or for some lists "name". By name, All can
-	// miss resources of different locations that share a name; it yields
+	// miss resources with the same name in two locations, and then yields
 	// [ErrPaginationStalled].
 	OrderColumn string        `url:"order_column,omitempty"`
 	Tags        []PostgresTag `url:"tags,omitempty,comma"` // selects databases with all of these; only for databases
@@ -38,7 +38,7 @@ type ListOptions struct {
 // Page is one page of a list. Items have the short form of their record.
 type Page[T any] struct {
 	Items []*T
-	Count *int // the size of the list; nil for SSH keys, init scripts and inference keys
+	Count *int // the size of the list; nil if the server sends none, as for SSH keys
 
 	// Next is the StartAfter of the next page: the last item's ID or name, or "" if
 	// the page is empty or the list isn't paginated. In the audit log and the logs
@@ -73,11 +73,12 @@ type listRoutes struct {
 	project      *Operation
 	location     *Operation // nil: the family has no locations
 	unpaged      bool       // the list has no parameters: one response has all items
-	tags         bool       // it can be filtered by tags
+	tags         bool       // the list can be filtered by tags
 	noRetryOn500 bool       // a 500 isn't retried
 }
 
-// list fetches one page. args are the route's values besides the location.
+// list fetches one page. args are the values of the route's placeholders,
+// except the project and the location.
 func list[T any](ctx context.Context, c *conn, routes *listRoutes, opts *ListOptions, args ...string) (*Page[T], error) {
 	op := routes.project
 	o := orZero(opts)
@@ -142,7 +143,7 @@ func (routes *listRoutes) check(o *ListOptions) error {
 	return nil
 }
 
-// checkPageSize refuses an option that every list has.
+// checkPageSize refuses a negative page size.
 func checkPageSize(op *Operation, size int) error {
 	if size < 0 {
 		return argumentError(op.Name, "PageSize", strconv.Itoa(size), "must not be negative")

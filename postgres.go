@@ -11,10 +11,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/attachment"
 )
 
-// PostgresService manages Postgres databases. Create, CreateReadReplica and
-// Restore return [ErrAlreadyExists] even while the database with the name is
-// being deleted. They return [ErrQuotaExceeded] if the project lacks vCPUs; so
-// does Update.
+// PostgresService manages databases. Create, CreateReadReplica and Restore
+// return [ErrAlreadyExists] even while the database with the name is being
+// deleted. They and Update return [ErrQuotaExceeded] if the project lacks
+// vCPUs.
 type PostgresService service
 
 // Postgres is a Postgres database. Times that the server doesn't send in RFC
@@ -42,7 +42,7 @@ type Postgres struct {
 	// MaintenanceWindowStartAt is the hour in UTC, 0 to 23, at which the two-hour
 	// maintenance window begins. The server interrupts the database only then; nil
 	// means at any time. MaintenanceWindowDays are "mon" to "sun", or every day if
-	// empty; they need a project with this feature; † only the service.
+	// empty; the project must have this feature; † only the service.
 	MaintenanceWindowStartAt *int     `json:"maintenance_window_start_at"`
 	MaintenanceWindowDays    []string `json:"maintenance_window_days,omitzero"`
 
@@ -56,7 +56,7 @@ type Postgres struct {
 	// PromoteReadReplica return neither it nor the fields below.
 	ConnectionString Secret `json:"connection_string"`
 
-	// PrivateConnectionString is for clients in the private network; the other
+	// PrivateConnectionString is for clients in the private network. The other
 	// three are parts of ConnectionString. † Only the service has these.
 	PrivateConnectionString Secret `json:"private_connection_string,omitzero"`
 	Hostname                string `json:"hostname,omitzero"`
@@ -113,12 +113,11 @@ const (
 )
 
 // PostgresMetricDestination is a server to which a database sends its metrics.
-// † Only the service has AuthMethods.
 type PostgresMetricDestination struct {
 	ID          string   `json:"id"`                    // prefix md; et for old ones
 	Username    string   `json:"username"`              // for basic authentication; "" if there is none
 	URL         string   `json:"url"`                   // of a server that accepts Prometheus remote writes
-	AuthMethods []string `json:"auth_methods,omitzero"` // "basic_auth", "authorization" or "headers"
+	AuthMethods []string `json:"auth_methods,omitzero"` // "basic_auth", "authorization" or "headers"; † only the service
 }
 
 func (d *PostgresMetricDestination) Resource() Resource {
@@ -224,7 +223,7 @@ var (
 
 	postgresFamily = family[Postgres]{lists: &listPostgres, get: &opPostgresGet, del: &opPostgresDelete, pauses: &waitSlow, lingers: true,
 		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*Postgres, error] {
-			return (&PostgresService{c}).All(ctx, opts) // unlike all, it filters by tags
+			return (&PostgresService{c}).All(ctx, opts) // unlike the function all, it filters by tags
 		}}
 
 	caCertificatesFile = fileFormat{name: "ca-certificates.pem", accept: acceptPEM, pem: []string{attachment.Certificate}}
@@ -302,11 +301,11 @@ func (s *PostgresService) Create(ctx context.Context, location, name string, req
 	return send[Postgres](ctx, s.conn, &opPostgresCreate, request, location, name)
 }
 
-// Update changes a database, in its maintenance window if it has one, and the
-// sizes of its read replicas. [PostgresService.WaitResized] waits for new
-// sizes, and [PostgresService.WaitServers] for a new HAType. It returns
-// [ErrInvalidRequest] if the sizes don't fit each other or the storage is too
-// small, and for a read replica.
+// Update changes a database, in its maintenance window if it has one, and
+// resizes its read replicas. [PostgresService.WaitResized] waits for new sizes,
+// and [PostgresService.WaitServers] for a new HAType. It returns
+// [ErrInvalidRequest] for a read replica, or if the sizes don't fit each other
+// or the data.
 func (s *PostgresService) Update(ctx context.Context, location, postgres string, request *PostgresUpdateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresUpdate, request, location, postgres)
 }
@@ -328,14 +327,14 @@ func (s *PostgresService) Rename(ctx context.Context, location, postgres, newNam
 	return send[Postgres](ctx, s.conn, &opPostgresRename, renameRequest{newName}, location, postgres)
 }
 
-// ResetSuperuserPassword sets the superuser's password: at least 12 characters,
-// with a lower-case letter, an upper-case letter and a digit. The database
-// accepts it seconds later. It returns [ErrInvalidRequest] for a read replica.
+// ResetSuperuserPassword sets the superuser's password: 12 or more characters,
+// with a lower-case and an upper-case letter and a digit. The database accepts
+// it seconds later. It returns [ErrInvalidRequest] for a read replica.
 func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, postgres string, password Secret) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresResetSuperuserPassword, passwordRequest{password}, location, postgres)
 }
 
-// Restart restarts the servers of a database in any state. The database is then
+// Restart restarts the servers of a database, whatever its state, which is then
 // "restarting"; [PostgresService.WaitRunning] waits. With the contract, it
 // stays "running", and nothing shows the end.
 func (s *PostgresService) Restart(ctx context.Context, location, postgres string) (*Postgres, error) {
@@ -349,7 +348,8 @@ func (s *PostgresService) SetMaintenanceWindow(ctx context.Context, location, po
 	return send[Postgres](ctx, s.conn, &opPostgresSetMaintenanceWindow, maintenanceWindowRequest{hour, days}, location, postgres)
 }
 
-// postgresRunning is the condition that most waits have in common.
+// postgresRunning reports whether a database is running. It returns an error
+// during a deletion.
 func postgresRunning(p *Postgres) (bool, error) {
 	return reaches[*Postgres](PostgresStateRunning)(p)
 }

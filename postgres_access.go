@@ -27,14 +27,12 @@ type ConnectionOptions struct {
 	// need SSLRootCert, the path of the file of [PostgresService.CACertificates].
 	SSLMode     string
 	SSLRootCert string
-
-	// Parameters to add or replace, such as "connect_timeout". Don't escape
-	// values.
-	Parameters map[string]string
+	Parameters  map[string]string // to add or replace, such as "connect_timeout"; not escaped
 }
 
-// Parameters. A driver may ignore a mistyped name, so those that begin with
-// "ssl" must be in this list. All others may be settings of the server.
+// A driver may ignore a parameter with a mistyped name, so a parameter that
+// begins with "ssl" must be in sslParameters. Any other may be a setting of the
+// server.
 var (
 	sslModes      = []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
 	sslParameters = []string{"ssl_max_protocol_version", "ssl_min_protocol_version", "sslcert", "sslcertmode", "sslcompression", "sslcrl", "sslcrldir",
@@ -45,8 +43,8 @@ var (
 // ConnectionURL returns [Postgres.ConnectionString] of a record from Get,
 // changed as the options say. It escapes names, passwords and values, and sorts
 // the parameters. It returns an [*ArgumentError] if the connection is empty, as
-// in records from lists and in replicas that are being created, and for the
-// value "[redacted]": pass the result of [Secret.Reveal].
+// in records from lists and in replicas that are being created, and for a value
+// with "[redacted]": pass the result of [Secret.Reveal].
 func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 	invalid := func(name, value, reason string) (Secret, error) {
 		return Secret{}, argumentError("ConnectionURL", name, value, reason)
@@ -80,7 +78,8 @@ func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 		return invalid("connection", "", "must be a postgres:// URL")
 	}
 
-	// A parameter has precedence over the same value before the host.
+	// A user or password among the parameters has precedence over one before the
+	// host.
 	user, effective := u.User.Username(), u.User.Username()
 	if query.Has("user") {
 		effective = query.Get("user")
@@ -151,7 +150,7 @@ func unusable(value string) (reason string) {
 	return ""
 }
 
-// PostgresCertificateUsers are the users that log in with a certificate.
+// PostgresCertificateUsers are the users that can log in with a certificate.
 type PostgresCertificateUsers struct {
 	Items []string `json:"items"` // their names
 }
@@ -161,7 +160,7 @@ func (u *PostgresCertificateUsers) lacks() string {
 		return "items"
 	}
 	if i := slices.Index(u.Items, ""); i >= 0 {
-		return fmt.Sprintf("items[%d]", i) // it may be null
+		return fmt.Sprintf("items[%d]", i) // it's null or ""
 	}
 	return ""
 }
@@ -185,10 +184,10 @@ var (
 	clientKeyPairFile = fileFormat{name: "client.pem", accept: acceptPEM, pem: []string{attachment.Certificate, attachment.PrivateKey}}
 )
 
-// CreateClientKeyPair returns a PEM file with a client certificate, valid for
-// up to 366 days in whole seconds, and then its private key. A user's name is 1
-// to 64 letters, digits, hyphens and underscores, but not "postgres" or
-// "ubi_replication". To log in, the user must exist and be added with
+// CreateClientKeyPair returns a PEM file: a client certificate, and then its
+// private key. It rounds valid, at most 366 days, down to seconds. A user's
+// name is 1 to 64 letters, digits, hyphens and underscores, but not "postgres"
+// or "ubi_replication". To log in, the user must exist and be added with
 // [PostgresService.AddCertificateUser]. It returns [ErrServer] until the
 // database has certificates. After [ErrOutcomeUnknown], call it again. † Only
 // the service has this.
@@ -287,8 +286,8 @@ func (s *PostgresService) CreateLogDestination(ctx context.Context, location, po
 }
 
 // DeleteLogDestination removes a destination, and returns before the database
-// stops sending logs to it. If the database doesn't exist, the error is
-// [ErrNotFound]. † Only the service has this.
+// stops sending logs to it. It returns [ErrNotFound] if the database doesn't
+// exist. † Only the service has this.
 func (s *PostgresService) DeleteLogDestination(ctx context.Context, location, postgres, destinationID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteLogDestination, location, postgres, destinationID)
 }
@@ -329,12 +328,11 @@ func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgr
 }
 
 // CreateFirewallRule adds a rule, which takes effect seconds later. It returns
-// [ErrAlreadyExists] if the range already has a rule.
-//
-// The service creates two rules, for the ports of the database and the
-// connection pooler, and returns the first; update and delete each separately.
-// They belong to a firewall of the project: if that was deleted or detached,
-// methods that change rules return [ErrInvalidRequest].
+// [ErrAlreadyExists] if the range already has a rule. The service creates two
+// rules, for the ports of the database and the connection pooler, and returns
+// the first; update and delete each separately. The rules belong to a firewall
+// of the project: if that was deleted or detached, methods that change rules
+// return [ErrInvalidRequest].
 func (s *PostgresService) CreateFirewallRule(ctx context.Context, location, postgres string, request *PostgresFirewallRuleCreateRequest) (*PostgresFirewallRule, error) {
 	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresCreateFirewallRule, request, location, postgres)
 }

@@ -17,14 +17,13 @@ import (
 
 // PostgresLogEntry is a line in the logs of a database.
 type PostgresLogEntry struct {
-	Timestamp     time.Time `json:"timestamp"`      // with a precision of one nanosecond
-	StreamName    string    `json:"stream_name"`    // one of the PostgresLogStream constants
-	SeverityLevel string    `json:"severity_level"` // one of the PostgresLogSeverity constants
-	Message       string    `json:"message"`
-	ServerUBID    string    `json:"server_ubid"` // the ID of the server, prefix pv
-	ServerRole    string    `json:"server_role"` // one of the PostgresServerRole constants
-
-	Context map[string]string `json:"context"` // of a connection: any of "user", "dbname", "pid" and "remote_host_port"
+	Timestamp     time.Time         `json:"timestamp"`      // with a precision of one nanosecond
+	StreamName    string            `json:"stream_name"`    // one of the PostgresLogStream constants
+	SeverityLevel string            `json:"severity_level"` // one of the PostgresLogSeverity constants
+	Message       string            `json:"message"`
+	ServerUBID    string            `json:"server_ubid"` // the ID of the server, prefix pv
+	ServerRole    string            `json:"server_role"` // one of the PostgresServerRole constants
+	Context       map[string]string `json:"context"`     // of a connection: any of "user", "dbname", "pid" and "remote_host_port"
 }
 
 func (e *PostgresLogEntry) lacks() string { return missing("timestamp", e.Timestamp.IsZero()) }
@@ -67,9 +66,8 @@ type PostgresLogsOptions struct {
 	QueryPattern  string `url:"query_pattern,omitempty"`  // a literal part of the message, up to 200 characters
 	PageSize      int    `url:"max_log_lines,omitempty"`  // up to 500; default 50 in Logs and 500 in AllLogs
 
-	// PaginationKey is [Page.Next] of the previous page. The other options must be
-	// the same as for that page. Set Start and End: their defaults depend on the
-	// time.
+	// PaginationKey is [Page.Next] of a page with the same other options. Set
+	// Start and End: their defaults depend on the time.
 	PaginationKey string `url:"pagination_key,omitempty"`
 }
 
@@ -86,9 +84,9 @@ var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", 
 
 // Logs returns one page of the logs of a database: the newest lines of the time
 // in the options, in the order in which the server received them; timestamps
-// may be out of order. [Page.Next] is the PaginationKey of the next page, which
-// has older lines. Logs returns [ErrInvalidRequest] if the server keeps no
-// logs, and [ErrServer] if it can't reach them. † Only the service has this.
+// may be out of order. [Page.Next] is the PaginationKey of the next page, with
+// older lines. Logs returns [ErrInvalidRequest] if the server keeps no logs,
+// and [ErrServer] if it can't reach them. † Only the service has this.
 func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
 	o := orZero(opts)
 	o.Start, o.End = o.Start.UTC(), o.End.UTC() // as the server writes them
@@ -123,8 +121,8 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 
 // PostgresLogMarker is a position in the logs of a database, from which
 // [PostgresService.FollowLogs] continues with the same filters. Store it as
-// JSON. That has 16 characters for each line of the last minute or so, and while
-// FollowLogs catches up, for each line of up to a day.
+// JSON, which has 16 characters for each line of the last minute or so. While
+// FollowLogs catches up, that is each line of up to a day.
 type PostgresLogMarker struct {
 	Start time.Time      `json:"start,omitzero"`
 	End   time.Time      `json:"end,omitzero"`
@@ -133,8 +131,8 @@ type PostgresLogMarker struct {
 
 // PostgresFollowLogsOptions are settings of FollowLogs; nil means defaults.
 type PostgresFollowLogsOptions struct {
-	// Marker is the position to continue from, or a Start alone. The default is half
-	// an hour ago.
+	// Marker is the position to continue from. To begin at a time, set only its
+	// Start; default half an hour ago.
 	Marker PostgresLogMarker
 
 	// These select lines as in [PostgresLogsOptions].
@@ -143,7 +141,7 @@ type PostgresFollowLogsOptions struct {
 	ServerRole    string
 	QueryPattern  string
 
-	UntilNow              bool          // ends with the lines up to now, and at any error but ErrLogsExpired
+	UntilNow              bool          // whether to end after the lines up to now, and at any error except ErrLogsExpired
 	Overlap               time.Duration // how late a line may appear in the logs; default 1 minute, maximum 12 hours
 	Interval, MaxInterval time.Duration // the pauses, as in WatchOptions
 
@@ -265,7 +263,7 @@ func (f *logFollower) run(ctx context.Context, yield func(*PostgresLogEntry, err
 // lines, and whether to wait before the next poll: after an error, and if the
 // range reaches the present.
 func (f *logFollower) poll(ctx context.Context) (lines []*PostgresLogEntry, wait bool, err error) {
-	if f.Marker.Seen == nil { // the Start is the program's, whose clock can be ahead
+	if f.Marker.Seen == nil { // the program chose the Start, and its clock can be ahead
 		if _, err := f.page(ctx, PostgresLogsOptions{PageSize: 1}); err != nil {
 			return nil, true, err
 		}
@@ -304,7 +302,7 @@ func (f *logFollower) poll(ctx context.Context) (lines []*PostgresLogEntry, wait
 	f.Marker = next
 	present := f.now()
 	if f.UntilNow {
-		present = f.until // a range that didn't fit can be read more slowly than lines come
+		present = f.until // not now: new lines can come faster than FollowLogs reads
 	}
 	return lines, !end.Before(present), nil
 }

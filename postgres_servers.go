@@ -67,29 +67,25 @@ func (s *PostgresService) ListServers(ctx context.Context, location, postgres st
 	return list[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
 
-// AllServers iterates over the servers of a database. † Only the service has
-// this.
+// AllServers iterates over a database's servers. † Only the service has this.
 func (s *PostgresService) AllServers(ctx context.Context, location, postgres string) iter.Seq2[*PostgresServer, error] {
 	return all[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
 
-// Recycle replaces the primary server of a database by means of a failover. To
-// wait, pass the old primary's ID to [PostgresService.WaitRecycled]. † Only the
-// service has this.
+// Recycle replaces the primary of a database by a failover;
+// [PostgresService.WaitRecycled] waits. † Only the service has this.
 func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresRecycle, location, postgres)
 }
 
 // WaitServers waits until a database has [Postgres.TargetServerCount] servers,
-// all running and the standbys up to date, and returns it. † Only the service
-// has this.
+// all running and up to date, and returns it. † Only the service has this.
 func (s *PostgresService) WaitServers(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {
 	return s.waitServers(ctx, "Postgres.WaitServers", location, postgres, "", opts)
 }
 
-// WaitRecycled waits until the former primary, which [PostgresService.Recycle]
-// replaces, is gone, and then like [PostgresService.WaitServers]. † Only the
-// service has this.
+// WaitRecycled is [PostgresService.WaitServers] after Recycle: it also waits
+// until serverID, the former primary, is gone. † Only the service has this.
 func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, serverID string, opts *WaitOptions) (*Postgres, error) {
 	const operation = "Postgres.WaitRecycled"
 	if err := idOf(KindPostgresServer).check(operation, "server_id", serverID); err != nil {
@@ -158,24 +154,21 @@ var (
 	listPostgresBackups = listRoutes{project: &opPostgresListBackups, unpaged: true}
 )
 
-// ListBackups returns the base backups of a database, all in one page. It
-// returns [ErrServer] if the server can't read the object store. † Only the
-// service has this.
+// ListBackups returns all base backups of a database. It returns [ErrServer] if
+// the server can't read the object store. † Only the service has this.
 func (s *PostgresService) ListBackups(ctx context.Context, location, postgres string) (*Page[PostgresBackup], error) {
 	return list[PostgresBackup](ctx, s.conn, &listPostgresBackups, nil, location, postgres)
 }
 
-// AllBackups iterates over the base backups of a database. † Only the service
-// has this.
+// AllBackups iterates over the base backups. † Only the service has this.
 func (s *PostgresService) AllBackups(ctx context.Context, location, postgres string) iter.Seq2[*PostgresBackup, error] {
 	return all[PostgresBackup](ctx, s.conn, &listPostgresBackups, nil, location, postgres)
 }
 
-// CreateBackupCredentials returns new read-only credentials for the backups of
-// a database. After [ErrOutcomeUnknown], it's safe to call again. It returns
-// [ErrInvalidRequest] if the backups aren't on AWS (unless the project has the
-// feature), for read replicas, and until the store is ready. † Only the service
-// has this.
+// CreateBackupCredentials returns new credentials to read a database's backups.
+// After [ErrOutcomeUnknown], call again. It returns [ErrInvalidRequest] if the
+// backups aren't on AWS (unless the project has the feature), for read
+// replicas, and until the store is ready. † Only the service has this.
 func (s *PostgresService) CreateBackupCredentials(ctx context.Context, location, postgres string) (*PostgresBackupCredentials, error) {
 	return fetch[PostgresBackupCredentials](ctx, s.conn, &opPostgresCreateBackupCredentials, location, postgres)
 }
@@ -185,8 +178,8 @@ type PostgresRestoreRequest struct {
 	Name          string    `json:"name"`           // of the new database; required
 	RestoreTarget time.Time `json:"restore_target"` // see Postgres.EarliestRestoreTime; required
 
-	// † Only the service has these. The maps replace single settings; Tags replaces
-	// the tags.
+	// † Only the service has these. The maps replace single settings of the copied
+	// database; Tags replaces all its tags.
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
 	Tags            []PostgresTag     `json:"tags,omitzero"`
@@ -258,8 +251,7 @@ type promotedPostgres struct {
 }
 
 // WaitPromoted waits until a promoted database is running and no longer a
-// replica, and returns it. It can take another 30 seconds until the database
-// accepts writes.
+// replica, and returns it. It accepts writes within another 30 seconds.
 func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {
 	promoted := func(p *Postgres) (bool, error) {
 		running, err := postgresRunning(p)
@@ -305,10 +297,9 @@ var (
 
 // Upgrade upgrades a database and its read replicas to the next major version,
 // in the maintenance window if it has one; [PostgresService.WaitUpgraded]
-// waits. After [ErrOutcomeUnknown], see [PostgresService.UpgradeStatus].
-//
-// It returns [ErrInvalidRequest] during another change or upgrade, and for a
-// read replica, a flavor other than "standard", or the latest version.
+// waits. After [ErrOutcomeUnknown], see [PostgresService.UpgradeStatus]. It
+// returns [ErrInvalidRequest] during another change or upgrade, and for a read
+// replica, a flavor other than "standard", or the latest version.
 // [Error.FieldErrors] has the reason. † Only the service has this.
 func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
 	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgrade, location, postgres)
@@ -322,9 +313,9 @@ func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres 
 }
 
 // WaitUpgraded waits until an upgrade is complete, and returns the database.
-// The wait can last until the next maintenance window, and hours if there's
-// much data. It fails with [ErrWaitFailed] if the upgrade failed. † Only the
-// service has this.
+// That can last until the next maintenance window, and hours for much data. It
+// fails with [ErrWaitFailed] if the upgrade failed. † Only the service has
+// this.
 func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {
 	var status *PostgresUpgrade // nil if there's no upgrade
 	get := func(ctx context.Context) (*Postgres, error) {

@@ -7,13 +7,13 @@ import (
 
 // PrivateLocationsService manages private locations: regions of another
 // provider, in which the server creates resources with your own credentials.
-// Methods take the name that you gave it, [PrivateLocation.UIName], not its ID.
+// Methods take a location's name, [PrivateLocation.UIName], not its ID.
 type PrivateLocationsService service
 
 // PrivateLocation is a region of another provider.
 type PrivateLocation struct {
 	ID       string `json:"id"`       // prefix 10; no operation takes it
-	Name     string `json:"name"`     // the provider's, one of the ProviderLocation constants; need not be unique
+	Name     string `json:"name"`     // the region, one of the ProviderLocation constants; need not be unique
 	UIName   string `json:"ui_name"`  // the name you gave it, unique in its project
 	Provider string `json:"provider"` // such as "aws"
 	Path     string `json:"path"`     // path within the project: "/private-location/" and UIName
@@ -43,7 +43,7 @@ const (
 // PrivateLocationCreateRequest is the body of [PrivateLocationsService.Create].
 // All fields are required. The server doesn't check the credentials.
 type PrivateLocationCreateRequest struct {
-	Name                 string `json:"name"`                   // the UIName; not the name of a public location, which the server accepts
+	Name                 string `json:"name"`                   // the UIName; must not be the name of a public location, though the server accepts it
 	ProviderLocationName string `json:"provider_location_name"` // the region, one of the ProviderLocation constants
 	AccessKey            Secret `json:"access_key"`
 	SecretKey            Secret `json:"secret_key"`

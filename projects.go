@@ -5,9 +5,8 @@ import (
 	"iter"
 )
 
-// ProjectsService manages projects, which contain all other resources. Its
-// methods take the ID of a project. With the service, a token belongs to one
-// project; see [WithProject].
+// ProjectsService manages projects. Its methods take IDs. With the service, a
+// token belongs to one project; see [WithProject].
 type ProjectsService service
 
 // Project is a container of resources, with its own billing and permissions.
@@ -50,9 +49,8 @@ var (
 	projectFamily = family[Project]{lists: &listProjects, get: &opProjectsGet, del: &opProjectsDelete}
 )
 
-// List returns one page of the account's projects, ordered by ID only,
-// including those in which the token has no rights. ‡ Only the contract has
-// this.
+// List returns one page of the account's projects, ordered by ID only, even if
+// the token has no rights in them. ‡ Only the contract has this.
 func (s *ProjectsService) List(ctx context.Context, opts *ListOptions) (*Page[Project], error) {
 	return list[Project](ctx, s.conn, &listProjects, opts)
 }
@@ -62,17 +60,15 @@ func (s *ProjectsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 	return all[Project](ctx, s.conn, &listProjects, opts)
 }
 
-// Watch yields the account's projects, and then changes, also of the credit.
-// ‡ Only the contract has this.
+// Watch yields the projects and then changes. ‡ Only the contract has this.
 func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known ...*Project) iter.Seq2[Event[Project], error] {
 	return projectFamily.watch(ctx, s.conn, opts, known)
 }
 
 // Create creates a project, even if another one has the name. It returns
 // [ErrQuotaExceeded] if the account has 10 projects. The token gets no rights
-// in the new project: calls with it return [ErrForbidden] until an
-// administrator grants them. With the service, create projects in the console.
-// ‡ Only the contract has this.
+// in it: calls return [ErrForbidden] until an administrator grants them. With
+// the service, create projects in the console. ‡ Only the contract has this.
 func (s *ProjectsService) Create(ctx context.Context, request *ProjectCreateRequest) (*Project, error) {
 	return send[Project](ctx, s.conn, &opProjectsCreate, request)
 }

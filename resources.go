@@ -107,11 +107,10 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitO
 // see, and can be stale: call CheckAccess before you treat what isn't in a list
 // as deleted, or a project as empty.
 //
-// CheckAccess corrects the Location of a resource that is in another one. It
-// returns [ErrLocationNotFound] if neither the Location nor the resource
-// exists, [ErrForbidden] if the token is refused a resource twice, a second
-// apart, and [ErrNotFound] if the project is gone or the token's account has
-// left it.
+// CheckAccess corrects a wrong Location. It returns [ErrLocationNotFound] if
+// neither the Location nor the resource exists, [ErrForbidden] if the server
+// refuses a resource to the token twice, a second apart, and [ErrNotFound] if
+// the project is gone or the token's account has left it.
 func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing []Resource, err error) {
 	const operation = "CheckAccess"
 	if ctx == nil {
@@ -175,9 +174,8 @@ func ownFamily(operation string, resource Resource) (anyFamily, error) {
 //     balancer, Postgres database or Kubernetes cluster;
 //   - the name of an SSH public key, init script or private location.
 //
-// It must be of one of the kinds, if any are given. Resolve returns
-// [ErrAmbiguous] if several resources have the name, and [ErrInvalidRequest]
-// for a name such as "Web_1".
+// It must be of one of the kinds, if any. Resolve returns [ErrAmbiguous] if two
+// resources have the name, and [ErrInvalidRequest] for a name such as "Web_1".
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	resource, _, err := c.find(ctx, "Resolve", reference, kinds)
 	return resource, err
@@ -398,7 +396,7 @@ func (c *Client) findChild(ctx context.Context, operation string, f anyFamily, c
 }
 
 // search calls pick for a family's items until a result isn't nil, and returns
-// it.
+// that result.
 func (c *Client) search(ctx context.Context, operation string, f anyFamily, ref reference, pick func(item any) (any, error)) (any, error) {
 	for item, err := range f.all(ctx, &c.conn, &ListOptions{Location: ref.Location}) {
 		if err != nil {

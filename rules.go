@@ -30,11 +30,10 @@ func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Delet
 // are wanted, with their descriptions, adds those that are missing, and then
 // deletes the rest. It never interrupts traffic that both the old and the new
 // rules allow, and returns before the changes take effect. An empty slice
-// deletes all rules; a nil one is invalid.
-//
-// Rules are compared by protocol, CIDR and port range, in any spelling.
-// SetRules sends a request for each change. If one fails, or another program
-// changes the rules, it returns an error, and another call does the rest.
+// deletes all rules; a nil one is invalid. Rules are compared by protocol, CIDR
+// and port range, in any spelling. SetRules sends a request for each change. If
+// one fails, or another program changes the rules, it returns an error, and
+// another call does the rest.
 func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[FirewallRule], error) {
 	set := ruleSet[FirewallRule, FirewallRuleCreateRequest]{
 		operation: "Firewalls.SetRules",

@@ -13,7 +13,7 @@ type PrivateSubnetsService service
 // PrivateSubnetCreateRequest is the body of [PrivateSubnetsService.Create].
 type PrivateSubnetCreateRequest struct {
 	// FirewallID is the ID of a firewall in the same location. By default, the
-	// server creates one, such as "<subnet>-default", that allows all traffic.
+	// server creates one that allows all traffic, such as "<subnet>-default".
 	FirewallID string `json:"firewall_id,omitzero"`
 }
 

@@ -92,12 +92,12 @@ type VMCreateRequest struct {
 
 	// BootImage is the operating system, such as "ubuntu-noble", "ubuntu-jammy",
 	// "debian-12" or "almalinux-10", or, with the service, a machine image of the
-	// location, such as "golden@v1" or "golden@latest". There is a default.
+	// location, such as "golden@v1" or "golden@latest". The server has a default.
 	BootImage string `json:"boot_image,omitzero"`
 
 	// Size is "standard-" followed by 2, 4, 8, 16, 30 or 60 vCPUs, or "burstable-"
-	// followed by 1 or 2; default "standard-2". StorageSize is in GiB: 20 or 40 per
-	// vCPU, or 10 or 20 if burstable. 0 or less means the smaller one.
+	// followed by 1 or 2; default "standard-2". StorageSize is in GiB: 20 or 40
+	// per vCPU, or 10 or 20 if burstable. 0 or less means the smaller of these.
 	Size        string `json:"size,omitzero"`
 	StorageSize int    `json:"storage_size,omitzero"`
 
@@ -122,7 +122,8 @@ func (r VMCreateRequest) checkIDs() *ArgumentError {
 	return cmp.Or(optionalReference.check("", "private_subnet_id", r.PrivateSubnetID), r.checkInitScript())
 }
 
-// checkInitScript refuses a name as a script, a script as a name, and both.
+// checkInitScript refuses a name in InitScriptText, the text of a script in
+// InitScript, and both fields together.
 func (r VMCreateRequest) checkInitScript() *ArgumentError {
 	script := r.InitScriptText
 	switch {
@@ -144,8 +145,9 @@ type vmCreateBody struct {
 }
 
 // body returns the body to send. With the name of a script it always sends
-// init_script_args, even if they're empty. A server that expects a script's
-// text in init_script refuses the arguments. Otherwise it would run the name.
+// init_script_args, even if they're empty: a server that expects a script's
+// text in init_script refuses the arguments. Without them, it would run the
+// name as a script.
 func (r *VMCreateRequest) body() any {
 	switch {
 	case r == nil:
@@ -213,10 +215,9 @@ func (s *VMsService) Create(ctx context.Context, location, name string, request 
 	return send[VM](ctx, s.conn, &opVMsCreate, request.body(), location, name)
 }
 
-// Ensure creates a VM unless one with the name exists. It compares size,
+// Ensure creates a VM unless one with the name exists. It compares only size,
 // unix_user, enable_ip4, private_subnet_id, boot_image if the server sends it,
-// and storage_size once the VM is on a host. It can't compare other fields, or
-// update any.
+// and storage_size once the VM is on a host. It updates nothing.
 func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, outcome EnsureOutcome, err error) {
 	if request != nil && request.PrivateSubnetID != "" {
 		if err := idOf(KindPrivateSubnet).check("VMs.Ensure", "private_subnet_id", request.PrivateSubnetID); err != nil {
@@ -291,9 +292,9 @@ func (s *VMsService) SetMaintenanceWindow(ctx context.Context, location, vm stri
 // SerialLog returns the text of a VM's serial console that the service last
 // fetched. If there is none, or it's an hour old, or the options ask for
 // another, SerialLog starts a fetch, and [VMsService.WaitSerialLog] waits for
-// its end. A failed fetch isn't an error, but the Status. SerialLog returns
-// [ErrInvalidRequest] until the VM has a host. The options may be nil. † Only
-// the service has this.
+// its end. If the fetch failed, the Status says so, without an error. SerialLog
+// returns [ErrInvalidRequest] until the VM has a host. The options may be nil.
+// † Only the service has this.
 func (s *VMsService) SerialLog(ctx context.Context, location, vm string, opts *VMSerialLogOptions) (*VMSerialLog, error) {
 	in, err := s.conn.ask(&opVMsSerialLog, opts, []string{location, vm})
 	if err != nil {

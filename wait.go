@@ -113,11 +113,10 @@ type stateful interface{ stateText() string }
 const stateDeleting = "deleting"
 
 // Wait polls with fetch until done reports true, and returns that record. It's
-// for conditions that no Wait method has.
-//
-// The first poll is immediate. Wait tolerates transient errors of fetch as its
-// options say. After any other error of fetch, or any error of done, it returns
-// a [*WaitError] with the last record. Only the context limits its time.
+// for conditions that no Wait method has. The first poll is immediate. Wait
+// tolerates transient errors of fetch as its options say. After any other error
+// of fetch, or any error of done, it returns a [*WaitError] with the last
+// record. Only the context limits its time.
 func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), done func(*T) (bool, error), opts *WaitOptions) (*T, error) {
 	switch {
 	case fetch == nil:
@@ -282,7 +281,8 @@ func recordOf[T any](record *T) any {
 	return record
 }
 
-// reaches returns the condition of having a state. It fails during a deletion.
+// reaches returns a condition for waits: the record has the state. The
+// condition returns an error during a deletion.
 func reaches[P stateful](want string) func(P) (bool, error) {
 	return func(record P) (bool, error) {
 		switch record.stateText() {
@@ -316,7 +316,7 @@ type WaitAllOptions struct {
 //
 // Waits of one client for resources of one family and location share lists
 // where that saves requests. The records in [Progress] can then have the short
-// form. Waits must use the context that they get: set deadlines on WaitAll's.
+// form. Waits must use the context that they get; set a deadline on WaitAll's.
 func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts *WaitAllOptions) ([]*T, error) {
 	const operation = "WaitAll"
 	o := orZero(opts)

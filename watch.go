@@ -34,14 +34,13 @@ type Event[T any] struct {
 // WatchOptions are the settings of the Watch methods. Nil means the defaults.
 //
 // A watch polls the list. The first poll yields every record as [EventAdded],
-// in its short form. If the program passes records of an earlier watch as
-// known, the first poll yields the changes since then. Each later poll yields
-// the changes since the poll before, deletions last. A watch doesn't see
-// records that come and go between polls, or changes of fields that lists lack
-// or of an array's order.
+// in its short form. With known records of an earlier watch, it yields the
+// changes since then. Each later poll yields the changes since the previous
+// one, deletions last. A watch doesn't see records that come and go between
+// polls, or changes of an array's order or of fields that lists lack.
 //
-// A known record must have its ID and location, and be in Location. It's
-// yielded as modified if it isn't in the short form or lacks its secrets, and
+// A known record must have its ID and location, and be in Location. The watch
+// yields it as modified if it isn't in the short form or lacks its secrets, and
 // as deleted if it's from another project, which records don't show.
 //
 // Lists leave out what the token may not see. So before a watch yields a
@@ -72,10 +71,10 @@ const (
 	watchInterval    = 5 * time.Second
 	watchMaxInterval = 30 * time.Second
 
-	// maxStalls is how many polls may stall, or find the same record hidden,
-	// before the watch ends. One stall may be chance, if many items came and went
-	// during the walk. A resource that is being destroyed can be hidden for a
-	// moment.
+	// maxStalls is how many polls in a row may stall, or may find that the token
+	// may not see a record, before the watch ends. One stall may be chance, if
+	// many items came and went during the walk. A resource that is being destroyed
+	// can be hidden for a moment.
 	maxStalls = 3
 
 	// maxHidden is how many hidden records a poll asks for. Thousands can be
@@ -290,9 +289,9 @@ func (w *watcher[T]) poll(yield func(Event[T], error) bool) (changed bool, err e
 	return changed, result
 }
 
-// stillExists reports whether a resource that is missing from the list exists. It
-// doesn't ask the server about a resource that was being deleted, or whose ID
-// or name isn't a valid argument.
+// stillExists reports whether a resource that is missing from the list exists.
+// It doesn't ask the server about a resource that was being deleted, or whose
+// ID or name is invalid.
 func (w *watcher[T]) stillExists(r Resource, last note) (bool, error) {
 	if last.deleting {
 		return false, nil
