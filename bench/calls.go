@@ -51,8 +51,9 @@ type workload struct {
 	duel   func(*contestant) (client, floor call, err error)
 }
 
-// same returns the duel of a workload: the call that pick chooses, with a
-// transport that serves the responses from memory.
+// same returns a function for workload.duel. It opens the client and its floor
+// with a transport for the responses, and returns the call that pick chooses of
+// each.
 func same(transport func(*replies) http.RoundTripper, pick func(*calls) call) func(*contestant) (client, floor call, err error) {
 	return func(c *contestant) (client, floor call, err error) {
 		return both(c, inProcess, transport(c.replies), pick)

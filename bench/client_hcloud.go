@@ -13,7 +13,7 @@ import (
 	"github.com/hetznercloud/hcloud-go/v2/hcloud/schema"
 )
 
-// hetzner are the responses of hcloud-go's API.
+// hetzner are the responses of Hetzner's API, which hcloud-go calls.
 var hetzner = replies{
 	vm:      sized(`{"server":`+server+`}`, len(our.vm)),
 	created: sized(`{"server":`+server+`,"action":{"id":1,"command":"create_server","status":"running","progress":0,"started":"2025-10-01T12:00:00Z"}}`, len(our.vm)+160),

@@ -75,7 +75,7 @@ func openRetryable(base string, transport http.RoundTripper) (*calls, error) {
 		client.HTTPClient.Transport = transport
 	}
 	c := floorCalls(floor.Client{Base: base, Token: token, HTTP: client.StandardClient()})
-	c.metrics = nil // it would measure only the decoding, which is the floor's
+	c.metrics = nil // nearly all of the time goes to decoding, which is the floor's
 	return c, nil
 }
 

@@ -12,11 +12,11 @@ import (
 // document is the file that publishes the results.
 const document = "../docs/performance.md"
 
-// report contains the results.
+// report contains the results of all comparisons.
 type report struct {
 	machine  string
 	rows     []row
-	next     []row // with the next Go; only the SDK's
+	next     []row // the SDK's results with nextGo
 	crowds   map[string]crowd
 	programs *programs
 }

@@ -11,7 +11,7 @@ import (
 // read at a time, and all callers that wait for its end share the next one.
 type reads[V any] struct {
 	mu   sync.Mutex
-	next *read[V]      // hasn't begun; nil if nobody waits
+	next *read[V]      // the read that hasn't begun; nil if nobody waits
 	turn chan struct{} // holds a value during a read
 }
 

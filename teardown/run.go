@@ -91,10 +91,12 @@ type run struct {
 	ended    []chan struct{} // closed when the step ends
 	failures []*Failure      // of ended steps; nil if the resource is gone
 
-	// Shared by deletions.
-	mu        sync.Mutex                                                   // guards users
-	users     map[cloudapi.Resource]*reads[map[string][]cloudapi.Resource] // reads of what needs resources, by their kind and location
-	locations *reads[[]item]                                               // reads of the private locations
+	// Shared by deletions. For resources of one kind and location, users has the
+	// reads that find out which resources need them. locations has the reads of
+	// the private locations.
+	mu        sync.Mutex // guards users
+	users     map[cloudapi.Resource]*reads[map[string][]cloudapi.Resource]
+	locations *reads[[]item]
 
 	reporting chan struct{} // holds a value while Progress is called
 	silent    bool          // true during a call of Progress, and for ever if Progress panics
@@ -110,7 +112,7 @@ func (r *run) steps(ctx context.Context) {
 	}
 	each(ctx, indexes, func(ctx context.Context, i int) *Failure {
 		r.failures[i] = r.step(ctx, &r.Plan.steps[i])
-		close(r.ended[i]) // not after a panic, which cancels the other steps
+		close(r.ended[i]) // not reached after a panic, which cancels the other steps
 		return nil
 	})
 }
@@ -333,7 +335,7 @@ func (d *deletion) request(ctx context.Context, delete func(*cloudapi.Client, co
 		}
 		return err
 	})
-	if cloudapi.IsGone(err) || errors.Is(err, cloudapi.ErrMaybeUnsupported) { // the server has the operation, since the resource was in a list
+	if cloudapi.IsGone(err) || errors.Is(err, cloudapi.ErrMaybeUnsupported) { // the server has the operation, since a list had the resource
 		err = d.checkProject(ctx)
 	}
 	switch {
@@ -354,7 +356,7 @@ func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) (users []
 	if len(dependants(resource.Kind)) > 0 {
 		users, err = r.listedUsers(ctx, resource)
 	}
-	for _, i := range r.Plan.steps[r.index[resource.ID]].neededBy { // even if the token can no longer see them in lists
+	for _, i := range r.Plan.steps[r.index[resource.ID]].neededBy { // these count even if the lists no longer show them to the token
 		by := r.Plan.steps[i].resource
 		if err != nil || r.failureOf(by) == nil || slices.ContainsFunc(users, func(user cloudapi.Resource) bool { return user.ID == by.ID }) {
 			continue
@@ -395,7 +397,7 @@ func (r *run) listedUsers(ctx context.Context, resource cloudapi.Resource) ([]cl
 // planned returns the resources of the plan that have the kind and location of a
 // resource, with their present location, and finally the resource itself.
 func (r *run) planned(resource cloudapi.Resource) (all []cloudapi.Resource) {
-	location := r.Plan.steps[r.index[resource.ID]].resource.Location // resource has the location's present name
+	location := r.Plan.steps[r.index[resource.ID]].resource.Location // the planned name: resource may have a newer one
 	for _, s := range r.Plan.steps {
 		if other := s.resource; other.Kind == resource.Kind && other.Location == location {
 			other.Location = resource.Location

@@ -48,7 +48,7 @@ func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	case cloudapi.KindKubernetesCluster, cloudapi.KindPostgres: // the subnet that the server created for it, and the load balancers in it
 		return []cloudapi.Kind{cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
 	case cloudapi.KindPrivateSubnet:
-		return []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer} // a subnet's record also names its VMs
+		return []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer} // the records of subnets have the names of their VMs
 	case cloudapi.KindFirewall:
 		return []cloudapi.Kind{cloudapi.KindPrivateSubnet}
 	case cloudapi.KindMachineImage:
@@ -214,7 +214,8 @@ func madeFor(r cloudapi.Resource) string {
 
 // owners maps the IDs of resources to the cluster or database with which the
 // server deletes them. It decides that as the server does: the subnet must
-// still have its name, and the firewall must be attached to that subnet.
+// still have the name that the server gave it, and the firewall must be
+// attached to that subnet.
 func owners(all []item) map[string]cloudapi.Resource {
 	exists := map[string]cloudapi.Resource{}
 	for _, item := range all {

@@ -43,8 +43,8 @@ const (
 	PrivateKey  = "PRIVATE KEY"
 )
 
-// maxPEM is larger than any bundle of certificates. Decoding a larger one could
-// take longer than its caller waits.
+// maxPEM is more bytes than any bundle of certificates has. Decoding more could
+// take longer than the caller waits.
 const maxPEM = 1 << 20
 
 // CheckPEM returns an error unless content consists of complete PEM blocks of

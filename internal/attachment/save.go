@@ -45,8 +45,8 @@ func write(path string, content []byte, publish func(temporary string) error) (e
 	return publish(temporary.Name())
 }
 
-// claim renames a file to a path that doesn't exist. It creates the path first,
-// since a rename replaces what is there.
+// claim renames a file to a path, or fails if the path exists. It creates an
+// empty file there first, since a rename would replace an existing file.
 func claim(temporary, path string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

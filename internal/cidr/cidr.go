@@ -57,7 +57,7 @@ func Format(prefix netip.Prefix) string {
 }
 
 // withoutLeadingZeros removes leading zeros from the numbers of an IPv4 address
-// or mask, since netip doesn't parse them.
+// or mask, since netip rejects them.
 func withoutLeadingZeros(dotted string) string {
 	parts := strings.Split(dotted, ".")
 	for i, part := range parts {

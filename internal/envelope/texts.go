@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Some errors have no type of their own: the texts below tell them from others.
+// Some errors have no type of their own. The texts below identify them.
 
 // takenTexts are the endings of messages that say that something already exists:
 // a name or another unique value, a machine image, an image version, a node

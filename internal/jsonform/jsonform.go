@@ -62,9 +62,9 @@ func (d Decoder) Decode(data []byte, v any) error {
 
 // size estimates how many bytes JSON takes when it's decoded into the type. It
 // counts the characters that begin values, even those inside strings: the API's
-// strings have few of them. It assumes that each value becomes an element of
-// the largest type: even a value of a wrong type takes up an element, which
-// stays zero.
+// strings have few of them. It assumes that each value becomes an element as
+// large as the largest in the type: even a value of a wrong type takes up an
+// element, which stays zero.
 func size(data []byte, t reflect.Type) int64 {
 	count := func(c byte) int64 { return int64(bytes.Count(data, []byte{c})) }
 	if t != nil && t.Kind() == reflect.Pointer {

@@ -62,7 +62,8 @@ func (secrets Secrets) Mask(text string) string {
 	return text
 }
 
-// replacer returns a replacer of the secrets, plain and in two JSON encodings.
+// replacer returns a replacer of the secrets: plain, and in JSON with and
+// without escaped HTML characters.
 func (secrets Secrets) replacer() *strings.Replacer {
 	// The longest first, since a secret may be part of another.
 	longest := slices.Clone(secrets)

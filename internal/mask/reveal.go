@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// secret is a value that MarshalText masks, and Reveal doesn't.
+// secret is a value with two texts: MarshalText masks it, and Reveal doesn't.
 type secret interface {
 	Reveal() string
 	encoding.TextMarshaler

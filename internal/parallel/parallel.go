@@ -38,10 +38,10 @@ func Go(f func()) (wait func()) {
 	}
 }
 
-// Do calls f with 0 to n-1, in this order, up to atOnce of them at the same
-// time, and returns when all calls have ended. If atOnce is 0 or less, all run
-// at the same time. After a call that panicked or exited its goroutine no other
-// call begins, and Do ends in the same way.
+// Do calls f with 0 to n-1, in this order, and returns when all calls have
+// ended. Up to atOnce calls run at the same time, or all if atOnce is 0 or less.
+// If a call panics or exits its goroutine, no other call begins, and when the
+// running calls have ended, Do also panics or exits its goroutine.
 func Do(n, atOnce int, f func(i int)) {
 	if atOnce <= 0 || atOnce > n {
 		atOnce = n

@@ -26,7 +26,7 @@ import (
 const (
 	Story     = "story"     // all operations, one after another on one growing project
 	Lifecycle = "lifecycle" // resources are created, run, are resized, promoted and deleted
-	Matrix    = "matrix"    // one list of failures for every operation
+	Matrix    = "matrix"    // every operation, called in the same wrong ways, such as without a token
 	HTTP      = "http"      // authentication, odd paths, methods and bodies
 )
 
@@ -34,7 +34,7 @@ const (
 // stories, which are sequences of requests.
 const (
 	August2026     = "2026/api-2026"   // all stories begin with the same projects
-	ClusterNetwork = "cluster-network" // August: a cluster's subnet and load balancers, and lists that fail because of them
+	ClusterNetwork = "cluster-network" // August 2026: a cluster's subnet and load balancers, and lists that fail because of them
 
 	// Autumn2026 has the changes since August. It was recorded with the service of
 	// August, which was changed to match the API description of autumn.
@@ -51,7 +51,7 @@ func Contract() []string { return []string{Story, Lifecycle, Matrix, HTTP} }
 // An Exchange is a request and the server's response.
 type Exchange struct {
 	Story     string // "" in the files of the contract
-	Seq       int    // unique in all files of the contract together; else only in its story
+	Seq       int    // unique among all files of the contract; in other files, within its story
 	Operation string // the server's name for the operation, such as "createVM"
 	Case      string // what was tried
 	Request   struct {

@@ -13,14 +13,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// Method is an exported method of a service of a client, found by reflection,
-// with valid arguments.
+// Method is an exported method of one of a client's services, found by
+// reflection, with valid arguments.
 type Method struct {
 	Name      string // such as "VMs.Get"
 	Args      []reflect.Value
 	Strings   []StringArg        // arguments in the path
-	Operation cloudapi.Operation // performed with these arguments
-	Target    string             // requested with these arguments
+	Operation cloudapi.Operation // the operation that a call with Args performs
+	Target    string             // the path and query that a call with Args requests
 
 	// InLocation is the operation that the method performs with
 	// ListOptions.Location. It has no name if the method refuses a location.
@@ -34,7 +34,7 @@ type Method struct {
 // StringArg is an argument of type string.
 type StringArg struct {
 	Index int
-	Kind  cloudapi.Kind // of the IDs that it accepts; "" if it accepts names
+	Kind  cloudapi.Kind // the kind of ID that it accepts; "" if it accepts names
 }
 
 // Call calls the method. For a sequence, it returns the first error.
@@ -105,7 +105,7 @@ func Methods(t *testing.T) []Method {
 				continue
 			}
 			if fn.Name == "Ensure" {
-				continue // it accepts no ID, and may only compare its request
+				continue // it accepts no ID, and doesn't send every field of its request
 			}
 			m := Method{Name: field.Name + "." + fn.Name, service: i, method: j, listOptions: -1}
 			m.prepare(t, fn.Type)
@@ -133,7 +133,7 @@ func (m *Method) prepare(t *testing.T, fn reflect.Type) {
 	m.findStrings(t, texts)
 }
 
-// fillArguments sets the arguments, and returns the arguments of type string.
+// fillArguments sets Args, and returns the arguments of type string.
 func (m *Method) fillArguments(fn reflect.Type) (texts []*StringArg) {
 	last := fn.NumIn()
 	if fn.IsVariadic() {
@@ -200,7 +200,7 @@ func (m *Method) findKinds(t *testing.T, client *cloudapi.Client, network *stub.
 	}
 }
 
-// findLocation sets the operation that a list performs for a location.
+// findLocation sets InLocation if the method has ListOptions.
 func (m *Method) findLocation(t *testing.T, client *cloudapi.Client, network *stub.Recorder) {
 	t.Helper()
 	if m.listOptions < 0 {
@@ -214,7 +214,7 @@ func (m *Method) findLocation(t *testing.T, client *cloudapi.Client, network *st
 	}
 }
 
-// findStrings sets the arguments that are in the path of the request.
+// findStrings sets Strings: the arguments in the path of the request.
 func (m *Method) findStrings(t *testing.T, texts []*StringArg) {
 	t.Helper()
 	path, _, _ := strings.Cut(m.Target, "?")

@@ -12,8 +12,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// CheckPanic makes a middleware panic in the request number at of a call, from
-// 1. The call must panic with the same value, and send no further request.
+// CheckPanic makes a middleware panic at one request of a call: the first if at
+// is 1. The call must panic with the same value, and send no further request.
 // prepare gets the client with the middleware, and returns the call. CheckPanic
 // must run in a synctest bubble.
 func CheckPanic(t *testing.T, client *cloudapi.Client, at int32, prepare func(*cloudapi.Client) func(context.Context) error) {

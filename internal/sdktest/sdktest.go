@@ -1,5 +1,6 @@
 // Package sdktest contains what tests outside of package cloudapi share: clients
-// and their peers, all methods, filled values, and the SDK's source.
+// and their peers, all methods, values without zero fields, and the SDK's
+// source.
 package sdktest
 
 import (
@@ -24,7 +25,7 @@ func Client(t testing.TB, transport http.RoundTripper, opts ...cloudapi.Option) 
 	return client
 }
 
-// Recorded returns a client with a recorder. It doesn't retry.
+// Recorded returns a client that doesn't retry, and whose requests r records.
 func Recorded(t testing.TB, r *stub.Recorder, opts ...cloudapi.Option) *cloudapi.Client {
 	t.Helper()
 	return Client(t, r, append([]cloudapi.Option{cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})}, opts...)...)

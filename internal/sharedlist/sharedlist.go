@@ -1,7 +1,7 @@
 // Package sharedlist lets waits poll one list together, instead of each its own
 // resource.
 //
-// When one of the waits is due to poll, it has the list read, and all waits
+// When one of the waits is due to poll, the list is read once, and all waits
 // take their records from it. So n waits cost the requests of one list instead
 // of n Gets.
 //
@@ -77,7 +77,7 @@ type List[T any] struct {
 	waits int         // how many waits share it
 	items int         // its size, as far as known
 	last  *reading[T] // the previous reading
-	next  *reading[T] // in progress, or not begun
+	next  *reading[T] // the reading in progress, or one that hasn't begun
 	wait  func()      // waits for the goroutine of the last reading
 }
 
@@ -92,8 +92,8 @@ type reading[T any] struct {
 	records map[string]*T
 }
 
-// Join lets a wait share the list with the key until it calls Leave. The first
-// wait opens the list. Join returns nil if the context isn't a Group.
+// Join lets a wait share the list with the key until it calls Leave. Join
+// calls open for the first wait, and returns nil if the context isn't a Group.
 func Join[T any](ctx context.Context, key any, open func() Source[T]) *List[T] {
 	g, ok := ctx.(*Group)
 	if !ok {
@@ -134,10 +134,10 @@ func (l *List[T]) Leave() {
 }
 
 // Await returns the records of the next reading that began after since. If
-// there is none when the wait is due, Await begins one, unless one is in
-// progress, and waits for its end for at most one more pause. It returns nil if
-// the wait should get its resource itself, and the context's error if the
-// context ends.
+// there is none when the wait is due, Await waits for the reading in progress,
+// or begins one, and waits no longer than one more pause. It returns nil if the
+// wait should get its resource itself, and the context's error if the context
+// ends.
 func (l *List[T]) Await(ctx context.Context, since, due time.Time, pause time.Duration) (map[string]*T, error) {
 	timer := time.NewTimer(time.Until(due))
 	defer timer.Stop()

@@ -38,9 +38,10 @@ func IDsOf(items []Item) (ids []string) {
 	return ids
 }
 
-// List answers list requests like a server of this API. Fields make it differ.
+// List answers list requests like a server of this API, unless its fields make
+// it differ.
 type List struct {
-	Items   []Item // sorted by ID, and so that their names are sorted as well
+	Items   []Item // sorted both by ID and by name
 	Max     int    // maximum number of items in a page, even if more are requested; 0: no limit
 	NoCount bool
 	Bare    bool // the response is an array, not an object

@@ -8,10 +8,10 @@ import "maps"
 // walk reads the list's pages from the beginning.
 type Tally struct {
 	known     map[string]struct{} // IDs of read items, except those up to passed and those in recent
-	recent    []string            // IDs of the first walk, as long as they ascend; then they move to known
+	recent    []string            // IDs that the first walk has read, while they ascend; later moved to known
 	passed    string              // IDs up to and including this one count as known
 	ascending bool                // whether the IDs of every walk have ascended
-	most      int                 // the limit of remembered IDs, which applies while they ascend
+	most      int                 // how many IDs are remembered at most, while they ascend
 	items     int                 // number of different items
 	least     *int                // the smallest count of a page; nil if no page had one
 
@@ -62,9 +62,10 @@ func (t *Tally) index() {
 	t.recent = nil
 }
 
-// EndPage records the size of the list that a page states, or nil if it states
-// none. Once there are many IDs and they ascend, EndPage forgets the IDs up to
-// the last one: the walk has read all of them.
+// EndPage ends a page. count is the size of the list that the page states, or
+// nil if it states none. If the IDs ascend and more than most are remembered,
+// EndPage forgets all IDs up to the last one, since the walk has read everything
+// up to there.
 func (t *Tally) EndPage(count *int) {
 	if count != nil && (t.least == nil || *count < *t.least) {
 		t.least = count
@@ -78,8 +79,8 @@ func (t *Tally) EndPage(count *int) {
 // IsComplete reports whether the walks have read as many items as the smallest
 // count says. That's enough, since every page's count includes the items that
 // stay in the list. An item with an ID up to passed never counts as new, so the
-// items of the last walk are compared if they are more than the new ones.
-// IsComplete also returns true if no page had a count.
+// last walk may have read more items than were new; then that number is
+// compared. IsComplete also returns true if no page had a count.
 func (t *Tally) IsComplete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 
 // Reached returns how many items were new, and the smallest count.

@@ -77,7 +77,7 @@ func Parse(s string) (Value, error) {
 	return Value{hi: upper<<prefixWidth | prefix, lo: lower}, nil
 }
 
-// New returns a random identifier with a prefix, of version 8 and variant 10.
+// New returns a random identifier with a prefix, version 8 and variant bits 10.
 // It returns false if the prefix isn't two characters of the alphabet.
 func New(prefix string) (v Value, ok bool) {
 	if len(prefix) != PrefixLength {

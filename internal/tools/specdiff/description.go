@@ -15,9 +15,9 @@ type described struct {
 	deprecated  bool
 	query       map[string]property
 	body        *openapi3.Schema   // nil if there is none
-	statuses    []string           // of success
-	success     []*openapi3.Schema // the schemas of these responses, if they are JSON
-	file        string             // the content type of such a response that isn't JSON, or ""
+	statuses    []string           // the statuses of success, such as 200
+	success     []*openapi3.Schema // the schemas of responses with these statuses that are JSON
+	file        string             // the content type of one that isn't JSON, or ""
 	failures    []*openapi3.Schema
 }
 
