@@ -285,9 +285,10 @@ func (p *Plan) GoesWith(r cloudapi.Resource) []cloudapi.Resource {
 	return slices.Clone(p.unlisted[r.ID])
 }
 
-// Kept returns the resources that stay because of [Options.Keep], and clusters
-// and databases that the token may not see although it sees their networks. A
-// load balancer of a kept cluster has no ID if the server can't list it.
+// Kept returns the resources that stay because of [Options.Keep]. It also returns
+// clusters and databases that the token may not see although it sees their
+// networks, and these networks. A load balancer of a kept cluster has no ID if
+// the server can't list it.
 func (p *Plan) Kept() []cloudapi.Resource {
 	kept := make([]cloudapi.Resource, len(p.kept))
 	for i, k := range p.kept {

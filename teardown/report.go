@@ -29,7 +29,7 @@ type Outcome string
 
 // Values of [Failure.Outcome].
 const (
-	Failed   Outcome = "failed"    // the server refused the deletion, or didn't respond
+	Failed   Outcome = "failed"    // the deletion, or a request before it, failed
 	UnderWay Outcome = "under way" // the server accepted the deletion, but may not have finished it
 	Blocked  Outcome = "blocked"   // not tried, because another resource needs it
 	NotTried Outcome = "not tried" // the context ended before its turn

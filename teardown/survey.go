@@ -52,7 +52,7 @@ func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	case cloudapi.KindFirewall:
 		return []cloudapi.Kind{cloudapi.KindPrivateSubnet}
 	case cloudapi.KindMachineImage:
-		return []cloudapi.Kind{cloudapi.KindMachineImage, cloudapi.KindVM} // a VM's record has only the name of its image
+		return []cloudapi.Kind{cloudapi.KindMachineImage, cloudapi.KindVM} // a VM's record names its image, and the list of images has the ID
 	case cloudapi.KindPrivateLocation:
 		return located
 	case cloudapi.KindProject:

@@ -30,8 +30,8 @@ const (
 	HTTP      = "http"      // authentication, odd paths, methods and bodies
 )
 
-// The files of exchanges with the service of 2026. Each file has several
-// stories, which are sequences of requests.
+// The files of exchanges with the service of 2026. They consist of stories,
+// which are sequences of requests.
 const (
 	August2026     = "2026/api-2026"   // all stories begin with the same projects
 	ClusterNetwork = "cluster-network" // August 2026: a cluster's subnet and load balancers, and lists that fail because of them

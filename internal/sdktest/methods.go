@@ -86,8 +86,8 @@ func (m *Method) Types() (types []reflect.Type) {
 	return types
 }
 
-// Methods returns all methods of all services. It calls them to find out which
-// of their arguments are in the path, and what these accept.
+// Methods returns all methods of all services, except Ensure. It calls them to
+// find out which of their arguments are in the path, and what these accept.
 func Methods(t *testing.T) []Method {
 	t.Helper()
 	var methods []Method

@@ -32,7 +32,7 @@ type Group struct {
 	mu    sync.Mutex                 // guards the fields below, and those of the lists
 	calls int                        // that haven't ended
 	waits int                        // that share a list
-	lists map[any]interface{ end() } // *List values by the key of [Join]
+	lists map[any]interface{ end() } // the lists, each a *List, by the key passed to [Join]
 }
 
 // NewGroup returns the context for the given number of calls, of which up to

@@ -15,7 +15,7 @@ type Tally struct {
 	items     int                 // number of different items
 	least     *int                // the smallest count of a page; nil if no page had one
 
-	// Of the walk in progress.
+	// State of the walk in progress.
 	walks   int    // its number, from 1
 	last    string // the greatest ID
 	inOrder int    // items whose ID was greater than all previous ones
