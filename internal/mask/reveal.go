@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// secret is a value with two texts: MarshalText masks it, and Reveal doesn't.
+// secret is a value with two texts: MarshalText returns the masked one, and
+// Reveal the clear one.
 type secret interface {
 	Reveal() string
 	encoding.TextMarshaler
