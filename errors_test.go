@@ -81,8 +81,9 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
-// TestRefusalsByText: these sentinels match by texts of the server, or by a
-// field that only the server names. They must not match other errors.
+// TestRefusalsByText: errors.Is recognizes some refusals only by the server's
+// text, or by a field that only the server names. Other errors with similar
+// texts don't match.
 func TestRefusalsByText(t *testing.T) {
 	t.Parallel()
 	const quota = "Insufficient quota for requested size. Requested vCPU count: 60, currently used vCPU count: 13, " +
@@ -96,7 +97,7 @@ func TestRefusalsByText(t *testing.T) {
 	with := func(e *Error, change func(*Error)) *Error { change(e); return e }
 	for _, tt := range []struct {
 		err  *Error
-		want error // nil: only an invalid request
+		want error // nil if it matches only ErrInvalidRequest
 	}{
 		{details("size", quota), ErrQuotaExceeded},
 		{details("worker_nodes", quota), ErrQuotaExceeded},
@@ -114,7 +115,7 @@ func TestRefusalsByText(t *testing.T) {
 		{details("size", `"huge-1" is not a valid virtual machine size.`), nil},
 		{details("size", "Invalid size."), nil},
 		{details("size", `"`+quota+`" is not a valid virtual machine size.`), nil},
-		{details("start_after", quota+" is not a valid ID"), nil}, // begins with text of the request
+		{details("start_after", quota+" is not a valid ID"), nil}, // the server quotes what the caller sent
 		{message(quota), nil},
 		{details("size", "billing_info"), nil},
 		{message("billing_info"), nil},

@@ -26,14 +26,14 @@ func ExampleClient_Resolve() {
 	}
 	fmt.Println(resource.Kind, resource.Location, resource.Name)
 
-	// The record is in its full form, either of any type,
+	// Fetch returns the record in its full form, as a value of any type.
 	record, err := client.Fetch(ctx, *resource)
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("%T\n", record)
 
-	// or of a known type, by ID or by location and name.
+	// Lookup returns a record of a known type, by ID or by location and name.
 	again, err := cloudapi.Lookup[cloudapi.VM](ctx, client, "eu-central-h1/web-1")
 	if err != nil {
 		log.Fatal(err)

@@ -165,7 +165,7 @@ func ExamplePrivateLocationsService() {
 	}
 	fmt.Println(location.UIName, location.Provider, location.Name)
 
-	// UIName is the location of the resources in it.
+	// UIName is what other methods call the location.
 	db, err := client.Postgres.Create(ctx, location.UIName, "orders", &cloudapi.PostgresCreateRequest{Size: "m8gd.large", StorageSize: 118})
 	if err != nil {
 		log.Fatal(err)
@@ -195,7 +195,7 @@ func ExamplePrivateSubnetsService() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// Without a firewall in the request the server makes one that lets
+	// Without a firewall in the request, the server creates one that lets
 	// everything in.
 	for _, firewall := range frontend.Firewalls {
 		fmt.Println(firewall.Name, len(firewall.FirewallRules), "rules")
@@ -217,7 +217,7 @@ func ExampleVMsService() {
 		log.Fatal(err)
 	}
 
-	// By ID, which does not change with the name.
+	// Use the ID, which doesn't change with the name.
 	if _, err := client.VMs.Rename(ctx, vm.Location, vm.ID, "web-2"); err != nil {
 		log.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func ExampleVMsService() {
 	// <nil>
 }
 
-// A fetch takes a few seconds. Its text can contain escape codes of terminals.
+// A fetch takes a few seconds. The text can contain escape codes of terminals.
 func ExampleVMsService_WaitSerialLog() {
 	srv := newLaterServer()
 	defer srv.Close()
@@ -265,8 +265,8 @@ func ExampleVMsService_WaitSerialLog() {
 	// "login: "
 }
 
-// newLaterServer is newServer with the service, and with databases that have
-// run for some hours.
+// newLaterServer returns an in-memory server that has only what the service
+// has, with databases that have run for three hours.
 func newLaterServer() *cloudapitest.Server {
 	return cloudapitest.NewServer(cloudapitest.WithAPI(cloudapitest.Service), cloudapitest.WithDelays(cloudapitest.Delays{Backup: -3 * time.Hour}))
 }
@@ -378,7 +378,7 @@ func ExampleMachineImagesService() {
 	if _, err := client.MachineImages.WaitVersion(ctx, location, image.ID, "v1", nil); err != nil {
 		log.Fatal(err)
 	}
-	// Any number of VMs can be created from it.
+	// Any number of VMs can be created from the image.
 	copied, err := client.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: publicKey, BootImage: image.Name + "@v1"})
 	if err != nil {
 		log.Fatal(err)

@@ -71,8 +71,8 @@ func ExampleClient_With() {
 	// Output: 0 <nil>
 }
 
-// errors.Is distinguishes the kinds of errors. The *Error contains the details
-// of the server.
+// errors.Is distinguishes the kinds of errors. The *Error contains the server's
+// details.
 func ExampleError() {
 	srv := newServer()
 	defer srv.Close()
@@ -104,7 +104,7 @@ func ExampleConfirm() {
 	defer srv.Close()
 	client := srv.Client()
 	ctx := context.Background()
-	// The server carries out the next create, but the response is lost.
+	// The server executes the next create, but the response is lost.
 	srv.Fail(cloudapitest.Match{Method: http.MethodPost}, cloudapitest.DropAfter())
 
 	request := &cloudapi.VMCreateRequest{PublicKey: publicKey, Size: "standard-4"}
@@ -139,7 +139,7 @@ func ExampleListOptions() {
 	}
 	fmt.Println(len(page.Items), "of", *page.Count, "behind", page.Next)
 
-	// All of them.
+	// All firewalls.
 	firewalls, err := cloudapi.Collect(client.Firewalls.All(ctx, nil))
 	fmt.Println(len(firewalls), err)
 	// Output:
@@ -176,7 +176,8 @@ func ExampleSecret() {
 	// AKIA-EXAMPLE
 }
 
-// In a configuration null removes a setting, so values are optional.
+// In an update of a configuration, null removes a setting, so the values are
+// pointers.
 func ExamplePostgresConfigUpdateRequest() {
 	srv := newServer()
 	defer srv.Close()
@@ -202,9 +203,9 @@ func ExamplePostgresConfigUpdateRequest() {
 	// Output: map[work_mem:64MB]
 }
 
-// An operation that has no method in the SDK. The server for tests does not
-// have it either: here a fault answers it. In a test use cloudapitest.Lenient
-// to let such a request pass.
+// An operation that has no method in the SDK. The test server doesn't have it
+// either, so here a fault responds. In a test, use cloudapitest.Lenient to let
+// such a request pass.
 func ExampleClient_Do() {
 	srv := newServer()
 	defer srv.Close()
@@ -221,7 +222,7 @@ func ExampleClient_Do() {
 }
 
 // An observer sees a call once, with all its attempts. Module otelcloudapi
-// makes a span of it.
+// creates a span for each call.
 func ExampleWithObserver() {
 	srv := newServer()
 	defer srv.Close()

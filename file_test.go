@@ -29,7 +29,7 @@ func TestFileResponses(t *testing.T) {
 		name   string
 		reply  *call.Response
 		format fileFormat
-		reason string // "" if it is a file
+		reason string // why it's refused; "" if it's accepted as a file
 	}{
 		{"PEM", sent(200, "application/x-pem-file", testPEM), caCertificatesFile, ""},
 		{"PEM of another type", sent(200, "application/octet-stream", "# two roots\n"+testPEM), caCertificatesFile, ""},
@@ -80,8 +80,8 @@ func TestFileResponses(t *testing.T) {
 	}
 }
 
-// TestFileRetries: a file that breaks off is requested again, and what isn't a
-// whole file is refused. The error doesn't show what was in it.
+// TestFileRetries: a file that breaks off is requested again, and a response
+// that isn't a complete file is refused. The error doesn't show the content.
 func TestFileRetries(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -108,7 +108,9 @@ func TestFileRetries(t *testing.T) {
 	}
 }
 
-// TestFileHidesItsContent: the secrets suite prints it in every other way.
+// TestFileHidesItsContent: fmt and encoding/json show the name, type and length
+// of a File, but not its content. The secrets suite prints it in every other
+// way.
 func TestFileHidesItsContent(t *testing.T) {
 	t.Parallel()
 	file := &File{Name: "kubeconfig.yaml", ContentType: "text/plain", Content: []byte("token")}
@@ -121,8 +123,9 @@ func TestFileHidesItsContent(t *testing.T) {
 	}
 }
 
-// TestKubeconfigThatIsNotThereYet: the API responds with a 500 until there is a
-// control plane, which takes longer than the retries of a call.
+// TestKubeconfigThatIsNotThereYet: the API's 500 isn't retried. The API sends
+// it until there is a control plane, which takes longer than all retries of a
+// call.
 func TestKubeconfigThatIsNotThereYet(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -45,8 +45,8 @@ func FuzzID(f *testing.F) {
 	})
 }
 
-// FuzzList decodes a page, and walks a list whose pages are all equal: each
-// item is complete, and the walk ends.
+// FuzzList decodes a page, and ranges over a list whose pages are all this
+// page. Each item is complete, and the range ends.
 func FuzzList(f *testing.F) {
 	for _, body := range []string{
 		`{"items":[` + stub.VM + `],"count":1}`, `{"items":[` + stub.VM + `]}`, `[` + stub.VM + `]`, `{"items":[],"count":3}`,
@@ -96,8 +96,8 @@ func FuzzList(f *testing.F) {
 	})
 }
 
-// FuzzError decodes the body of an error: the parts of it in the error are
-// limited, printable, and without the token.
+// FuzzError decodes the body of an error response. What the error repeats from
+// the body is limited, printable, and without the token.
 func FuzzError(f *testing.F) {
 	for _, body := range []string{
 		stub.Envelope(404), `{"error":{"code":400,"type":"InvalidRequest","message":"m","details":{"name":"bad","size":["a","b"],"x":1}}}`,
@@ -146,12 +146,12 @@ func FuzzError(f *testing.F) {
 // maxShown is how much of a body an error shows, at most.
 const maxShown = 200
 
-// FuzzExcerpt makes the excerpt of an unusable response, which shows no string
-// value, and decodes it as a record.
+// FuzzExcerpt: an error shows an excerpt of an unusable response, but no string
+// value from it. Invalid JSON is never decoded as a record.
 func FuzzExcerpt(f *testing.F) {
 	for _, body := range []string{stub.VM, stub.VM[:20], `{"connection_string":"SECRET"}`, `{"a":["SECRET",{"b":"SECRET"}]}`, `"SECRET"`,
 		`SECRET`, `<html>`, `{"a\"SECRET":1,"b":"\"SECRET"}`, `{"a":"x\\","b":"SECRET"}`, `{"a" :"SECRET`, `["a","SECRET":1]`,
-		"{" + strings.Repeat("\xd4 ", 99)} { // grows when it is made valid
+		"{" + strings.Repeat("\xd4 ", 99)} { // grows when its invalid UTF-8 is replaced
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -230,7 +230,7 @@ func FuzzMetrics(f *testing.F) {
 		samples := metrics.Metrics[0].Series[0].Values
 		var pairs [][]json.RawMessage
 		if err := json.Unmarshal(values, &pairs); err != nil || len(pairs) != len(samples) {
-			return // the values are several members of the response
+			return // the fuzzed text has ended the array and added members to the response
 		}
 		for i, sample := range samples {
 			var text string

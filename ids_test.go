@@ -8,7 +8,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
-// TestParseID: package ubid has what is an ID, and how it's spelled.
+// TestParseID: ParseID returns the canonical ID for each spelling. Package ubid
+// tests what is an ID.
 func TestParseID(t *testing.T) {
 	t.Parallel()
 	for spelled, want := range map[string]struct {
@@ -106,7 +107,7 @@ func TestReferenceRule(t *testing.T) {
 		{deletion, looks, vm, ""},
 		{deletion, mistyped, "", badHalf},
 		{deletion, "vm" + strings.Repeat("z", 24), "", badHalf},
-		{deletion, "10" + strings.Repeat("z", 24), "", ""}, // a possible name
+		{deletion, "10" + strings.Repeat("z", 24), "", ""}, // not an ID, but possibly a name
 		{deletion, another, "", "is the ID of another kind: private location"},
 		{deletion, unknown, "", ""},
 

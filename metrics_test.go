@@ -12,7 +12,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestSamples: what encodes as it was decoded has no second column.
+// TestSamples decodes samples, and encodes them again. The second text is the
+// result, or "" if it's the same as the first text.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	for text, written := range map[string]string{
@@ -44,8 +45,9 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestNoSamples: what isn't samples changes nothing. Other decoders than
-// encoding/json may pass invalid JSON.
+// TestNoSamples: any other text is an error, and leaves the samples unchanged.
+// It may also be invalid JSON, which decoders other than encoding/json may
+// pass.
 func TestNoSamples(t *testing.T) {
 	t.Parallel()
 	for i, texts := range [][]string{

@@ -118,7 +118,7 @@ func TestPlainHTTP(t *testing.T) {
 func TestInvalidOptions(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name   string // of the option in the error
+		name   string // the option's name in the error
 		option cloudapi.Option
 		reason string
 	}{
@@ -233,7 +233,7 @@ func TestFromEnv(t *testing.T) {
 		{"not set", cloudapi.EnvInsecureHTTP, "", []cloudapi.Option{cloudapi.FromEnv()}, "", "", "cloudapi: base URL "},
 		{"a bad token", cloudapi.EnvToken, stub.Token + "\n", []cloudapi.Option{cloudapi.FromEnv()}, "", "", "cloudapi: CLOUDAPI_TOKEN has a character"},
 	} {
-		if tt.variable != "" { // which stays set in the rows that follow
+		if tt.variable != "" { // it stays set for the following rows
 			t.Setenv(tt.variable, tt.value)
 		}
 		client, err := cloudapi.NewClient(tt.opts...)
@@ -312,8 +312,8 @@ func TestWithTransport(t *testing.T) {
 	}
 }
 
-// TestTransportOfTheLastOption: of WithTransport and WithHTTPClient the later
-// one applies.
+// TestTransportOfTheLastOption: the later one of WithTransport and
+// WithHTTPClient applies.
 func TestTransportOfTheLastOption(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder

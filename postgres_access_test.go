@@ -11,8 +11,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// TestConnectionURL: a change affects its part of the URL, however its name is
-// written there. All others keep their values.
+// TestConnectionURL: each option changes its own part of the URL, even if the
+// URL spells the name of a parameter differently. All other parts keep their
+// values.
 func TestConnectionURL(t *testing.T) {
 	t.Parallel()
 	type options = cloudapi.ConnectionOptions
@@ -77,8 +78,8 @@ func TestConnectionURL(t *testing.T) {
 	}
 }
 
-// TestConnectionURLWithBadParameters: an error names the parameter, and what
-// else was meant.
+// TestConnectionURLWithBadParameters: an error names the parameter, and
+// suggests what was meant.
 func TestConnectionURLWithBadParameters(t *testing.T) {
 	t.Parallel()
 	connection := cloudapi.NewSecret("postgres://postgres:hunter2@orders.example.net:5432/postgres?sslmode=require")

@@ -25,12 +25,12 @@ import (
 type logStore struct {
 	t     *testing.T
 	ahead time.Duration // how far its clock is ahead of this machine's
-	size  int           // of a page; 0 means what the client asks for
+	size  int           // number of lines in a page; 0 means what the client asks for
 	slow  time.Duration // how long it takes to answer
 	read  func()        // is called after each line, unless it's nil
 	// answer, if not nil, replaces a response or changes its header.
 	answer   func(query map[string][]string, header http.Header) (*http.Response, error)
-	mu       sync.Mutex // guards the lines, which come while requests do
+	mu       sync.Mutex // guards the lines, which arrive during requests
 	lines    []storedLine
 	requests []time.Time
 }
@@ -42,8 +42,8 @@ type storedLine struct {
 
 func (s *logStore) now() time.Time { return time.Now().Add(s.ahead).UTC() }
 
-// receive adds a line. Its timestamp has the given age, and it is in responses
-// after the lag.
+// receive adds a line that was written some time ago, its age. Responses
+// contain it only after the lag.
 func (s *logStore) receive(message string, age, lag time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,11 +135,10 @@ func (s *logStore) since(start time.Time) (lines []string) {
 	return lines
 }
 
-// TestFollowLogs: a program gets each line once, in the order of the service,
-// however it restarts with the marker of the last complete round; only the lines
-// of an incomplete round come again. Clocks are wrong, but never both in a way
-// that skips lines; lines are equal, late, or more than FollowLogs holds; and
-// requests fail.
+// TestFollowLogs: a program gets each line once, in the order of the service.
+// It restarts at random with the last marker, and then only the lines of the
+// incomplete round come again. Also at random, requests fail, a clock is wrong,
+// and lines are equal, late, or more than FollowLogs holds.
 func TestFollowLogs(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(32) {
@@ -165,9 +164,9 @@ func followAtRandom(t *testing.T, r *rand.Rand) {
 		switch {
 		case undated, !calm && isDated && chance(9):
 			header.Del("Date")
-		case !calm && s.ahead <= 0 && chance(9): // this machine's clock isn't behind
+		case !calm && s.ahead <= 0 && chance(9): // does no harm, since this machine's clock isn't behind
 			header.Set("Date", date.Add(-time.Hour).Format(http.TimeFormat))
-		case !calm && s.ahead >= 0 && chance(9): // nor ahead
+		case !calm && s.ahead >= 0 && chance(9): // does no harm, since this machine's clock isn't ahead
 			header.Set("Date", date.Add(5*time.Hour).Format(http.TimeFormat))
 		}
 		switch {
@@ -197,13 +196,13 @@ func followAtRandom(t *testing.T, r *rand.Rand) {
 		}
 	}
 	start := s.now()
-	receive(400, 0, time.Second, time.Minute, 20*time.Minute) // of a day and a half
+	receive(400, 0, time.Second, time.Minute, 20*time.Minute) // in about a day and a half
 	stub.Elapse(2 * time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
 	o := PostgresFollowLogsOptions{Marker: PostgresLogMarker{Start: start}, MaxInterval: pick(0, 5*time.Minute), maxHeld: 150 * logLineSize}
 	go func() {
 		defer cancel()
-		receive(150, 0, time.Second, 7*time.Second, 10*time.Minute) // of six hours
+		receive(150, 0, time.Second, 7*time.Second, 10*time.Minute) // in about six hours
 		stub.Elapse(2 * time.Hour)
 	}()
 	var done, pending []string
@@ -239,8 +238,9 @@ func followAtRandom(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// TestFollowOldLogs: lines of days come in ranges that the service accepts and
-// that fit into the memory, and lines that it no longer keeps are reported.
+// TestFollowOldLogs: FollowLogs reads the lines of several days in ranges that
+// the service accepts and that fit into memory. It reports lines that the
+// service no longer keeps.
 func TestFollowOldLogs(t *testing.T) {
 	t.Parallel()
 	const day, week = 24 * time.Hour, 7 * 24 * time.Hour
@@ -302,10 +302,11 @@ func TestFollowOldLogs(t *testing.T) {
 	}
 }
 
-// TestFollowLogsEnds: transient failures are reported and tolerated, also if
-// there are many. The end of the context, another error, or the third stall or
-// range of expired lines in a row ends the sequence. A database that was there
-// is certainly gone.
+// TestFollowLogsEnds: transient failures are reported and tolerated, even if
+// there are many. The sequence ends with the context, with any other error, and
+// if lists stall or lines expire three times in a row. After at least one
+// response, a 404 means that the database is gone, not that the server has no
+// logs.
 func TestFollowLogsEnds(t *testing.T) {
 	t.Parallel()
 	const (
@@ -377,8 +378,9 @@ func TestFollowLogsEnds(t *testing.T) {
 	}
 }
 
-// TestFollowLogsUntilNow: it ends although lines come faster than the program
-// processes them, and has all lines up to the time at which it began.
+// TestFollowLogsUntilNow: FollowLogs ends although lines come faster than the
+// program processes them, and yields all lines up to the time at which it
+// began.
 func TestFollowLogsUntilNow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -399,8 +401,8 @@ func TestFollowLogsUntilNow(t *testing.T) {
 	})
 }
 
-// TestFollowLogsPauses: the pauses grow while no line comes, and start again
-// with the first one after a line. A quiet week isn't a gap.
+// TestFollowLogsPauses: the pauses grow while no line comes, and are short
+// again after a line. A week without lines isn't reported as lost lines.
 func TestFollowLogsPauses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -426,8 +428,8 @@ func TestFollowLogsPauses(t *testing.T) {
 	})
 }
 
-// TestFollowLogsFilters: requests have the filters of the options, and end in
-// the future.
+// TestFollowLogsFilters: each request has the filters of the options, and a
+// range that ends in the future.
 func TestFollowLogsFilters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,7 +7,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// TestWhatOnlyTheContractHasIsLoggedOnce uses registered scripts several times.
+// TestWhatOnlyTheContractHasIsLoggedOnce uses registered scripts, which only
+// the contract has, several times.
 func TestWhatOnlyTheContractHasIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	use := func(srv *Server) {

@@ -205,7 +205,7 @@ func TestFaultsThatEnd(t *testing.T) {
 	})
 }
 
-// TestClearFaults: no fault is left, and the test doesn't fail.
+// TestClearFaults: no fault is left, and cleared faults don't fail the test.
 func TestClearFaults(t *testing.T) {
 	t.Parallel()
 	srv := New(t)
@@ -248,8 +248,8 @@ func TestPanicsAreReported(t *testing.T) {
 	}
 }
 
-// TestResponsesAreDeclared: a JSON response of a test has the content type of
-// JSON.
+// TestResponsesAreDeclared: Reply declares a JSON body as JSON, unless its
+// header has a Content-Type.
 func TestResponsesAreDeclared(t *testing.T) {
 	t.Parallel()
 	const vm = `{"id":"vm164pbm96ba3grq6vbsvjb3ax"}`
@@ -275,8 +275,9 @@ func TestResponsesAreDeclared(t *testing.T) {
 	}
 }
 
-// TestFaultsHitOneRequest counts the requests of a call on a connection that
-// net/http could have reused: net/http itself retries on such a connection.
+// TestFaultsHitOneRequest: a fault that drops the connection hits one request,
+// even after an earlier request. On a reused connection net/http itself would
+// retry.
 func TestFaultsHitOneRequest(t *testing.T) {
 	t.Parallel()
 	srv := New(t)
@@ -296,7 +297,8 @@ func TestFaultsHitOneRequest(t *testing.T) {
 	}
 }
 
-// TestTimePassesBeforeCount: a VM is gone between a page and its count.
+// TestTimePassesBeforeCount: a VM is gone after the page was read and before
+// the count.
 func TestTimePassesBeforeCount(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -314,8 +316,8 @@ func TestTimePassesBeforeCount(t *testing.T) {
 	})
 }
 
-// TestDelayedRequestsOfClientsThatLeft counts the requests that are executed
-// after the client has given up.
+// TestDelayedRequestsOfClientsThatLeft: a delayed request isn't executed if the
+// client gives up during the delay.
 func TestDelayedRequestsOfClientsThatLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -88,7 +88,7 @@ func sendTwice(t *testing.T, s *Server, marks *strings.Replacer, raw []byte) {
 
 type seedObject struct{ path, body string }
 
-// seedObjects returns the objects of the server, one of each kind.
+// seedObjects returns objects of several kinds, which the server starts with.
 func seedObjects(v API) []seedObject {
 	kubernetes := map[API]string{Contract: "v1.34", Service: "v1.36"}[v]
 	return []seedObject{
@@ -101,8 +101,9 @@ func seedObjects(v API) []seedObject {
 	}
 }
 
-// serveOne reports whether the server dropped the connection, as for a body
-// that it can't read. It doesn't recover other panics.
+// serveOne serves a request, and reports whether the server dropped the
+// connection, as for a body that it can't read. It doesn't recover other
+// panics.
 func serveOne(s *Server, w http.ResponseWriter, r *http.Request) (aborted bool) {
 	defer func() {
 		switch p := recover(); p {

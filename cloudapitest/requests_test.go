@@ -11,8 +11,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestRequestsAreLogged: also those that no client sends, which a lenient server
-// doesn't report.
+// TestRequestsAreLogged: the log also has requests that no client would send,
+// even if the server is lenient and doesn't report them.
 func TestRequestsAreLogged(t *testing.T) {
 	t.Parallel()
 	srv := New(t, Lenient())

@@ -210,7 +210,7 @@ type faked struct {
 	fatal    string
 }
 
-// newFaked returns such a test with a server.
+// newFaked returns a faked test and a server for it.
 func newFaked(t *testing.T) (*faked, *Server) {
 	tb := &faked{recorder: recorder{TB: t}}
 	return tb, New(tb)

@@ -20,8 +20,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
-// TestTeardownTellsTheTruth: some of all requests fail in ways that may be
-// permanent, and some runs end early.
+// TestTeardownTellsTheTruth: the report of a run is true even if requests fail
+// at random, some of them for good, or if the run ends early.
 func TestTeardownTellsTheTruth(t *testing.T) {
 	t.Parallel()
 	var complete, incomplete atomic.Int32
@@ -72,7 +72,7 @@ func TestTeardownIsNotBlind(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		match cloudapitest.Match // a request that finds it out
+		match cloudapitest.Match // the request that would find it out
 		fault cloudapitest.Fault
 		safe  []string // parts of the paths of what must stay
 		want  string   // an outcome in the report

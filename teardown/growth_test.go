@@ -30,7 +30,7 @@ func TestTeardownGrowth(t *testing.T) {
 	for name, tt := range map[string]struct {
 		project func(*testing.T) *cloudapitest.Server
 		most    int    // requests for each resource
-		beside  int    // and in all
+		beside  int    // and this many more in all
 		keep    string // how the names of kept resources begin
 	}{
 		"80 subnets with load balancers": {most: 4, project: func(t *testing.T) *cloudapitest.Server {
@@ -45,7 +45,7 @@ func TestTeardownGrowth(t *testing.T) {
 			srv, subnets := newSubnets(t, 50)
 			return balancers(t, srv, slices.Repeat(subnets[:1], 50)...)
 		}},
-		// Polls don't wait for the deletions of other VMs, so that the waits share lists.
+		// The waits for the deletions share lists.
 		"VMs": {most: 2, beside: 60, project: func(t *testing.T) *cloudapitest.Server {
 			const vms = 500
 			srv := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Delete: 10 * time.Second}),

@@ -20,10 +20,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
-// TestPlanTexts: the plan names the network that goes with a cluster or
-// database, also if the token may not see it or the server can't list it, and
-// keeps it if the token may not see the cluster or database. A resource that
-// stays is said to be needed by another.
+// TestPlanTexts: the plan names the network that is deleted with a cluster or
+// database, even if the token may not see the network or the server can't list
+// it. It keeps the network if the token may not see the cluster or database. A
+// kept resource is said to be needed by another.
 func TestPlanTexts(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -187,9 +187,8 @@ func TestKnowsAllKinds(t *testing.T) {
 	}
 }
 
-// TestNamesForgeNothing: whatever a name contains, neither the plan nor the
-// report of a run has a line for it that the package hasn't written, or a
-// character that a terminal doesn't only show.
+// TestNamesForgeNothing: whatever a name contains, it adds no line to the plan
+// or to the report of a run, and no character that a terminal would execute.
 func TestNamesForgeNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -304,15 +303,16 @@ func TestKeepsWhatIsUnlisted(t *testing.T) {
 	})
 }
 
-// TestTeardownPlanFailures: there's no plan if a list can't be read, unless the
-// server lacks it, or if the project or the context is wrong.
+// TestTeardownPlanFailures: NewPlan fails if the project or the context is
+// wrong, or if a list can't be read. A list that the server lacks is no
+// failure.
 func TestTeardownPlanFailures(t *testing.T) {
 	t.Parallel()
 	const balancers = "LoadBalancers.Get"
 	for name, tt := range map[string]struct {
 		change    func(*sdktest.Everything)
 		want      error
-		resources int // in the plan, which there is if want is nil
+		resources int // number of resources in the plan, if want is nil
 	}{
 		"no project": {change: func(p *sdktest.Everything) { p.Client = p.Client.InProject("") }, want: cloudapi.ErrNoProject},
 		"nobody's project": {change: func(p *sdktest.Everything) {

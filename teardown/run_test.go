@@ -43,8 +43,8 @@ func equalTexts(t *testing.T, what string, got []cloudapi.Resource, want ...stri
 }
 
 // checkReport checks that each resource of the plan is in the report once, that
-// deleted resources are gone, except of some kinds, and that untouched ones
-// aren't.
+// the deleted ones are gone, unless their kind is in except, and that those
+// that Run didn't try to delete still exist.
 func checkReport(t *testing.T, p *sdktest.Everything, plan *teardown.Plan, err error, except ...cloudapi.Kind) *teardown.Error {
 	t.Helper()
 	planned := slices.Concat(plan.Stages()...)
@@ -89,7 +89,8 @@ func checkReport(t *testing.T, p *sdktest.Everything, plan *teardown.Plan, err e
 	return report
 }
 
-// outcomes returns the failures of a report as outcomes and resources.
+// outcomes describes the failures of a report, such as "failed VM
+// eu-central-h1/web-1".
 func outcomes(report *teardown.Error) []string {
 	var texts []string
 	for _, f := range report.Failed {
@@ -190,7 +191,8 @@ func TestTeardownEverything(t *testing.T) {
 	})
 }
 
-// TestTeardownFailure: one VM must not be deleted.
+// TestTeardownFailure: if the server refuses to delete a VM, what the VM needs
+// is blocked, and everything else is deleted.
 func TestTeardownFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -242,8 +244,8 @@ func TestTeardownFailure(t *testing.T) {
 	})
 }
 
-// TestTeardownGivesUp: one subnet can never be deleted, for a reason that no
-// record shows.
+// TestTeardownGivesUp: Run gives up on a subnet that the server always refuses
+// to delete, for a reason that no record shows.
 func TestTeardownGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -431,7 +433,8 @@ func TestTeardownProgress(t *testing.T) {
 	})
 }
 
-// TestTeardownProgressPanics: a program can recover, and the run stops.
+// TestTeardownProgressPanics: a program can recover from a panic in its
+// Progress, and the run stops.
 func TestTeardownProgressPanics(t *testing.T) {
 	t.Parallel()
 	for at := 0; at < 40; at += 6 {

@@ -29,7 +29,7 @@ func blocked(resources ...string) []string {
 	return resources
 }
 
-// everythingOfTheCluster is the network of a kept cluster, with the cluster.
+// everythingOfTheCluster returns the cluster and its network, which all stay.
 func everythingOfTheCluster(before ...string) []string {
 	return slices.Concat(before, []string{cluster}, balancer, network[:1], []string{"firewall eu-central-h1/fw-1"}, network[1:])
 }
@@ -106,7 +106,7 @@ var scenarios = map[string]scenario{
 		between: func(_ *testing.T, p *scene) { p.Server.Fail(deletes(p.VM.ID), sdktest.Refusal(403, "Forbidden")) },
 	},
 
-	// What is new would be deleted or damaged by the run, or blocks it.
+	// A new resource that the run would delete or damage blocks the deletion.
 	"a new load balancer": {
 		between: func(t *testing.T, p *scene) { p.balancer(t, "new", p.Subnet.ID) },
 		want:    blocked("private subnet eu-central-h1/net-1", "firewall eu-central-h1/fw-1"),
@@ -381,7 +381,7 @@ var scenarios = map[string]scenario{
 			stub.Must(p.Client.MachineImages.CreateVersion(t.Context(), sdktest.Somewhere, "golden", "v3", &cloudapi.MachineImageVersionCreateRequest{VM: p.VM.ID}))(t)
 		},
 	},
-	"a machine image that VMs may need": { // its versions stay as well
+	"a machine image that VMs may need": { // then its versions stay as well
 		project: newImage,
 		between: func(t *testing.T, p *scene) {
 			refuse(t, p, "MachineImages.DeleteVersion", "")
@@ -411,7 +411,7 @@ var scenarios = map[string]scenario{
 			p.balancer(t, p.owner+"-services", p.net(t))
 		},
 	},
-	"databases in a renamed location, with new load balancers in their subnets": { // whichever looks for all
+	"databases in a renamed location, with new load balancers in their subnets": { // the first that reads the lists reads them for all
 		project: newScene,
 		before: func(t *testing.T, p *scene) {
 			p.location(t, "own")

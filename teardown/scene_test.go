@@ -22,7 +22,7 @@ type scene struct {
 	*sdktest.Everything
 	options teardown.Options
 	owner   string                       // the ID of the cluster or database whose network the scenario is about
-	there   map[string]cloudapi.Resource // what has been there, by ID
+	there   map[string]cloudapi.Resource // all resources that ever existed, by ID
 }
 
 // scenario is a run of a plan, and what happens around it. Whatever happens,
@@ -31,17 +31,17 @@ type scenario struct {
 	project func(t *testing.T) *scene
 	keep    func(p *scene, r cloudapi.Resource) bool
 	kept    []string                               // what the plan keeps, if keep isn't nil
-	before  func(t *testing.T, p *scene)           // the plan
-	between func(t *testing.T, p *scene)           // the plan and the run
-	at      func(p *scene, req *http.Request) bool // a request of the plan's client
-	then    func(t *testing.T, p *scene)           // immediately before the first such request
-	runs    int                                    // at the same time; 0 means 1
+	before  func(t *testing.T, p *scene)           // called before the plan
+	between func(t *testing.T, p *scene)           // called between the plan and the run
+	at      func(p *scene, req *http.Request) bool // matches a request of the plan's client
+	then    func(t *testing.T, p *scene)           // called immediately before the first such request
+	runs    int                                    // number of concurrent runs; 0 means 1
 	want    []string                               // the outcomes in the report
 	err     error                                  // in the report
-	deleted []cloudapi.Kind                        // in the report, which lists all others as failed; replaces want
-	blocker string                                 // what blocks the first in the report
+	deleted []cloudapi.Kind                        // the only kinds that the report lists as deleted; replaces want
+	blocker string                                 // what blocks the first failure in the report
 	others  func(cloudapi.Resource) bool           // what is deleted although it isn't in the plan
-	again   func(t *testing.T, p *scene)           // after the run; then the plan runs again, completely
+	again   func(t *testing.T, p *scene)           // called after the run; then the plan runs again, completely
 }
 
 func (p *scene) vm(t *testing.T, location, name, subnet string) *cloudapi.VM {
@@ -176,7 +176,8 @@ func newImage(t *testing.T) *scene {
 	return p
 }
 
-// refuse fails the test if an operation is requested whose path ends like that.
+// refuse fails the test if the operation is requested with a path that ends
+// with suffix.
 func refuse(t *testing.T, p *scene, operation, suffix string) {
 	p.Server.Fail(cloudapitest.Match{Operation: operation, Func: func(r cloudapitest.Request) bool {
 		if strings.HasSuffix(r.Path, suffix) {
@@ -192,7 +193,7 @@ func named(name string) func(*scene, cloudapi.Resource) bool {
 
 func isOwner(p *scene, r cloudapi.Resource) bool { return r.ID == p.owner }
 
-// permit leaves the token all permissions but those for some kinds.
+// permit gives the token all permissions except those of some families.
 func permit(t *testing.T, p *scene, without ...string) {
 	p.Server.SetPermissions(p.Client.Project(), p.Server.Token(), slices.DeleteFunc([]string{"Firewall:*", "InferenceApiKey:*", "KubernetesCluster:*",
 		"LoadBalancer:*", "Location:*", "MachineImage:*", "Postgres:*", "PrivateSubnet:*", "Project:*", "Vm:*"},
@@ -242,7 +243,7 @@ func foreignFirewall(t *testing.T, p *scene) {
 }
 
 // isListOfFirewalls matches the list of the firewalls in the private location
-// "own", which only its own deletion needs.
+// "own". Only the deletion of that location needs this list.
 func isListOfFirewalls(_ *scene, req *http.Request) bool {
 	return strings.HasSuffix(req.URL.Path, "/location/own/firewall")
 }
@@ -307,7 +308,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// named puts the ID of the owner into texts.
+// named replaces "ID" in texts with the ID of the owner.
 func (p *scene) named(texts []string) (named []string) {
 	for _, text := range texts {
 		named = append(named, strings.ReplaceAll(text, "/ID-", "/"+p.owner+"-"))
@@ -315,7 +316,7 @@ func (p *scene) named(texts []string) (named []string) {
 	return named
 }
 
-// look notes what is there.
+// look adds the existing resources to p.there.
 func (p *scene) look(t *testing.T) {
 	if p.there == nil {
 		p.there = map[string]cloudapi.Resource{}

@@ -10,8 +10,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// TestIndexMatchesAllObjects compares the index, after random
-// changes, with the objects themselves.
+// TestIndexMatchesAllObjects changes objects at random, and compares the index
+// with the objects themselves.
 func TestIndexMatchesAllObjects(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -40,7 +40,7 @@ func TestIndexMatchesAllObjects(t *testing.T) {
 			if got := As[*thing](c.State.Index.All(sc)); !slices.Equal(got, want) {
 				t.Fatalf("step %d: %d objects, want %d", step, len(got), len(want))
 			}
-			slices.SortFunc(want, func(a, b *thing) int { return strings.Compare(a.ID, b.ID) }) // as IDs of one kind sort
+			slices.SortFunc(want, func(a, b *thing) int { return strings.Compare(a.ID, b.ID) }) // IDs of one kind sort like their UUIDs
 			if got := As[*thing](c.State.Index.SortedByID(sc)); !slices.Equal(got, want) {
 				t.Fatalf("step %d: the order by ID is wrong", step)
 			}

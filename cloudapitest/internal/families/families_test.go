@@ -119,7 +119,7 @@ func TestAuditLog(t *testing.T) {
 			want    []string
 		}{
 			{cloudapi.AuditLogOptions{}, []string{rule, rule, attached, created, rename, first}},
-			{cloudapi.AuditLogOptions{PageSize: 1}, []string{rule, rule, attached, created, rename, first}}, // two of one moment
+			{cloudapi.AuditLogOptions{PageSize: 1}, []string{rule, rule, attached, created, rename, first}}, // two entries of the same time
 			{cloudapi.AuditLogOptions{PageSize: 4}, []string{rule, rule, attached, created, rename, first}},
 			{cloudapi.AuditLogOptions{Action: "fw", PageSize: 1}, []string{attached, rename, first}},
 			{cloudapi.AuditLogOptions{Action: "create"}, []string{rule, rule, created, first}},

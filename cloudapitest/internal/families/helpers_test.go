@@ -16,7 +16,8 @@ import (
 
 const here = "eu-central-h1"
 
-// script returns a test that plays a script in a bubble, with a new server.
+// script returns a test that plays a script in a synctest bubble, with a new
+// server.
 func script(text string, opts ...cloudapitest.Option) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
@@ -49,9 +50,9 @@ var (
 	id       = regexp.MustCompile(`"id":"(\w+)"`)
 )
 
-// play plays a script. Other lines than exchanges are "wait 1h",
-// "state {vm web} stopped", "service {kc apps}", "token pat-other", "allow Vm:view"
-// for that token, and comments.
+// play plays a script. Besides exchanges, its lines are "wait 1h", "state {vm
+// web} stopped", "service {kc apps}", "token pat-other", "allow Vm:view" for
+// that token, and comments.
 func play(t *testing.T, srv *cloudapitest.Server, text string) {
 	t.Helper()
 	token, last, saved := srv.Token(), "", map[string]string{}
@@ -105,8 +106,8 @@ func play(t *testing.T, srv *cloudapitest.Server, text string) {
 	}
 }
 
-// send sends a request with a token to a path of a script. The text ends with the
-// name of a file.
+// send sends a request with a token to a path of a script. It returns the
+// status, and the body followed by the Content-Disposition header.
 func send(t *testing.T, srv *cloudapitest.Server, token, method, path, body string) (status, text string) {
 	t.Helper()
 	if rest, ok := strings.CutPrefix(path, "L/"); ok {

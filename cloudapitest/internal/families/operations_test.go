@@ -33,7 +33,8 @@ func testRows(t *testing.T, a version.API, rows []contract.Row) {
 	}
 }
 
-// TestPermissionsOfOperations looks at those that don't follow from the method.
+// TestPermissionsOfOperations checks some permissions, mostly those that don't
+// follow from the method.
 func TestPermissionsOfOperations(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{

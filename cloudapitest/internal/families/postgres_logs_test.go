@@ -13,9 +13,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestLogs reads the lines of a database, and those that a test has added, whole
-// and in pages of any size. They are in the order and the range of their
-// receipt, also late and equal ones, and FollowLogs yields each once.
+// TestLogs reads generated and added lines, all at once and in pages of any
+// size. They're sorted and selected by the time of their receipt, even if
+// they're late or equal, and FollowLogs yields each once.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

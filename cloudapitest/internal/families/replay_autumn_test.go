@@ -11,7 +11,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// autumnStories are the replayed stories of autumn 2026, like [stories].
+// autumnStories is like [stories], for the recordings of autumn 2026.
 var autumnStories = map[string]script{
 	"vm-serial-log": {
 		before: map[int]func(*replayer){
@@ -56,10 +56,10 @@ var autumnStories = map[string]script{
 			"what stood in for the backups had one from the start": {1},
 		},
 	},
-	"postgres-config-numbers": { // goes on with the database of the story before
+	"postgres-config-numbers": { // continues with the database of the previous story
 		before: map[int]func(*replayer){1: func(r *replayer) {
 			before := recordings.Stories(read(r.t, recordings.Autumn2026))["postgres-failing-over"]
-			r.differences(&before[0], exact) // creates it
+			r.differences(&before[0], exact) // creates the database
 			r.settle()
 			r.differences(&before[1], exact) // lists its servers
 		}},
@@ -127,14 +127,14 @@ func (r *replayer) seedAutumn(story []recordings.Exchange) {
 
 const serialVM = "vm6t3jh4ax162ny9yndb2bdqkx"
 
-// boots returns what the stand-in's VM wrote to its console, with a number.
+// boots returns what the recorded VM wrote to its console at its n-th boot.
 func boots(n int) string {
 	return fmt.Sprintf("[    0.000000] Linux version 6.8.0 (stand-in) boot %d\r\n[    0.512345] Run /init as init process\r\n"+
 		"[\x1b[0;32m  OK  \x1b[0m] Reached target multi-user.target\r\n\r\nUbuntu 24.04 LTS  ttyS0\r\n\r\n login: ", n)
 }
 
-// console lets the last serial log of the VM get older, and sets what the next
-// fetch finds.
+// console lets time pass, so that the last serial log gets older, and sets the
+// text that the next fetch returns.
 func console(age time.Duration, output string) func(*replayer) {
 	return func(r *replayer) {
 		stub.Elapse(age)

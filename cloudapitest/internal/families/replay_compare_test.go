@@ -23,8 +23,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// chance maps the paths of texts that depend on chance, the time or the
-// installation to what two such texts must have in common.
+// chance lists texts that depend on chance, the time or the installation, by
+// their path in the response. Such a text matches the recorded one if alike
+// returns true.
 var chance = []struct {
 	place *regexp.Regexp
 	alike func(want, got string) bool
@@ -32,7 +33,7 @@ var chance = []struct {
 	{regexp.MustCompile(`\.(ip[46]|private_ipv[46])$`), sameFamily},
 	{regexp.MustCompile(`\.net[46]$`), sameSize},
 	{regexp.MustCompile(`\.((earliest|latest)_restore_time|created_at|last_(accessed_at|modified)|at|timestamp)$`), bothTimes},
-	{regexp.MustCompile(`^(\.items\[\d+\])?\.key$`), bothSecrets}, // of inference keys; keys of tags and metrics are further down
+	{regexp.MustCompile(`^(\.items\[\d+\])?\.key$`), bothSecrets}, // of inference keys; keys of tags and metrics have longer paths
 	{regexp.MustCompile(`\.ca_certificates$`), sameCertificates},
 	{regexp.MustCompile(`^\.password$`), bothPasswords},
 	{regexp.MustCompile(`\.subject_name$`), bothThere},
@@ -69,13 +70,13 @@ func sameCertificates(want, got string) bool {
 }
 
 var (
-	// nodeOf is the place of the name of a cluster's node.
+	// nodeOf matches the path of the name of a cluster's node.
 	nodeOf = regexp.MustCompile(`^\.(cp_vms|vms|nodepools\[\d+\]\.vms)\[\d+\]\.name$`)
-	// nodeName is such a name: the ID of the cluster or of the node pool, and
+	// nodeName matches such a name: the ID of the cluster or of the node pool, and
 	// random characters.
 	nodeName = regexp.MustCompile(`^k[cn][0-9a-z]{24}-[0-9a-z]{5}$`)
-	// standInName is the name that a stand-in for the provisioning gave a node
-	// in 2025.
+	// standInName matches the beginning of a node's name in the recordings of
+	// 2025.
 	standInName = regexp.MustCompile(`^(k8s-a|kc[0-9a-z]{10})-`)
 )
 
@@ -251,8 +252,8 @@ func (r *replayer) resettle(host string) string {
 
 var moment = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000`)
 
-// timeless removes the times from a message. The real server's messages have
-// objects in the form of Ruby, and ours in JSON.
+// timeless removes the times from a message, and writes objects as JSON: the
+// real server's messages have them in the form of Ruby.
 func timeless(s string) string {
 	return moment.ReplaceAllString(strings.NewReplacer(" => ", ": ", "nil", "null").Replace(s), "<time>")
 }
@@ -262,8 +263,8 @@ func isID(s string) bool {
 	return err == nil
 }
 
-// learn records that got is our ID for a recorded one, unless one of them
-// already has a partner.
+// learn records that got is our ID for the recorded ID want. It returns a
+// difference if one of them already belongs to another ID.
 func (r *replayer) learn(path, want, got string) []string {
 	if r.ids[want] == got {
 		return nil // learned from another part of the same response

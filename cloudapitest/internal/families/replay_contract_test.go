@@ -13,9 +13,10 @@ import (
 
 const noSuchClient = "no client of ours sends such parameters or credentials"
 
-// exceptions are the exchanges for which our response differs on purpose, by
-// seq. What the contract doesn't say may be as it is today. It's an error if the
-// responses are equal, and the entry must be removed.
+// exceptions lists, by reason, the seq of each exchange for which our response
+// differs from the recorded one on purpose. What the contract doesn't specify
+// may be as it is today. The test fails for an exchange in the list whose
+// responses are equal.
 var exceptions = map[string][]int{
 	"there are always metrics":                                                                       {1028},
 	"the store of the metrics does not fail by itself":                                               {1029, 1030},
@@ -48,7 +49,7 @@ var before = map[int]func(*replayer){
 	196:  func(r *replayer) { r.show(vmA, "rebooting") },
 	197:  func(r *replayer) { r.show(vmA, "creating") },
 	198:  func(r *replayer) { r.show(vmA, "running") },
-	248:  (*replayer).adoptLoadBalancers, // pages by ID follow
+	248:  (*replayer).adoptLoadBalancers, // the next requests page by ID
 	1049: func(r *replayer) { r.agePostgres(pgA, 24*time.Hour) },
 	1052: func(r *replayer) { r.show(pgA, "unavailable") },
 	1053: func(r *replayer) { r.show(pgA, "") },
@@ -57,7 +58,8 @@ var before = map[int]func(*replayer){
 	6162: (*replayer).fillAccount, // not all of the ten creates before it are in the recording
 }
 
-// settled are the exchanges of the lifecycle for which something was waited.
+// settled lists the exchanges of the lifecycle before which the recorder waited
+// for a change.
 var settled = []int{8013, 8025, 8038, 8042, 8047, 8059, 8071, 8073, 8076, 8083, 8089, 8096, 8102, 8109, 8116}
 
 func TestReplay(t *testing.T) {
@@ -67,13 +69,13 @@ func TestReplay(t *testing.T) {
 		stub.Elapse(time.Until(recordedAt)) // requests contain dates
 		r := newReplayer(t)
 		r.replay(story, exact)
-		r.replay(matrix, shapes) // a sample: what the omitted requests changed isn't known
+		r.replay(matrix, shapes) // not all requests were recorded, so the exact values aren't known
 		r.replay(layer, shapes)
 		r.summarize()
 	})
 }
 
-// TestReplayLifecycle replays another story, during which time passes.
+// TestReplayLifecycle replays another recording, during which time passes.
 func TestReplayLifecycle(t *testing.T) {
 	t.Parallel()
 	lifecycle := read(t, recordings.Lifecycle)

@@ -16,8 +16,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// stories are the replayed stories in the service, with additional
-// information about their exchanges by seq.
+// stories contains the names of the recorded stories that are replayed, and
+// what each replay needs besides the recording. A story is a sequence of
+// exchanges with the service; the numbers are their seq.
 var stories = map[string]script{
 	"vm-start-stop": {exceptions: map[string][]int{newImage: {4}}},
 	"machine-images": {
@@ -30,7 +31,7 @@ var stories = map[string]script{
 		settled: []int{6, 11},
 		before: map[int]func(*replayer){
 			61: func(r *replayer) { r.show("mvtw2ft3vsza0jzzn2hbqgq6bd", "failed") },
-			94: func(r *replayer) { r.adopt("mv02vw45gdza5jqbqszeqwc6ev", "mvtw2ft3vsza0jzzn2hbqgq6bd") }, // pages by ID follow
+			94: func(r *replayer) { r.adopt("mv02vw45gdza5jqbqszeqwc6ev", "mvtw2ft3vsza0jzzn2hbqgq6bd") }, // the next requests page by ID
 		},
 	},
 	"firewall-updates": {
@@ -58,7 +59,7 @@ var stories = map[string]script{
 	"postgres-create-and-change": {
 		settled: []int{147},
 		before: map[int]func(*replayer){
-			25:  func(r *replayer) { r.resizeIn("main-db", 10*time.Minute) }, // upgraded long after it runs
+			25:  func(r *replayer) { r.resizeIn("main-db", 10*time.Minute) }, // the upgrade takes longer than the creation
 			97:  (*replayer).settleLong,
 			141: (*replayer).settleLong,
 		},
@@ -80,7 +81,7 @@ var stories = map[string]script{
 			27: func(r *replayer) { r.resizeIn("core", time.Second) },
 			48: func(r *replayer) { r.resizeIn("core-r", 2*time.Minute) }, // not recycled when it was to be upgraded
 			70: (*replayer).settleLong,
-			73: func(r *replayer) { r.resizeIn("core", time.Hour); r.resizeIn("core-r", time.Hour) }, // upgrades until the end
+			73: func(r *replayer) { r.resizeIn("core", time.Hour); r.resizeIn("core-r", time.Hour) }, // the upgrades aren't complete before the end
 		},
 		exceptions: map[string][]int{
 			lateStart:                {8, 9, 49, 50, 112, 113},
@@ -186,11 +187,13 @@ const (
 // The service has changed since August 2026. These tables say where the
 // recordings of August differ for that reason, besides the exceptions.
 var (
-	// Fields of all records of VMs, and of the project's.
+	// Fields that were added to all records of VMs, and removed from the
+	// project's.
 	addedSince   = []string{"maintenance_window_start_at"}
 	removedSince = []string{"credit", "discount"}
 
-	// Kubernetes versions: the service always has the two latest ones.
+	// Pairs of an old Kubernetes version and the one that has replaced it: the
+	// service always has the two latest.
 	replacedSince = []string{"v1.34", "v1.35", "v1.35", "v1.36", "v1.36", "v1.37", "v1.37", "v1.38", "v1_35", "v1_36", "v1_36", "v1_37"}
 )
 
@@ -302,8 +305,8 @@ func (r *replayer) setNetworks(recordedID, net4, net6 string) {
 	s.net4, s.net6 = netip.MustParsePrefix(net4), netip.MustParsePrefix(net6)
 }
 
-// poll matches the case of an exchange that waits: the number of distinct
-// states seen.
+// poll matches the name of an exchange that polls. It contains the number of
+// different states seen so far.
 var poll = regexp.MustCompile(`^(.*)-poll-(\d+)(-again)?$`)
 
 // replayPolls replays a story. Of its polls it sends the first one, in the old
@@ -316,7 +319,7 @@ func (r *replayer) replayPolls(story []recordings.Exchange) {
 		case last:
 			r.settle()
 		case m != nil && m[2] != "1":
-			r.left++ // what stood in for the provisioning showed one more state
+			r.left++ // shows a state in between, which the test server may not have
 			continue
 		}
 		r.replay([]recordings.Exchange{x}, exact)

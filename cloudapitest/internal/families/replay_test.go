@@ -23,7 +23,7 @@ import (
 // script contains additional information about recorded exchanges, by seq.
 type script struct {
 	exceptions map[string][]int // where our response differs on purpose, by reason
-	settled    []int            // before which all changes are complete, since the polls of what was created or deleted aren't recorded
+	settled    []int            // exchanges before which all changes are complete; the polls in between aren't recorded
 	before     map[int]func(*replayer)
 }
 
@@ -44,13 +44,13 @@ type replayer struct {
 	t       *testing.T
 	service *api.Service
 	memory  *memnet.Listener
-	account *api.Account // of most exchanges, like the token
+	account *api.Account // the account of most exchanges
 	token   *api.Token
 	tokens  *strings.Replacer
 	ids     map[string]string // recorded to ours
-	keys    map[string]string // for the next page, recorded to ours
+	keys    map[string]string // keys of next pages, recorded to ours
 	alike   int               // exchanges with the same response
-	left    int               // exchanges that differ on purpose, or that were recorded in part
+	left    int               // exchanges that differ on purpose, or that were recorded only partly
 	script  script
 	since   *strings.Replacer // names of versions that the service has replaced since
 }
@@ -216,7 +216,7 @@ func (r *replayer) check(x *recordings.Exchange, s strictness) {
 	}
 }
 
-// summarize fails the test if nothing was compared.
+// summarize logs the totals, and fails the test if nothing was compared.
 func (r *replayer) summarize() {
 	r.t.Logf("%d alike, %d left out", r.alike, r.left)
 	if r.alike == 0 {

@@ -27,7 +27,7 @@ import (
 
 // The tests in this file measure memory, so none of them runs in parallel.
 
-// A call costs little more than a hand-written one.
+// TestAllocationBudgets: a call allocates little more than a hand-written one.
 func TestAllocationBudgets(t *testing.T) {
 	for _, w := range workloads {
 		client, byHand := clients(t, w.reply)
@@ -39,7 +39,7 @@ func TestAllocationBudgets(t *testing.T) {
 	}
 }
 
-// Hooks that do nothing cost little.
+// TestHooksBudget: hooks that do nothing allocate little.
 func TestHooksBudget(t *testing.T) {
 	without, _ := clients(t, workloads[0].reply)
 	with := stub.Must(without.With(cloudapi.WithLogger(slog.New(slog.DiscardHandler)), cloudapi.WithLimiter(unlimited{}),
@@ -56,7 +56,7 @@ type unlimited struct{}
 
 func (unlimited) Wait(context.Context) error { return nil }
 
-// A client that makes no calls starts no goroutine.
+// TestNewClientIsIdle: a client that makes no calls starts no goroutine.
 func TestNewClientIsIdle(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 10 {
@@ -110,8 +110,8 @@ func TestUnwantedResponses(t *testing.T) {
 	}
 }
 
-// A single call gets another policy through a changed copy of the client, so a
-// copy must be cheap.
+// TestNewClientBudget: a new client is cheap, and so is a changed copy, which a
+// program may need for a single call.
 func TestNewClientBudget(t *testing.T) {
 	const budget = 50
 	if got := allocations(t, func() error { clients(t, floor.Fixed{}); return nil }); got > budget {
@@ -119,9 +119,10 @@ func TestNewClientBudget(t *testing.T) {
 	}
 }
 
-// A response of 7 MB takes memory for its samples, and hardly any more.
+// TestMetricsBudget: a response of 7 MB takes memory for its samples, and
+// hardly any more.
 func TestMetricsBudget(t *testing.T) {
-	const budget = 2_000 // of 200,000 samples
+	const budget = 2_000 // for 200,000 samples
 	client, _ := clients(t, floor.Fixed{Status: http.StatusOK, Body: floor.Metrics(20)})
 	got := testing.AllocsPerRun(1, func() {
 		metrics, err := client.Postgres.Metrics(t.Context(), "eu-central-h1", "orders-db", nil)
@@ -146,7 +147,7 @@ func allocations(t *testing.T, f func() error) float64 {
 // only the client is measured.
 type pages []string
 
-// newPages returns n pages of 1000 VMs, and the empty one behind them.
+// newPages returns n pages of 1000 VMs, and the empty page after them.
 func newPages(n int) pages {
 	list := make(pages, n+1)
 	for i := range list {
@@ -169,8 +170,8 @@ func (p pages) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// A longer list takes no more memory. All of its records together would take
-// several times the limit.
+// TestListMemory: a longer list takes no more memory. All of its records
+// together would take several times the limit.
 func TestListMemory(t *testing.T) {
 	const n = 20
 	for prefetch, limit := range []int64{2 << 20, 4 << 20} {
@@ -191,8 +192,8 @@ func TestListMemory(t *testing.T) {
 	}
 }
 
-// A record is in memory only as long as the program keeps it: its page doesn't
-// keep it, and a record that is kept doesn't keep others.
+// TestRecordsOfAPage: a record is in memory only as long as the program keeps
+// it. Neither its page nor another record of the page keeps it there.
 func TestRecordsOfAPage(t *testing.T) {
 	var kept *cloudapi.VM
 	var others []weak.Pointer[cloudapi.VM]

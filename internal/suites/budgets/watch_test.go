@@ -20,7 +20,7 @@ const (
 	watchedRecords = watchedPages * 1000
 )
 
-// rounds watches the list for some rounds, calling between after each.
+// rounds watches the list for n rounds, and calls between after each round.
 func (p pages) rounds(t *testing.T, n int, between func(round int)) (events int) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -80,7 +80,7 @@ func TestWatchMemory(t *testing.T) {
 }
 
 // TestWatchRoundBudget: comparing allocates nothing, so a round without a
-// change allocates hardly more than walking the list.
+// change allocates hardly more than reading the list.
 func TestWatchRoundBudget(t *testing.T) {
 	list := newPages(1)
 	client := sdktest.Client(t, list)

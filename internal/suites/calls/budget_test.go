@@ -16,9 +16,9 @@ import (
 )
 
 // TestRetryBudgetUnits: during an outage a client makes exactly as many retries
-// as its budget has, and a call whose retry it can't pay for fails without the
-// pause. A call without a retry that succeeds or is refused by the API gives back
-// a fifth of one, and one with a retry a whole one.
+// as its budget has. Once it's used up, a call fails without a pause for a
+// retry. A call that succeeds, or that the API refuses, gives back a retry if
+// it needed one, and a fifth of a retry if it didn't.
 func TestRetryBudgetUnits(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -100,8 +100,8 @@ func TestRetryBudgetUnits(t *testing.T) {
 }
 
 // TestRetryBudgetIsTakenBySentRetries: calls that are canceled while they wait
-// to retry take nothing from the budget, and calls that wait together retry no
-// more often than it has retries.
+// to retry take nothing from the budget. Calls that wait at the same time
+// together make no more retries than the budget has.
 func TestRetryBudgetIsTakenBySentRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -60,8 +60,8 @@ func TestWithAndInProjectChangeACopy(t *testing.T) {
 	}
 }
 
-// TestCopiesDoNotShareSlices detects a copy that appends to the original's
-// array, where a second copy would overwrite it.
+// TestCopiesDoNotShareSlices: the options of a copy don't overwrite those of
+// another copy, as they would if both appended to the original's array.
 func TestCopiesDoNotShareSlices(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
@@ -86,8 +86,8 @@ func TestCopiesDoNotShareSlices(t *testing.T) {
 	}
 }
 
-// TestMiddlewaresOfCopies: a copy calls the functions again, for its own
-// transport. What they capture is shared.
+// TestMiddlewaresOfCopies: a copy with another transport calls the functions of
+// its middlewares again. The variables that they capture are shared.
 func TestMiddlewaresOfCopies(t *testing.T) {
 	t.Parallel()
 	var first, second stub.Recorder
@@ -96,7 +96,7 @@ func TestMiddlewaresOfCopies(t *testing.T) {
 		made++
 		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			passed++
-			return next.RoundTrip(req.WithContext(context.Background())) // the next ones don't need the call's context
+			return next.RoundTrip(req.WithContext(context.Background())) // the next middlewares don't need the call's context
 		})
 	}))
 	elsewhere := stub.Must(base.With(cloudapi.WithHTTPClient(&http.Client{Transport: &second}), cloudapi.WithMiddleware(naming("below"))))(t)
@@ -141,7 +141,7 @@ func TestWithRetryInWith(t *testing.T) {
 	})
 }
 
-// closeCounter counts how often its idle connections are closed.
+// closeCounter counts the calls of CloseIdleConnections.
 type closeCounter struct {
 	http.RoundTripper
 	closed int
@@ -292,7 +292,7 @@ func TestDoDecodes(t *testing.T) {
 			t.Errorf("%s: %v, %s", tt.name, err, stub.JSON(tt.out))
 		}
 	}
-	// The buffer of a response is used again, and Do must copy its bytes.
+	// The buffer of a response is reused, so Do must copy its bytes.
 	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
 		return stub.Respond(200, strings.Repeat(req.URL.Path, 100)), nil
 	}}

@@ -18,8 +18,8 @@ import (
 
 const location = "eu-central-h1"
 
-// TestLastExchange: after each call the last exchange is the last attempt of
-// the last request.
+// TestLastExchange: after each call, the last exchange is the last attempt of
+// the call's last request.
 func TestLastExchange(t *testing.T) {
 	t.Parallel()
 	const futuristic = `{"id":"fwnfjvzz8eqj2kyq0kk8jd6mhv","name":"edge","location":"` + location + `","firewall_rules":[],"colour":"red"}`
@@ -144,8 +144,8 @@ func TestExchangesShowNoSecrets(t *testing.T) {
 	}
 }
 
-// TestSharedCapture: calls of several goroutines share a context, and each also
-// has its own, derived from it.
+// TestSharedCapture: goroutines share a context that captures exchanges, and
+// each derives its own from it. Both return the right last exchange.
 func TestSharedCapture(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)

@@ -19,7 +19,8 @@ import (
 const lbID = "1b28t5cy4tqj4kzpwqac7cn1j2"
 
 // TestIDsAndRecords decodes the two fields whose form in the service differs
-// from the public description: IDs for records, and records for IDs.
+// from its description: one may have IDs in place of records, and one records
+// in place of IDs.
 func TestIDsAndRecords(t *testing.T) {
 	t.Parallel()
 	const other, subnet = "vm00000000021g000000000001", "ps6336kqkb6j4qf8813xfx1bw0"
@@ -88,7 +89,7 @@ func TestInvalidTimes(t *testing.T) {
 	}
 }
 
-// TestInvalidForms: any other form is refused.
+// TestInvalidForms: a load balancer in any other form is refused.
 func TestInvalidForms(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
@@ -113,8 +114,9 @@ func TestInvalidForms(t *testing.T) {
 	}
 }
 
-// TestDeepForms: forms are converted level by level, so a response with a
-// thousand nested records could take minutes.
+// TestDeepForms: a response with a thousand nested records is refused. The
+// forms of IDs and records are converted level by level, so it could take
+// minutes.
 func TestDeepForms(t *testing.T) {
 	t.Parallel()
 	nested := func(times int) string {
@@ -129,8 +131,8 @@ func TestDeepForms(t *testing.T) {
 	}
 }
 
-// TestObjectsUnderUnknownKeys: a response can have many values that the SDK
-// doesn't decode.
+// TestObjectsUnderUnknownKeys: a response is decoded even if it has many values
+// under keys that the SDK doesn't know.
 func TestObjectsUnderUnknownKeys(t *testing.T) {
 	t.Parallel()
 	for name, unknown := range map[string]string{
@@ -152,7 +154,8 @@ func TestObjectsUnderUnknownKeys(t *testing.T) {
 	}
 }
 
-// TestDoBoundsMemory: decoded into a map, {} takes thirty times its size.
+// TestDoBoundsMemory: Do refuses a response that would take too much memory:
+// decoded into a map, {} takes thirty times its size.
 func TestDoBoundsMemory(t *testing.T) {
 	// Not parallel, since the memory of other tests would be counted as well.
 	for name, body := range map[string]string{
@@ -183,7 +186,8 @@ func TestDoBoundsMemory(t *testing.T) {
 	}
 }
 
-// endingBody ends the context of its request when it has been read.
+// endingBody is a response body that ends the context of its request after the
+// last byte was read.
 type endingBody struct {
 	io.Reader
 	cancel func()
@@ -231,8 +235,8 @@ func TestDecodingEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// TestUnmarkedEnd: a response that only the end of the connection ends may be
-// cut off, unless a length, chunks or gzip would show that.
+// TestUnmarkedEnd: a response that ends with its connection may be cut off,
+// unless a length, chunks or gzip would show that.
 func TestUnmarkedEnd(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

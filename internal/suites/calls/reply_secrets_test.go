@@ -115,7 +115,7 @@ func TestSecretsInInvalidResponses(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: " + stub.Token + "\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n0\r\nX " + stub.Token + "\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nContent-Encoding: " + stub.Token + "\r\nContent-Length: 2\r\n\r\n<" + stub.Token,
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + stub.Token + "\r\n", // which net/http doesn't quote
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + stub.Token + "\r\n", // net/http doesn't quote this one
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := sdktest.StartPeer(t, func(p *sdktest.Peer, conn net.Conn) {
@@ -133,8 +133,8 @@ func TestSecretsInInvalidResponses(t *testing.T) {
 	}
 }
 
-// TestCausesThatShowSecrets: an error that shows a secret still matches, but
-// errors.As finds no cause.
+// TestCausesThatShowSecrets: a cause that would show a secret still matches
+// with errors.Is, but errors.As doesn't find it.
 func TestCausesThatShowSecrets(t *testing.T) {
 	t.Parallel()
 	for name, leak := range map[string]error{
@@ -142,7 +142,7 @@ func TestCausesThatShowSecrets(t *testing.T) {
 		"type":       textproto.ProtocolError("malformed " + stub.Token),
 		"field":      &echo{stub.Token},
 		"incomplete": fmt.Errorf("malformed: %w", &echo{stub.Token}),
-		"list":       echoes{stub.Token}, // which can't be compared
+		"list":       echoes{stub.Token}, // can't be compared with ==
 	} {
 		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 			return nil, fmt.Errorf("no route: %w, %w", leak, syscall.ECONNREFUSED)

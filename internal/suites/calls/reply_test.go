@@ -180,7 +180,7 @@ func (endless) Read(p []byte) (int, error) {
 }
 
 // TestResponseLimit: no more than the limit is read of a response, and no more
-// than 1 MiB of an error.
+// than 1 MiB of an error response.
 func TestResponseLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 100_000
@@ -212,7 +212,7 @@ func TestResponseLimit(t *testing.T) {
 		}}
 		vm, err := sdktest.Client(t, &network, cloudapi.WithResponseLimit(limit)).VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
 		isTooLarge := errors.Is(err, cloudapi.ErrResponseTooLarge)
-		if isTooLarge != (tt.err == cloudapi.ErrResponseTooLarge) || tt.err != nil && (vm != nil || !errors.Is(err, tt.err)) { // what fits has another name
+		if isTooLarge != (tt.err == cloudapi.ErrResponseTooLarge) || tt.err != nil && (vm != nil || !errors.Is(err, tt.err)) { // the VM that fits has another name, which is another error
 			t.Errorf("%s: %v, %v", tt.name, vm, err)
 		}
 		if tt.err == cloudapi.ErrResponseTooLarge && (!errors.Is(err, cloudapi.ErrInvalidResponse) || !strings.Contains(err.Error(), "limit of 100000 bytes")) {

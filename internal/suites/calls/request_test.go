@@ -99,8 +99,8 @@ func TestMiddleware(t *testing.T) {
 	}
 }
 
-// An observer sees a call once, whatever the number of attempts, with the
-// result that the caller gets.
+// TestObserver: an observer sees a call once, whatever the number of attempts,
+// with the error that the caller gets.
 func TestObserver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -178,11 +178,11 @@ func TestObserverOfAPanic(t *testing.T) {
 }
 
 // TestHeadersShareNothing: a middleware may change the header of a request,
-// before or after it's sent, which changes no other header, of this request or a
-// later one.
+// before or after the request is sent. That changes no other request, and no
+// other header of this one.
 func TestHeadersShareNothing(t *testing.T) {
 	t.Parallel()
-	// sent returns the headers of two requests, of which the first is changed.
+	// sent returns two requests. The header of the first one is changed.
 	sent := func(before, after func(http.Header)) []stub.Request {
 		var network stub.Recorder
 		client := sdktest.Recorded(t, &network, cloudapi.WithHeader("X-A", "1"), cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
@@ -213,8 +213,9 @@ func TestHeadersShareNothing(t *testing.T) {
 	}
 }
 
-// TestTransportsThatMisbehave: the body of a response is closed even if there is
-// an error as well, so that its connection can be reused.
+// TestTransportsThatMisbehave: an invalid result of a transport is an error. A
+// body is closed even if it comes with an error, so that its connection can be
+// reused.
 func TestTransportsThatMisbehave(t *testing.T) {
 	t.Parallel()
 	body := &measured{Reader: strings.NewReader(stub.VM)}

@@ -20,8 +20,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestDoRetriesByMethod: the server may have executed a POST whose response is
-// lost.
+// TestDoRetriesByMethod: Do retries a request whose response is lost, except a
+// POST: the server may have executed it.
 func TestDoRetriesByMethod(t *testing.T) {
 	t.Parallel()
 	for method, want := range map[string]int{"GET": 4, "PUT": 4, "DELETE": 4, "POST": 1, "post": 1} {
@@ -35,9 +35,8 @@ func TestDoRetriesByMethod(t *testing.T) {
 	}
 }
 
-// TestCreateBesideTheTransport: a request counts as sent if the transport finds
-// no connection and then sends it in another way, even though no connection was
-// seen.
+// TestCreateBesideTheTransport: a create counts as sent if a program's
+// transport fails to connect and then sends it in another way.
 func TestCreateBesideTheTransport(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -98,9 +97,9 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestTheContextEndsACall: a call ends with its context, or at once if a retry
-// is due at its deadline or later. The error shows both the last response and,
-// once, why the context ended.
+// TestTheContextEndsACall: a call ends with its context, or earlier if the next
+// retry wouldn't be due before the deadline. The error shows the last response
+// and, once, why the context ended.
 func TestTheContextEndsACall(t *testing.T) {
 	t.Parallel()
 	reason := errors.New("the operator lost patience")
@@ -214,8 +213,8 @@ func TestCancelAfterTheResponse(t *testing.T) {
 	}
 }
 
-// TestProxiesThatRefuse: a retry through a proxy that wants a password, or permits
-// nothing, would fail for the same reason.
+// TestProxiesThatRefuse: a call isn't retried if a proxy wants a password or
+// forbids the request.
 func TestProxiesThatRefuse(t *testing.T) {
 	t.Parallel()
 	status := 0 // of the proxy

@@ -13,7 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// brokenConn is a connection that takes one request.
+// brokenConn is a connection that breaks after the first write.
 type brokenConn struct {
 	net.Conn
 	writes int
@@ -31,7 +31,7 @@ func (c *brokenConn) Write(b []byte) (int, error) {
 func TestUnwrittenCreate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := sdktest.StartPeer(t, sdktest.ResetsAtOnce) // only for its counts: the connections are opened here
+		p := sdktest.StartPeer(t, sdktest.ResetsAtOnce) // used only for its counts: this test opens the connections
 		dials, keep := 0, make(chan struct{})
 		defer close(keep)
 		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -66,7 +66,7 @@ func TestUnwrittenCreate(t *testing.T) {
 	})
 }
 
-// TestAttemptsEnd: nothing that the attempts started is left after the call.
+// TestAttemptsEnd: the context of each attempt has ended after the call.
 func TestAttemptsEnd(t *testing.T) {
 	t.Parallel()
 	var attempts []context.Context

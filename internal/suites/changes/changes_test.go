@@ -20,7 +20,8 @@ import (
 
 const location = "eu-central-h1"
 
-// world has one resource of each kind. None of them is changing.
+// world has a resource of each kind that can be changed. None of them is
+// changing at first.
 type world struct {
 	client                     *cloudapi.Client
 	vm                         *cloudapi.VM
@@ -67,7 +68,7 @@ func (w *world) upgraded(t *testing.T) {
 	stub.Elapse(time.Hour)
 }
 
-// change is an operation, and a check for its effect.
+// change is an operation that changes a resource, and a check for its effect.
 type change struct {
 	operation string
 	before    func(*world, *testing.T) // or nil
@@ -75,7 +76,8 @@ type change struct {
 	confirm   func(*world, context.Context, error) error
 }
 
-// confirm looks at the record that a Get with the arguments returns.
+// confirm returns a check of the record that the method get returns: changed
+// reports whether it shows the effect.
 func confirm[T any](get string, args func(*world) []any, changed func(*world, *T) bool) func(*world, context.Context, error) error {
 	return func(w *world, ctx context.Context, failure error) error {
 		found, err := cloudapi.ConfirmChange(ctx, failure, func(ctx context.Context) (*T, error) {
@@ -92,9 +94,9 @@ func confirm[T any](get string, args func(*world) []any, changed func(*world, *T
 	}
 }
 
-// changes are operations of the table in docs/retries.md, each with a check for
-// its effect. Nothing compares them with the table, whose PrivateSubnets.Connect
-// has no check.
+// changes returns the operations in the table in docs/retries.md, except
+// PrivateSubnets.Connect, each with a check for its effect. Nothing compares
+// them with the table.
 func changes() []change {
 	of := func(args ...any) func(*world) []any {
 		return func(*world) []any { return append([]any{location}, args...) }

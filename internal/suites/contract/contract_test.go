@@ -18,7 +18,7 @@ import (
 )
 
 // TestContract: each row of the tables is sent by its methods, and by no other.
-// The wire suite holds which operations are idempotent, and the methods suite
+// The wire suite tests which operations are idempotent, and the methods suite
 // which ones a server may lack.
 func TestContract(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,7 @@ func TestContract(t *testing.T) {
 			row := op.Method + " " + op.Route
 			i := slices.IndexFunc(rows, func(r contract.Row) bool { return r.String() == row })
 			switch {
-			case op.Name == "": // there is no list of a location
+			case op.Name == "": // the family has no list of a location
 				continue
 			case i < 0:
 				t.Errorf("%s sends %s, which the tables don't have", m.Name, row)
@@ -96,7 +96,7 @@ func unmarked(t *testing.T, texts map[string]string) (names []string) {
 	for _, row := range contract.Rows() {
 		for _, name := range row.Names {
 			for mark, want := range map[mark]bool{serviceOnly: row.ServiceOnly, contractOnly: row.ContractOnly} {
-				// In one of the two places, and not in both.
+				// The mark is at the method or at the service, but not at both.
 				if marked := strings.Contains(docs[name], mark.method) != strings.Contains(docs[row.Service()], mark.service); marked != want || docs[name] == "" {
 					names = append(names, name)
 				}

@@ -19,14 +19,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// ensureCase is the Ensure of a family, independent of its types. A variant is a
-// request that differs in the named fields from the one of "", which the server
-// accepts.
+// ensureCase is the Ensure of a family, independent of its types. A variant is
+// a request, named by the fields in which it differs from the request "". The
+// server accepts that one.
 type ensureCase struct {
 	name   string
 	kind   cloudapi.Kind
 	ensure func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (id string, outcome cloudapi.EnsureOutcome, err error)
-	ends   bool // whether its record shows a deletion, or ends with it
+	ends   bool // whether a record shows that it's being deleted, or doesn't exist any more then
 
 	fixed     []string // variants that no update can reach
 	updatable []string
@@ -35,15 +35,15 @@ type ensureCase struct {
 // ensureFunc is the Ensure of a family whose resources have locations.
 type ensureFunc[T, R any] func(ctx context.Context, location, name string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)
 
-// anywhere makes an ensureFunc of the Ensure of another family.
+// anywhere converts the Ensure of a family without locations to an ensureFunc.
 func anywhere[T, R any](ensure func(context.Context, *R, *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)) ensureFunc[T, R] {
 	return func(ctx context.Context, _, _ string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error) {
 		return ensure(ctx, request, opts)
 	}
 }
 
-// variants are how fields of a request differ, by their names. "equivalent"
-// makes no difference.
+// variants are changes to a request, by the name of the changed field.
+// "equivalent" is a change that makes no difference.
 type variants[R any] map[string]func(*R)
 
 // newEnsureCase returns the case of a family, with a request for x-1.
@@ -107,7 +107,7 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 			net{FirewallID: firewall.ID}, nil,
 			variants[net]{"firewall_id": func(r *net) { r.FirewallID = other.ID }}),
 		newEnsureCase("Firewalls", cloudapi.KindFirewall, func(c *cloudapi.Client) ensureFunc[cloudapi.Firewall, rules] { return c.Firewalls.Ensure },
-			rules{Description: "web"}, nil, nil), // for the description see TestEnsureOfBothAPIs
+			rules{Description: "web"}, nil, nil), // TestEnsureOfBothAPIs changes the description
 		newEnsureCase("LoadBalancers", cloudapi.KindLoadBalancer, func(c *cloudapi.Client) ensureFunc[cloudapi.LoadBalancer, balancer] { return c.LoadBalancers.Ensure },
 			balancer{Algorithm: "round_robin", SrcPort: 80, DstPort: 8080, HealthCheckProtocol: "http", PrivateSubnetID: subnet.ID, Stack: "dual", HealthCheckEndpoint: "/up"},
 			variants[balancer]{

@@ -78,8 +78,8 @@ func TestEnsureRaces(t *testing.T) {
 }
 
 // TestEnsureWhenCreatesFail: responses to creates are lost, or creates are
-// refused. A create that may have been executed isn't sent again before a lookup
-// and a pause, and the error says so if the outcome stays unknown.
+// refused. A create that may have been executed isn't sent again before a
+// lookup and a pause. If the outcome stays unknown, the error says so.
 func TestEnsureWhenCreatesFail(t *testing.T) {
 	t.Parallel()
 	taken := cloudapitest.Reply(400, http.Header{"Content-Type": {"application/json"}},
@@ -134,9 +134,9 @@ func TestEnsureWhenCreatesFail(t *testing.T) {
 	}
 }
 
-// TestEnsureCannotUpdate: the attachment of a firewall, which isn't retried, or
-// the lookup after one whose response was lost, fails, or the attachment has no
-// effect.
+// TestEnsureCannotUpdate: an update attaches a firewall, which isn't retried.
+// The request fails, its response is lost and then perhaps the lookup fails, or
+// it has no effect.
 func TestEnsureCannotUpdate(t *testing.T) {
 	t.Parallel()
 	forbidden, pause := sdktest.Refusal(http.StatusForbidden, "Forbidden"), cloudapitest.Delay(time.Second)
@@ -184,8 +184,9 @@ func TestEnsureCannotUpdate(t *testing.T) {
 	}
 }
 
-// TestEnsureCannotCompare: without the subnet, Ensure can't know whether the VM
-// matches the request, so it doesn't say that it does, even in a dry run.
+// TestEnsureCannotCompare: if Ensure can't read the subnet, it can't know
+// whether the VM matches the request. It then returns an error, even in a dry
+// run.
 func TestEnsureCannotCompare(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)
@@ -201,7 +202,7 @@ func TestEnsureCannotCompare(t *testing.T) {
 	}
 }
 
-// ensureTogether ensures a VM several times at once, and returns its ID.
+// ensureTogether runs n concurrent Ensures of a VM, and returns its ID.
 func ensureTogether(t *testing.T, client *cloudapi.Client, n int) string {
 	t.Helper()
 	vms := stub.Must(cloudapi.WaitAll(t.Context(), make([]int, n), func(ctx context.Context, _ int) (*cloudapi.VM, error) {
@@ -236,9 +237,8 @@ func TestEnsureAtTheQuota(t *testing.T) {
 }
 
 // TestEnsureDuringADeletion: Ensure waits until the VM that has the name is
-// gone. Of several, one creates the next, and all return it, although the name
-// is never free for the others. Reading a VM that is being destroyed may fail
-// for a moment.
+// gone, even if reading it fails for a moment. Of several Ensures, one then
+// creates the new VM, and all return it.
 func TestEnsureDuringADeletion(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]cloudapitest.Fault{
@@ -293,7 +293,7 @@ func TestEnsureDuringADeletion(t *testing.T) {
 }
 
 // TestEnsureReturnsRefusals: whichever request of an Ensure the server refuses,
-// Ensure fails with the refusal, and the next one does the rest.
+// Ensure fails with the refusal, and the next Ensure does the rest.
 func TestEnsureReturnsRefusals(t *testing.T) {
 	t.Parallel()
 	check := func(t *testing.T, client *cloudapi.Client, name string, ensure func(*cloudapi.Client) (cloudapi.EnsureOutcome, error)) {

@@ -20,8 +20,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// step is an Ensure with an argument, what it returns, and which requests other
-// than GET it sends.
+// step is a call of Ensure with an argument, what the call returns, and which
+// requests other than GET it sends.
 type step[A any] struct {
 	arg    A
 	update bool
@@ -55,8 +55,8 @@ func outcomeOf[T any](_ *T, outcome cloudapi.EnsureOutcome, err error) (cloudapi
 	return outcome, err
 }
 
-// TestEnsureOfBothAPIs: fields that only the service shows or updates are
-// compared and updated if it's the service, and the record is complete.
+// TestEnsureOfBothAPIs: with the service, Ensure also compares and updates the
+// fields that only the service shows or updates. The record is complete.
 func TestEnsureOfBothAPIs(t *testing.T) {
 	t.Parallel()
 	const text, noUpdate = `description is "old", wanted "new"`, " (which no update can change)"
@@ -102,7 +102,8 @@ func TestEnsureOfBothAPIs(t *testing.T) {
 	}
 }
 
-// TestEnsureMachineImage: an update adds the version, and changes no other.
+// TestEnsureMachineImage: an update adds the version, and doesn't change other
+// versions.
 func TestEnsureMachineImage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -131,8 +132,8 @@ func TestEnsureClosesASubnet(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name     string
-		attached bool // whether it has the wanted firewall as well
-		deleted  bool // whether somebody else deletes the other one before the detachment
+		attached bool // whether the subnet already has the wanted firewall as well
+		deleted  bool // whether somebody deletes the unwanted firewall before Ensure detaches it
 		sends    string
 	}{
 		{"open", false, false, "Firewalls.AttachSubnet Firewalls.DetachSubnet"},
@@ -176,8 +177,8 @@ func TestEnsureClosesASubnet(t *testing.T) {
 	}
 }
 
-// TestEnsureWithoutTheFirewall: if the location doesn't have the firewall, nothing
-// says that the subnet is gone.
+// TestEnsureWithoutTheFirewall: if the location doesn't have the firewall, the
+// error doesn't say that the subnet is gone.
 func TestEnsureWithoutTheFirewall(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)
@@ -190,8 +191,8 @@ func TestEnsureWithoutTheFirewall(t *testing.T) {
 	}
 }
 
-// TestEnsureInAnotherSubnet: the request names a subnet that doesn't exist, or
-// one of another location that has the same name.
+// TestEnsureInAnotherSubnet: Ensure reports a difference if the request names a
+// subnet that doesn't exist, or a subnet of the same name in another location.
 func TestEnsureInAnotherSubnet(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)
@@ -207,7 +208,7 @@ func TestEnsureInAnotherSubnet(t *testing.T) {
 		step[string]{nowhere, true, `private_subnet_id is "net-1", wanted "` + nowhere + `" (which no update can change)`, ""})
 }
 
-// changed is a transport that changes the records in responses.
+// changed returns a middleware that changes the records in responses.
 func changed(change func(record map[string]any)) cloudapi.Option {
 	return cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
@@ -257,14 +258,14 @@ func TestEnsureAmongNodePools(t *testing.T) {
 			step[int]{1, true, "unchanged", ""},
 			step[int]{2, true, "updated", "Kubernetes.ResizeNodePool"},
 			step[int]{2, true, "unchanged", ""})
-		stub.Must(client.Kubernetes.Rename(t.Context(), sdktest.Somewhere, "k8s-1", "renamed"))(t) // so that either node pool may be the one that is meant
+		stub.Must(client.Kubernetes.Rename(t.Context(), sdktest.Somewhere, "k8s-1", "renamed"))(t) // so that the request can mean either node pool
 		runSteps(t, srv, ensureNodes(t, client, "renamed", "v1.34"), step[int]{3, true, `worker_size is "", wanted "standard-2" (which no update can change), worker_nodes is 0, wanted 3 (which no update can change)`, ""})
 	})
 }
 
-// TestEnsureOfABusyCluster: the server refuses a resize for a while after the
-// last one, even though no record shows that any more. Ensure waits until it's
-// accepted.
+// TestEnsureOfABusyCluster: for a while after a resize the server refuses
+// another one, although records no longer show the first. Ensure waits until
+// the server accepts it.
 func TestEnsureOfABusyCluster(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -322,8 +323,8 @@ func TestEnsureOfABusyCluster(t *testing.T) {
 	})
 }
 
-// TestEnsureAfterARefusedResend: the response to the resize is lost, and the
-// server refuses the retry, because the resize has begun.
+// TestEnsureAfterARefusedResend: Ensure succeeds if the response to its resize
+// is lost and the server refuses the retry, because the resize has begun.
 func TestEnsureAfterARefusedResend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -342,8 +343,9 @@ func TestEnsureAfterARefusedResend(t *testing.T) {
 	})
 }
 
-// TestEnsureLoadBalancerInItsSubnet: another subnet has a load balancer with
-// the same name and location, and the given location isn't the subnet's.
+// TestEnsureLoadBalancerInItsSubnet: Ensure finds the load balancer in the
+// requested subnet, even if another subnet has one with the same name and
+// location, or if the location in the call isn't the subnet's.
 func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -378,9 +380,9 @@ func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 	})
 }
 
-// TestEnsureAfterAnUpgrade: from the moment at which an upgrade begins, the new
-// version is the one that matches. The old one differs, and no update changes
-// that, so Ensure never undoes an upgrade.
+// TestEnsureAfterAnUpgrade: as soon as an upgrade begins, a request with the
+// new version matches. A request with the old version differs, and no update
+// changes that, so Ensure never undoes an upgrade.
 func TestEnsureAfterAnUpgrade(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

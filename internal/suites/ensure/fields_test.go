@@ -51,8 +51,8 @@ func TestEveryFieldOfARequest(t *testing.T) {
 	}
 }
 
-// TestEnsureComparesFields: Ensure finds each field of a request in which the
-// resource differs, unless records don't show it.
+// TestEnsureComparesFields: Ensure reports every field in which the resource
+// differs from the request, unless records don't show the field.
 func TestEnsureComparesFields(t *testing.T) {
 	t.Parallel()
 	others := strings.NewReplacer(`"cidr":"x"`, `"cidr":"::/0"`, `"x"`, `"other"`, ":1", ":2", "true", "false", "[redacted]", "other")
@@ -67,7 +67,7 @@ func TestEnsureComparesFields(t *testing.T) {
 		requestType := ensure.Type.In(ensure.Type.NumIn() - 2).Elem()
 		for field := range requestType.Fields() {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			if name == "name" || name == "private_subnet_id" { // for which Ensure looks up the resource, or the subnet
+			if name == "name" || name == "private_subnet_id" { // Ensure looks up the resource, or the subnet, by it
 				continue
 			}
 			request := reflect.New(requestType)
@@ -93,7 +93,7 @@ func TestEnsureComparesFields(t *testing.T) {
 // uncompared are the fields of requests that Ensure can't compare, because
 // records don't show them.
 var uncompared = map[string][]string{
-	"VMs":              {"public_key", "gpu", "init_script", "init_script_args", "-"}, // of InitScriptText
+	"VMs":              {"public_key", "gpu", "init_script", "init_script_args", "-"}, // "-" is InitScriptText
 	"Postgres":         {"private_subnet_name"},
 	"PrivateLocations": {"access_key", "secret_key"},
 	"MachineImages":    {"vm", "destroy_source"},
@@ -127,7 +127,7 @@ func fieldsInWireCases(t *testing.T) map[string]map[string]bool {
 	return fields
 }
 
-// bodies sends bodies with one field to the test server.
+// bodies sends requests whose body has a single field to the test server.
 type bodies struct {
 	body              string
 	network           stub.Recorder
@@ -160,9 +160,9 @@ func (b *bodies) unknown(t *testing.T, m *sdktest.Method) (unknown []string) {
 	if err := json.Unmarshal([]byte(sent[0].Body), &fields); err != nil || len(fields) == 0 {
 		t.Errorf("%s sends %s", m.Name, sent[0].Body)
 	}
-	refused := regexp.MustCompile(`unrecognized parameters: |isn't any of|does not match pattern \^pf`) // an ID of the service
+	refused := regexp.MustCompile(`unrecognized parameters: |isn't any of|does not match pattern \^pf`) // the rule's ID has the form of the service
 	agreed := slices.ContainsFunc(contract.Contract(), func(row contract.Row) bool { return slices.Contains(row.Names, m.Operation.Name) })
-	fields["bogus"] = "x" // which no version knows
+	fields["bogus"] = "x" // no version knows this field
 	for field, value := range fields {
 		b.body = string(stub.Must(json.Marshal(map[string]any{field: value}))(t))
 		_, err := m.Call(t.Context(), b.service, m.Args)

@@ -16,7 +16,8 @@ import (
 )
 
 // TestEnsureClosesADatabase: a database that should be restricted is open to
-// all addresses. An update deletes the rules for them, and no others.
+// all addresses. An update deletes the rules that allow all addresses, and no
+// others.
 func TestEnsureClosesADatabase(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)
@@ -66,8 +67,8 @@ func TestEnsureWithoutRules(t *testing.T) {
 	}
 }
 
-// TestEnsurePostgresOfALaterServer: the server shows the size under its later
-// name.
+// TestEnsurePostgresOfALaterServer: a size matches even if the server shows it
+// under its later name.
 func TestEnsurePostgresOfALaterServer(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)
@@ -85,8 +86,8 @@ func TestEnsurePostgresOfALaterServer(t *testing.T) {
 		step[string]{"burstable-2", false, `size is "hobby-1", wanted "burstable-2"`, ""})
 }
 
-// TestEnsurePostgresSettings: settings of an existing database are compared one
-// by one, and changed without the others.
+// TestEnsurePostgresSettings: Ensure compares the settings in the request one
+// by one. An update changes them, and keeps the others.
 func TestEnsurePostgresSettings(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)
@@ -110,8 +111,8 @@ func TestEnsurePostgresSettings(t *testing.T) {
 	}
 }
 
-// TestEnsureIsNoReplica: the database with the name is a read replica, which is
-// its only difference from the request.
+// TestEnsureIsNoReplica: Ensure doesn't accept a read replica in place of the
+// database, even if that is the only difference.
 func TestEnsureIsNoReplica(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

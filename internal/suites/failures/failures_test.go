@@ -24,7 +24,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
-// effects are what follows if everything fails like this.
+// effects are what each part of the SDK does if all of its requests fail in the
+// same way.
 type effects struct {
 	attempts  int // of a GET
 	transient bool
@@ -35,9 +36,10 @@ type effects struct {
 	teardown  int // attempts to delete
 }
 
-const endless = 10 // polls after which the test ends a watch
+const endless = 10 // polls after which the test ends what would never end by itself
 
-// The classes of failures, and what differs for some.
+// The classes of failures, and the exceptions of some failures from their
+// class.
 var (
 	final = effects{1, false, 1, 1, 1, 1, 1}
 	stray = effects{1, false, 6, 6, 3, 3, 6}
@@ -45,12 +47,13 @@ var (
 	soon  = effects{4, true, 6, 6, endless, endless, 6}
 
 	busy         = effects{1, false, 1, 1, 1, 1, 6} // the state of the resource may not permit its deletion
-	forbidden    = effects{1, false, 1, 6, 1, 1, 2} // as a resource is while it's being destroyed
+	forbidden    = effects{1, false, 1, 6, 1, 1, 2} // a resource may be forbidden while it's being destroyed
 	notSent      = effects{0, false, 1, 1, 1, 1, 1}
 	notSentLater = effects{0, true, 6, 6, endless, endless, 6}
 )
 
-// failure is how every request fails: because of a peer, a transport or an option.
+// failure is a way in which every request fails, because of a peer, a transport
+// or an option.
 type failure struct {
 	name string
 	effects
@@ -149,7 +152,7 @@ func failures() []failure {
 	return all
 }
 
-// planning is the key of contexts with which nothing fails.
+// planning is the key of a context value. Requests with this value don't fail.
 type planning struct{}
 
 func isPlanning(ctx context.Context) bool { return ctx.Value(planning{}) != nil }
@@ -201,7 +204,7 @@ func (f *failure) check(t *testing.T) {
 	once := stub.Must(client.With(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})))(t)
 	var got effects
 
-	// check that the last call has failed after some attempts.
+	// called checks that the last call has failed after the number of attempts.
 	called := func(name string, attempts int, err error, start time.Time) {
 		t.Helper()
 		e, isResponse := errors.AsType[*cloudapi.Error](err)
@@ -257,8 +260,8 @@ func (f *failure) check(t *testing.T) {
 	}
 }
 
-// checkErrors checks that the error of a GET has the same class if it's wrapped,
-// or if a program has made it for a test.
+// checkErrors checks that the error of a GET has the same class if it's
+// wrapped, or if a program has created a similar error for a test.
 func (f *failure) checkErrors(t *testing.T, err error) {
 	errs := []error{err, fmt.Errorf("looking: %w", err), &cloudapi.WaitError{Err: err}, errors.Join(io.ErrNoProgress, err)}
 	if e, ok := errors.AsType[*cloudapi.Error](err); ok && !strings.HasPrefix(f.name, "truncated") {
@@ -292,7 +295,8 @@ func TestOtherErrors(t *testing.T) {
 	}
 }
 
-// TestDocumentedClasses: docs/errors.md shows the classes.
+// TestDocumentedClasses: the table in docs/errors.md has a row with the effects
+// of each class.
 func TestDocumentedClasses(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join(sdktest.Root(t), "docs", "errors.md"))

@@ -23,12 +23,12 @@ type keyedList struct {
 	entries int
 	size    int // of a page
 
-	ignores bool // every key, as the real server does with invalid ones
+	ignores bool // whether it ignores every key, as the real server ignores invalid ones
 	grows   int  // number of new entries before each request; lines after the End of the first one
-	late    int  // the same, but lines before that End
+	late    int  // the same, for lines before that End
 	gaps    bool // whether there are pages without entries
 	rekeyed bool // whether the key of every page is new
-	audit   bool // whether it is an audit log only
+	audit   bool // whether only the audit log is read
 	queries []url.Values
 
 	hidden int // number of lines after the End
@@ -78,8 +78,8 @@ func (l *keyedList) RoundTrip(req *http.Request) (*http.Response, error) {
 	return stub.Respond(200, fmt.Sprintf(`{%q:[%s]%s}`, field, strings.Join(entries, ","), more)), nil
 }
 
-// walkKeyed walks both lists and returns the numbers of the entries, which must
-// be equal.
+// walkKeyed reads both lists and returns the numbers of their entries, which
+// must be the same in both.
 func walkKeyed(t *testing.T, list keyedList, opts ...cloudapi.Option) (numbers []int, err error) {
 	t.Helper()
 	number := func(text string) {
@@ -136,7 +136,7 @@ func newest(end, n int) (numbers []int) {
 
 // TestKeyedLists: every entry comes once, the newest first, and each request
 // has the same filters and bounds. This also holds for pages without entries,
-// with prefetch, and if entries are added meanwhile.
+// with prefetch, and if entries are added during the range.
 func TestKeyedLists(t *testing.T) {
 	t.Parallel()
 	for name, list := range map[string]keyedList{
@@ -160,9 +160,10 @@ func TestKeyedLists(t *testing.T) {
 	}
 }
 
-// TestKeyedListsThatRestart: a server that ignores the key is detected at its
-// second page; in the audit log, whose entries are in order, even if that has
-// new entries or another key. None of its entries is yielded.
+// TestKeyedListsThatRestart: the second page shows that a server ignores the
+// key and starts again. In the audit log, whose entries are in order, that is
+// noticed even if the page has new entries or another key. The entries of that
+// page aren't yielded.
 func TestKeyedListsThatRestart(t *testing.T) {
 	t.Parallel()
 	for name, list := range map[string]keyedList{
@@ -183,8 +184,8 @@ func TestKeyedListsThatRestart(t *testing.T) {
 	}
 }
 
-// walkLines walks a log whose lines are JSON, the last received first, and come
-// in pages of the given size.
+// walkLines reads a log in pages of the given size. The lines are JSON, the
+// last received first.
 func walkLines(t *testing.T, lines []string, size int) []*cloudapi.PostgresLogEntry {
 	t.Helper()
 	network := stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
@@ -205,8 +206,8 @@ func walkLines(t *testing.T, lines []string, size int) []*cloudapi.PostgresLogEn
 	return entries
 }
 
-// TestLogsOutOfOrder: lines are in the order in which the service received them.
-// A walk goes on if a timestamp is newer than that of the line before.
+// TestLogsOutOfOrder: lines come in the order in which the service received
+// them, even if the timestamp of a line is newer than the previous one's.
 func TestLogsOutOfOrder(t *testing.T) {
 	t.Parallel()
 	seconds := []int{3, 1, 2, 2, 0, 9, 1, 8} // in their order, the last received first
@@ -225,8 +226,9 @@ func TestLogsOutOfOrder(t *testing.T) {
 	}
 }
 
-// TestEqualLogLines: lines have no ID, and several can be equal, also over the
-// end of a page, and at the end of a later one.
+// TestEqualLogLines: all lines are yielded, although they have no ID and
+// several are equal, also across the end of a page, and at the ends of
+// different pages.
 func TestEqualLogLines(t *testing.T) {
 	t.Parallel()
 	for _, messages := range []string{"aaaaabacc", "ab", "aa", "aba", "abca", "abcdea", "abcab", "abcdeabf"} { // each letter is a line, the last received first
@@ -246,7 +248,8 @@ func TestEqualLogLines(t *testing.T) {
 	}
 }
 
-// TestKeyedListsTwice: each walk of a sequence fixes its own bounds.
+// TestKeyedListsTwice: each range over a sequence has its own time range, which
+// is fixed when it begins.
 func TestKeyedListsTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,9 +18,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestListModel walks lists of servers with random habits. For each walk, items
-// that stay in the list are yielded once, and other items at most once; or the
-// walk ends with ErrPaginationStalled. It always ends.
+// TestListModel ranges over lists of servers with random habits. Each range
+// ends. Items that stay in the list are yielded once, and other items at most
+// once, unless the range ends with ErrPaginationStalled.
 func TestListModel(t *testing.T) {
 	t.Parallel()
 	walks := uint64(3000)
@@ -58,13 +58,13 @@ func TestListModel(t *testing.T) {
 type habits struct {
 	Asked    int    // the page size of the client
 	Longest  int    // maximum number of items in a page
-	Order    string // of the list; Repeated says whether names occur more than once
+	Order    string // of the list, by ID or by name; Repeated says whether names occur more than once
 	Repeated bool
 	Counts   counts
-	Bare     bool // an array in place of an object
+	Bare     bool // whether a page is an array in place of an object
 
 	Churn       int // probability in percent that something changes before a request
-	Midway      int // the same for a change between a page and its count
+	Midway      int // the same for a change after a page was read and before its count
 	Stale       int // probability in percent that a page begins before the cursor
 	Empty       int // probability in percent that a page is empty for no reason
 	ForgetsPage bool
@@ -147,7 +147,7 @@ func (s *server) add() {
 	})
 }
 
-// change adds or removes some items.
+// change adds or removes items as long as chance wants it.
 func (s *server) change(percent int) {
 	for s.rng.IntN(100) < percent {
 		if len(s.items) == 0 || s.rng.IntN(2) == 0 {
@@ -199,7 +199,7 @@ func (s *server) page(req *http.Request) []stub.Item {
 	return append([]stub.Item{}, s.items[start:min(start+size, len(s.items))]...)
 }
 
-// walk ranges over the list and checks the items by the rule.
+// walk ranges over the list, and checks the items as TestListModel says.
 func (s *server) walk(t *testing.T) error {
 	client := sdktest.Client(t, s, cloudapi.WithPrefetch(s.Prefetch))
 	seen := map[string]int{}

@@ -18,7 +18,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// ids ranges over a sequence and returns the IDs until its error.
+// ids ranges over a sequence, and returns the IDs of its items and its error. A
+// sequence must end after an error.
 func ids[T any](t *testing.T, seq iter.Seq2[*T, error]) (got []string, err error) {
 	t.Helper()
 	for item, e := range seq {
@@ -36,8 +37,8 @@ func ids[T any](t *testing.T, seq iter.Seq2[*T, error]) (got []string, err error
 }
 
 // TestAllTakesFewRequests: a list takes one request if the server sends a count
-// and the page has room for more items, and at most one more than it has pages.
-// Pages are as large as the server permits.
+// and the page isn't full. Otherwise it takes at most one request more than it
+// has pages. Pages are as large as the server permits.
 func TestAllTakesFewRequests(t *testing.T) {
 	t.Parallel()
 	items := stub.Numbered(2500)
@@ -64,9 +65,9 @@ func TestAllTakesFewRequests(t *testing.T) {
 	}
 }
 
-// TestWholeLists: a list without parameters in the contract takes one request,
-// whatever the options are, and has no next page. It refuses what would need a
-// parameter.
+// TestWholeLists: a list that has no parameters in the contract takes one
+// request, whatever the page size, and has no next page. It refuses options
+// that would need a parameter.
 func TestWholeLists(t *testing.T) {
 	t.Parallel()
 	for _, server := range []stub.List{{Whole: true, NoCount: true}, {Whole: true}, {Whole: true, Bare: true}} {
@@ -181,9 +182,9 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestBreakLeavesNothing: after a break no request goes on or follows, and the
-// bubble fails if a goroutine is left. Up to then, prefetch fetches exactly as
-// many pages ahead as it is told.
+// TestBreakLeavesNothing: after a break, no request continues or is sent, and
+// the synctest bubble fails if a goroutine is left. Before, WithPrefetch(n)
+// fetches exactly n pages ahead.
 func TestBreakLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 1, 2, 5} {
@@ -228,8 +229,8 @@ func TestBreakLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestCanceledListFails: a canceled list ends with an error, unlike a list that
-// is just shorter, even if the page has items left.
+// TestCanceledListFails: a range whose context is canceled ends with an error,
+// even if the page has items left. So it can't be mistaken for a complete list.
 func TestCanceledListFails(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 1, 4} {

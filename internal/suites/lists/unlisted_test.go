@@ -58,9 +58,9 @@ func unlisted(err error) (names []string) {
 	return names
 }
 
-// TestAllYieldsTheListed: a list with load balancers that the server can't show
-// has every other item once, in order, without a pause for a retry, and ends
-// with an error that names them.
+// TestAllYieldsTheListed: if the server can't show some load balancers of a
+// list, All yields every other one once, in order, and ends with an error that
+// names the missing ones. There is no pause for a retry.
 func TestAllYieldsTheListed(t *testing.T) {
 	withPortlessBalancers(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, portless []string) {
 		start := time.Now()
@@ -119,7 +119,7 @@ func TestAllYieldsTheListed(t *testing.T) {
 }
 
 // TestListRetriesServerErrors: a 500 that no load balancer explains may be
-// transient. The list is the first thing that is read again.
+// transient, so the list is read again first.
 func TestListRetriesServerErrors(t *testing.T) {
 	withPortlessBalancers(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, portless []string) {
 		for _, name := range portless {
@@ -148,8 +148,8 @@ func TestListRetriesServerErrors(t *testing.T) {
 	})
 }
 
-// TestOneListedLoadBalancer: what needs a single load balancer works even if the
-// list isn't complete, and Resources yields everything else.
+// TestOneListedLoadBalancer: methods that need a single load balancer work even
+// if the list isn't complete, and Resources yields everything that is listed.
 func TestOneListedLoadBalancer(t *testing.T) {
 	withPortlessBalancers(t, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client, portless []string) {
 		ctx, start := t.Context(), time.Now()
@@ -193,8 +193,8 @@ func TestOneListedLoadBalancer(t *testing.T) {
 	})
 }
 
-// TestWatchWithUnlisted: a watch sees everything else come and go. A 500 doesn't
-// prove that a load balancer was deleted.
+// TestWatchWithUnlisted: a watch yields the events of all listed load
+// balancers. A 500 doesn't prove that a load balancer was deleted.
 func TestWatchWithUnlisted(t *testing.T) {
 	withPortlessBalancers(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, portless []string) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -228,13 +228,13 @@ func TestWatchWithUnlisted(t *testing.T) {
 	})
 }
 
-// portlessList is a list of load balancers. Before each request, any may come or
-// go, or get or lose its ports.
+// portlessList is a list of load balancers. Before each request, any of them
+// may come or go, or get or lose its ports.
 type portlessList struct {
 	rng       *rand.Rand
 	churn     int         // probability in percent of a change before a request
-	forgets   bool        // every page is the first
-	longest   int         // page
+	forgets   bool        // whether every page is the first one
+	longest   int         // maximum number of items in a page
 	balancers []*balancer // in the order of their names and IDs
 }
 
@@ -244,7 +244,7 @@ type balancer struct {
 	Location string `json:"location"`
 
 	exists, portless    bool
-	stays, everPortless bool // since the beginning of the walk
+	stays, everPortless bool // since the beginning of the range
 }
 
 func newPortlessList(seed uint64) *portlessList {
@@ -312,9 +312,10 @@ func (l *portlessList) RoundTrip(req *http.Request) (*http.Response, error) {
 	return stub.Respond(200, string(stub.JSON(map[string]any{"items": page, "count": count}))), nil
 }
 
-// TestPortlessModel: every load balancer that stays, with its ports, is yielded
-// once, or the list ends with an error that says nothing of the others. An
-// UnlistedError names only such as have had no ports.
+// TestPortlessModel: every load balancer that exists and has ports all the time
+// is yielded once, unless the range ends with an error other than an
+// UnlistedError. An UnlistedError names only load balancers that had no ports
+// at some time.
 func TestPortlessModel(t *testing.T) {
 	t.Parallel()
 	const walks = 1000

@@ -64,8 +64,8 @@ func TestAllStalls(t *testing.T) {
 	}
 }
 
-// TestAllByName: names may occur in several locations, and a page that ends
-// between two equal names loses the second item.
+// TestAllByName: names may occur in several locations. If a page ends between
+// two equal names, the second item is lost, and the range ends with an error.
 func TestAllByName(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,8 +107,8 @@ func TestAllAsksForMoreThanThereIs(t *testing.T) {
 	}
 }
 
-// TestAllLooksAgain: a list that ends before as many items as it counts is
-// walked again, after a delay, up to three times.
+// TestAllLooksAgain: a list that ends with fewer items than its count says is
+// read again after a delay, up to three times.
 func TestAllLooksAgain(t *testing.T) {
 	t.Parallel()
 	all := func(t *testing.T, ctx context.Context, isEmpty func(request int) bool) (got []string, took time.Duration, err error) {

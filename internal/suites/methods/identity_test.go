@@ -33,7 +33,7 @@ func TestRecordsOfOtherResources(t *testing.T) {
 		result := types[0]
 		for _, typ := range types {
 			if typ.Kind() == reflect.Pointer && typ.Elem().Kind() == reflect.Struct {
-				result = typ // of several pointers, the last is the result
+				result = typ // the last of several pointers is the result
 			}
 		}
 		_, name, _ := strings.Cut(m.Name, ".")
@@ -82,7 +82,7 @@ func TestRecordsOfOtherResources(t *testing.T) {
 	}
 }
 
-// TestEmptyRecords: no method takes an object without any fields for a record,
+// TestEmptyRecords: no method accepts an object without fields as a record,
 // alone or in a list.
 func TestEmptyRecords(t *testing.T) {
 	t.Parallel()
@@ -107,7 +107,7 @@ func hasID(result reflect.Type) bool {
 }
 
 // idArgs returns the arguments of a method, with an ID for each path parameter
-// that may be one, and these IDs.
+// that may be an ID. It also returns these IDs.
 func idArgs(t *testing.T, m *sdktest.Method) (args []reflect.Value, ids []string) {
 	t.Helper()
 	args = slices.Clone(m.Args)

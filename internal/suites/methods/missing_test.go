@@ -12,10 +12,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestMissingOperations: the error for a 404 says so if the server may not have
-// the operation, whatever the server, since the response doesn't show what is
-// missing. An operation that the service lacks never proves that a resource is
-// gone, and neither does a search.
+// TestMissingOperations: the error for a 404 matches ErrMaybeUnsupported if
+// only the service or only the contract has the operation, since the response
+// doesn't show what is missing. A 404 of an operation that the service lacks
+// never proves that a resource is gone, and neither does a search.
 func TestMissingOperations(t *testing.T) {
 	t.Parallel()
 	rows := map[string]contract.Row{}

@@ -12,12 +12,12 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestRecordsOfAPath: a record must match what the path and the request say
-// about it. Nothing happens to another resource.
+// TestRecordsOfAPath: a record must match the path and the request. A record of
+// another resource is an error, and nothing is done to that resource.
 func TestRecordsOfAPath(t *testing.T) {
 	t.Parallel()
 	const id, otherID = "vm064pbm96ba3grq6vbsvjb3ax", stub.VMID
-	spelled := strings.NewReplacer("0", "o", "1", "l").Replace // the server reads both spellings alike
+	spelled := strings.NewReplacer("0", "o", "1", "l").Replace // other spellings of the same ID for the server
 	vm := func(id, name, location string) string {
 		return `{"id":"` + id + `","name":"` + name + `","location":"` + location + `"}`
 	}

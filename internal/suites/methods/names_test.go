@@ -38,7 +38,7 @@ func TestNewNames(t *testing.T) {
 		}
 		for _, name := range []string{"", " ", "\t\n", "web-1"} {
 			_, err := m.Call(t.Context(), client, m.With(last, with(name).Interface()))
-			sends := name == "web-1" || name == "" && method == "Update" // which keeps the name
+			sends := name == "web-1" || name == "" && method == "Update" // an update with an empty name keeps the name
 			if sent := len(network.Take()); (sent > 0) != sends {
 				t.Errorf("%s with the name %q sends %d requests", m.Name, name, sent)
 			}

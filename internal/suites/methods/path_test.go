@@ -35,12 +35,12 @@ var badSegments = []struct{ name, value string }{
 	{"256 characters", strings.Repeat("a", 256)},
 }
 
-// deletes reports whether a method succeeds if the resource doesn't exist.
+// deletes reports whether a method succeeds for a resource that doesn't exist.
 func deletes(m *sdktest.Method) bool {
 	return m.Operation.Method == http.MethodDelete || strings.HasSuffix(m.Name, ".WaitDeleted")
 }
 
-// references are the kinds of the placeholders that take an ID or a name.
+// references maps each placeholder that accepts an ID or a name to its kind.
 var references = map[string]cloudapi.Kind{
 	"firewall_reference":            cloudapi.KindFirewall,
 	"github_installation_reference": cloudapi.KindGitHubInstallation,
@@ -72,8 +72,9 @@ func lastKind(t *testing.T, m *sdktest.Method) cloudapi.Kind {
 	return kind
 }
 
-// TestDeletionsOfWhatCannotBe: a reference that no resource of the kind can
-// have is refused if, and only if, a 404 would be a success.
+// TestDeletionsOfWhatCannotBe: a method refuses a reference that no resource of
+// the kind can have if it would take a 404 for success, such as Delete. Other
+// methods send it, unless the parameter accepts only IDs.
 func TestDeletionsOfWhatCannotBe(t *testing.T) {
 	t.Parallel()
 	var network stub.Recorder
@@ -169,7 +170,7 @@ func TestPathParameters(t *testing.T) {
 			if len(sent) != 1 || !strings.Contains(m.InLocation.Route, "/location/{location}/") || sdktest.CountSegments(sent[0].Target, "location-1") != 1 {
 				t.Errorf("the list of a location is %+v", sent)
 			}
-			for _, bad := range badSegments[1:] { // without a location, the list is the project's
+			for _, bad := range badSegments[1:] { // "" is no location, but means the list of the project
 				_, err := m.Call(t.Context(), client, m.WithLocation(bad.value))
 				checkRefused(t, &network, &m, bad.name, bad.value, err)
 			}
@@ -181,7 +182,8 @@ func TestPathParameters(t *testing.T) {
 	t.Logf("%d parameters of %d methods were checked", parameters, methods)
 }
 
-// checkRefused checks that a bad value wasn't sent and is named in the error.
+// checkRefused checks that a bad value wasn't sent, and that the error names
+// it.
 func checkRefused(t *testing.T, network *stub.Recorder, m *sdktest.Method, name, value string, err error) {
 	t.Helper()
 	for _, s := range network.Take() {
@@ -232,7 +234,7 @@ func TestIDsInBodies(t *testing.T) {
 			with, optional := idInBody(t, &m, key, string(body[key]))
 			for _, bad := range badSegments {
 				if bad.value == "" && optional {
-					continue // not in the body then
+					continue // an empty value isn't sent
 				}
 				_, err := m.Call(t.Context(), client, with(bad.value))
 				checkRefused(t, &network, &m, bad.name, bad.value, err)
@@ -268,8 +270,8 @@ func TestIDsInBodies(t *testing.T) {
 	}
 }
 
-// idInBody returns a function that returns the method's arguments with a given
-// value for a field of the body, and whether the field may be left out.
+// idInBody returns a function that replaces the value of a body field in the
+// method's arguments. optional tells whether the field may be left out.
 func idInBody(t *testing.T, m *sdktest.Method, key, value string) (with func(string) []reflect.Value, optional bool) {
 	t.Helper()
 	for i, arg := range m.Args {

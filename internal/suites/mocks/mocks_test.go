@@ -62,9 +62,9 @@ func state(ctx context.Context, client *cloudapi.Client) string {
 	return vm.State
 }
 
-// TestActivate: clients with net/http's transport, or without one from the
-// program, use what replaces http.DefaultTransport, even if they were created
-// before. The test isn't parallel, and the parallel ones begin after it.
+// TestActivate: if a mock replaces http.DefaultTransport, clients use it even
+// if they were created before, unless the program has given them a transport of
+// its own. The test isn't parallel; the parallel tests begin after it.
 func TestActivate(t *testing.T) {
 	address, reached := cloud(t)
 	usual := newClient(t, cloudapi.WithBaseURL(address))
@@ -182,7 +182,7 @@ func TestEncodedRecords(t *testing.T) {
 }
 
 // TestEncodedPages: Encode returns the pages of a list as a server sends them,
-// and All reads them.
+// and All can read them.
 func TestEncodedPages(t *testing.T) {
 	t.Parallel()
 	key := func(id, name string) *cloudapi.InferenceAPIKey {
@@ -226,8 +226,8 @@ func TestEncodedPages(t *testing.T) {
 	}
 }
 
-// TestEncodedErrors: Encode returns an error as the API sends it, from which the
-// SDK makes the same error, and refuses what no server sends.
+// TestEncodedErrors: Encode returns an error as the API sends it, and the SDK
+// decodes the same error from that. Encode refuses errors that no server sends.
 func TestEncodedErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -36,16 +36,18 @@ func (r *recording) transport() *stub.Recorder {
 	}}
 }
 
-// version is a version of the service, with properties of its recordings.
+// version is the contract or a version of the service, with its recordings.
 type version struct {
 	name  string
 	files []string
 
-	// beyondQuota are the operations that a quota refused.
+	// beyondQuota are the recorded operations that the server refused because of a
+	// quota.
 	beyondQuota []string
 
-	// operations came with this version. The recordings have no success of the
-	// unrecorded ones: they failed, or the server doesn't have them.
+	// operations are the operations that this version added. The recordings
+	// contain no successful request of those in unrecorded: it failed, or the
+	// server doesn't have the operation.
 	operations []contract.Row
 	unrecorded []string
 }

@@ -27,7 +27,8 @@ func TestRecordedResponses(t *testing.T) {
 			}
 			row := r.row(calls)
 			if row == "" {
-				// Some belong to no operation, and the list of runners may never be published.
+				// Some requests belong to no operation, and the service may never publish
+				// the list of runners.
 				if !strings.HasPrefix(r.Operation, "_") && r.Operation != "getGithubInstallationRunners" {
 					t.Errorf("there is no method for %s", &r)
 				}
@@ -60,8 +61,8 @@ func TestRecordedResponses(t *testing.T) {
 	})
 }
 
-// args returns the arguments of the recorded request: the values of its path,
-// and the name that it gives.
+// args returns the arguments for the recorded request: the values in its path,
+// and the new name in its body.
 func (r *recording) args(row string, c call) []reflect.Value {
 	var body struct{ Name string }
 	if r.Request.Body != nil {
@@ -102,13 +103,13 @@ func (r *recording) args(row string, c call) []reflect.Value {
 	return args
 }
 
-// call is how to call an operation.
+// call is a method and its arguments.
 type call struct {
 	method *sdktest.Method
 	args   []reflect.Value
 }
 
-// calls returns the calls of all operations by method and route.
+// calls returns a call for each operation, by HTTP method and route.
 func calls(t *testing.T) map[string]call {
 	t.Helper()
 	calls := map[string]call{}
@@ -150,7 +151,7 @@ func matches(row, request string) bool {
 	return true
 }
 
-// losses compares the response with the result of a method.
+// losses returns what the result of a method lacks of the response.
 func (r *recording) losses(t *testing.T, result any) []string {
 	t.Helper()
 	switch file, isFile := result.(*cloudapi.File); {

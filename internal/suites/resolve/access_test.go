@@ -13,7 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestCheckAccess: lists are empty without a permission. The check
+// TestCheckAccess: without a permission, lists are empty. CheckAccess
 // distinguishes that from resources that are gone.
 func TestCheckAccess(t *testing.T) {
 	t.Parallel()
@@ -72,8 +72,8 @@ func TestCheckAccess(t *testing.T) {
 	}
 }
 
-// TestCheckAccessLooksElsewhere: a resource whose location is wrong isn't taken
-// for gone.
+// TestCheckAccessLooksElsewhere: CheckAccess finds a resource even if its
+// location is wrong.
 func TestCheckAccessLooksElsewhere(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)
@@ -84,7 +84,7 @@ func TestCheckAccessLooksElsewhere(t *testing.T) {
 		cloudapi.Resource{Kind: cloudapi.KindVM, ID: vm.ID, Location: "us-east-a2"},
 		cloudapi.Resource{Kind: cloudapi.KindVM, ID: stub.VMID, Location: "us-east-a2"},
 		cloudapi.Resource{Kind: cloudapi.KindFirewall, ID: firewall.ID, Location: "eu-central-h1"},
-		cloudapi.Resource{Kind: cloudapi.KindVM, ID: vm.ID, Location: "us-east-a9"}, // which doesn't exist
+		cloudapi.Resource{Kind: cloudapi.KindVM, ID: vm.ID, Location: "us-east-a9"}, // a location that doesn't exist
 	)
 	want := []cloudapi.Resource{
 		{Kind: cloudapi.KindVM, ID: vm.ID, Location: "eu-central-h1", Name: "web-1"},
@@ -145,8 +145,8 @@ func TestCheckAccessRefuses(t *testing.T) {
 	}
 }
 
-// TestHiddenIsNotGone: a search leaves out what the token can't see, so its
-// ErrNotFound proves nothing about the resource.
+// TestHiddenIsNotGone: a search doesn't find what the token can't see, so its
+// ErrNotFound doesn't prove that the resource is gone.
 func TestHiddenIsNotGone(t *testing.T) {
 	t.Parallel()
 	const location = "eu-central-h1"

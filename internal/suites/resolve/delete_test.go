@@ -29,7 +29,7 @@ func TestDeleteExisting(t *testing.T) {
 			"eu-central-h1/edge": firewall.ID,
 			location.ID:          location.ID,
 			"laptop":             key.ID,
-			"france":             paris.ID, // begins like the ID of a firewall rule
+			"france":             paris.ID, // its name begins like the ID of a firewall rule
 		} {
 			before := len(srv.Requests())
 			deleted, err := client.DeleteExisting(ctx, reference)
@@ -90,8 +90,9 @@ func TestDeleteExistingRefuses(t *testing.T) {
 	})
 }
 
-// TestDeleteExistingDuringAnotherDeletion: the service forbids a deletion
-// during another one of the same resource, so one refusal proves nothing.
+// TestDeleteExistingDuringAnotherDeletion: DeleteExisting tries again after a
+// 403, with which the service responds while somebody else deletes the
+// resource.
 func TestDeleteExistingDuringAnotherDeletion(t *testing.T) {
 	t.Parallel()
 	for refusals, want := range []error{nil, nil, cloudapi.ErrForbidden} {

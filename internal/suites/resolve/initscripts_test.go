@@ -11,9 +11,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
 )
 
-// TestMissingInitScript: a server with the contract says that a script is
-// missing, and the service that it has no scripts, with the same response. What
-// looks for a script tells the two apart by the list.
+// TestMissingInitScript: a server with the contract responds with a 404 if a
+// script is missing. The service sends the same response because it has no
+// scripts at all. The methods that look for a script read the list to tell the
+// two apart.
 func TestMissingInitScript(t *testing.T) {
 	t.Parallel()
 	id := cloudapitest.NewID(cloudapi.KindVMInitScript).String()

@@ -37,7 +37,8 @@ func of[T any, P interface {
 	}}
 }
 
-// in describes what is only found by its ID, with its parent if it has one.
+// in describes a resource that is found only by its ID, and its parent, if it
+// has one.
 func (r resolved) in(parent *cloudapi.Resource) resolved {
 	r.want.Parent, r.name = parent, ""
 	return r
@@ -68,8 +69,8 @@ func (r resolved) check(t *testing.T, client *cloudapi.Client) {
 	}
 }
 
-// TestResolve resolves the ID and, if it has one, the name of a resource of
-// every kind, and fetches it.
+// TestResolve resolves a resource of every kind by ID and, if it has one, by
+// name, and fetches it.
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -245,8 +246,9 @@ func TestResolveFailures(t *testing.T) {
 			}
 		}
 
-		// After a failure, it's unknown whether the name is ambiguous. A visible
-		// resource is found although others are forbidden.
+		// If a request fails, it's unknown whether the name is ambiguous, so Resolve
+		// fails. If it's forbidden, Resolve still finds the resources that the token
+		// may see.
 		p.Server.Fail(cloudapitest.Match{Operation: "Firewalls.Get"}, slices.Repeat([]cloudapitest.Fault{cloudapitest.Reply(500, nil, "")}, 4)...)
 		if got, err := p.Client.Resolve(t.Context(), "eu-central-h1/web-1"); got != nil || !errors.Is(err, cloudapi.ErrServer) {
 			t.Errorf("with a failure it is %v, %v", got, err)
@@ -262,8 +264,8 @@ func TestResolveFailures(t *testing.T) {
 	})
 }
 
-// TestResolveForbidden: the token may see nothing, so existing resources are
-// forbidden.
+// TestResolveForbidden: with a token that may see nothing, an existing resource
+// is forbidden, and another name isn't found.
 func TestResolveForbidden(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -280,8 +282,9 @@ func TestResolveForbidden(t *testing.T) {
 	})
 }
 
-// TestResolveDuringDestruction: a cluster is forbidden, as it may be while it's
-// being destroyed, and the node pool belongs to a later cluster of the list.
+// TestResolveDuringDestruction: Resolve finds a node pool even if a cluster
+// earlier in the list is forbidden, as a cluster may be while it's being
+// destroyed.
 func TestResolveDuringDestruction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestResources compares the iterator with the lists of the server.
+// TestResources compares the resources that Resources yields with the server's.
 func TestResources(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -49,9 +49,9 @@ func TestResources(t *testing.T) {
 	})
 }
 
-// TestResourcesFailures: a list that only other versions of the server have is
-// empty, any other failure is yielded last, and nothing is sent for invalid
-// kinds.
+// TestResourcesFailures: Resources treats a list that the server may lack as
+// empty, if other lists exist. It yields any other failure last. It sends
+// nothing for invalid kinds.
 func TestResourcesFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -96,8 +96,8 @@ func collected(t *testing.T, c *cloudapi.Client, opts *cloudapi.ListOptions, kin
 	return all, nil
 }
 
-// TestDeleteAnyKind deletes a resource of each kind, by ID and not by name, and
-// waits until it is gone.
+// TestDeleteAnyKind deletes a resource of each kind, and waits until it's gone.
+// Delete uses the ID, even if the name is wrong.
 func TestDeleteAnyKind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

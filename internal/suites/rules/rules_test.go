@@ -17,7 +17,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// changedRules formats the changes of a SetRules for comparisons.
+// changedRules returns the changes of a SetRules as a text to compare.
 func changedRules(changes *cloudapi.RuleChanges[cloudapi.FirewallRule]) string {
 	list := func(sign string, rules []*cloudapi.FirewallRule) (texts []string) {
 		for _, rule := range rules {
@@ -92,8 +92,8 @@ func TestSetRules(t *testing.T) {
 	})
 }
 
-// Rules for different protocols are different rules. The name of a protocol may
-// have capitals, and the default is TCP.
+// TestSetRulesByProtocol: rules for different protocols are different rules.
+// The name of a protocol may have capitals, and the default is TCP.
 func TestSetRulesByProtocol(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -131,8 +131,9 @@ func TestSetRulesByProtocol(t *testing.T) {
 	})
 }
 
-// A rule of the server matches a wanted rule in any spelling. A rule that can't
-// be parsed, such as the name of a subnet, matches none.
+// TestSetRulesInOtherSpellings: a rule of the server matches a wanted rule in
+// any spelling. A rule that can't be parsed, such as the name of a subnet,
+// matches none.
 func TestSetRulesInOtherSpellings(t *testing.T) {
 	t.Parallel()
 	const firewall = `{"id":"fwm9n10s8q164j473ra7pj9nqz","name":"edge","location":"eu-central-h1","firewall_rules":[` +
@@ -147,8 +148,9 @@ func TestSetRulesInOtherSpellings(t *testing.T) {
 	}
 }
 
-// A create whose response is lost isn't sent again. It's not an error if
-// somebody else creates the rule at that moment.
+// TestSetRulesLooksUpLostResponses: a create whose response is lost isn't sent
+// again before a lookup. It's not an error if somebody else creates the rule at
+// that moment.
 func TestSetRulesLooksUpLostResponses(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]cloudapitest.Fault{
@@ -178,8 +180,8 @@ func TestSetRulesLooksUpLostResponses(t *testing.T) {
 	}
 }
 
-// TestSetRulesAtOnce: another caller sets rules after a call has read them and
-// before it changes one.
+// TestSetRulesAtOnce: somebody else sets rules after a call of SetRules has
+// read them, and before it changes one.
 func TestSetRulesAtOnce(t *testing.T) {
 	t.Parallel()
 	request := func(port string) cloudapi.FirewallRuleCreateRequest {
@@ -235,8 +237,9 @@ func TestSetRulesAtOnce(t *testing.T) {
 	}
 }
 
-// TestSetFirewallRulesRepairsPairs: the service has a rule for each of two
-// ports, which count as one, and one of the two can be deleted.
+// TestSetFirewallRulesRepairsPairs: the service has two rules for each range,
+// one for each port. They count as one rule, and if one of the two was deleted,
+// SetFirewallRules creates it again.
 func TestSetFirewallRulesRepairsPairs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -252,8 +255,8 @@ func TestSetFirewallRulesRepairsPairs(t *testing.T) {
 			return ports
 		}
 		wanted := []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "203.0.113.0/24"}}
-		// The database has two rules for each of two ranges, which go, and gets two
-		// for another: one range is added, and two are deleted.
+		// The database has rules for two ranges, which are deleted, and gets rules
+		// for another. Changes count ranges, not the two rules of each.
 		for _, dry := range []bool{true, false} {
 			changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, &cloudapi.SetRulesOptions{DryRun: dry})
 			if err != nil || len(changes.Kept) != 0 || len(changes.Added) != 1 || len(changes.Deleted) != 2 || changes.Deleted[0].CIDR == changes.Deleted[1].CIDR {
@@ -291,7 +294,7 @@ func TestSetRulesErrors(t *testing.T) {
 		srv := cloudapitest.New(t)
 		client := srv.Client()
 		stub.Must(client.Firewalls.Create(t.Context(), sdktest.Somewhere, "edge", nil))(t)
-		// set returns the error, and the numbers of requests and of creates.
+		// set returns the numbers of requests and of creates, and the error.
 		set := func(firewall string, rules ...cloudapi.FirewallRuleCreateRequest) (requests, creates int, err error) {
 			before := len(srv.Requests())
 			_, err = client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, firewall, rules, nil)
@@ -327,7 +330,8 @@ func TestSetRulesErrors(t *testing.T) {
 		if _, _, err := set("edge", rule("11.0.0.0/8")); !errors.Is(err, cloudapi.ErrForbidden) || !strings.Contains(fmt.Sprint(err), "ended with 1 of 1 rules added and 0 of 1 deleted") {
 			t.Errorf("a deletion that fails: %v", err)
 		}
-		// A lost create is retried only after a look at the rules.
+		// After a lost create, SetRules first reads the rules. If it can't, it
+		// creates no others.
 		srv.Fail(cloudapitest.Match{Operation: "Firewalls.CreateRule"}, cloudapitest.DropAfter())
 		srv.Fail(cloudapitest.Match{Operation: "Firewalls.Get", Nth: 2}, forbidden)
 		if _, creates, err := set("edge", rule("10.0.0.0/8"), rule("11.0.0.0/8"), rule("12.0.0.0/8")); !errors.Is(err, cloudapi.ErrForbidden) || !errors.Is(err, cloudapi.ErrOutcomeUnknown) || creates != 1 {
@@ -366,7 +370,8 @@ func TestSetFirewallRulesOfDatabase(t *testing.T) {
 	})
 }
 
-// The spellings come from recordings and measurements of the real server.
+// TestParseCIDR: the spellings come from recordings and measurements of the
+// real server.
 func TestParseCIDR(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -411,7 +416,8 @@ func TestParseCIDR(t *testing.T) {
 	}
 }
 
-// TestParsePortRange: package cidr has which ranges are valid.
+// TestParsePortRange: ParsePortRange returns the range, or ErrInvalidArgument.
+// Package cidr tests which ranges are valid.
 func TestParsePortRange(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{"": "0..65535", "80": "80", "80..80": "80", "0080": "80", "53..54": "53..54", "0": "0", "90..80": "", "+80": "", "8 0": ""} {

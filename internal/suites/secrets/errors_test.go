@@ -18,8 +18,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// failures returns an error of every kind, each of which could have shown every
-// secret.
+// failures returns an error of every kind. What has caused each of them
+// contains secrets.
 func failures(t *testing.T, logger *slog.Logger) map[string]error {
 	t.Helper()
 	echo := string(stub.JSON("Bearer " + stub.Token + " " + secretHeader + " " + secretPassword + " " + secretRotating))
@@ -93,8 +93,9 @@ func TestSecretsInErrors(t *testing.T) {
 	}
 }
 
-// TestSecretsInTheCauseOfAContext: the context of a call ends during an attempt,
-// in the pause after it, or before the first, with a cause that shows the token.
+// TestSecretsInTheCauseOfAContext: no error shows the token although the
+// context of a call ends with a cause that does: before the first attempt,
+// during it, or in the pause after it.
 func TestSecretsInTheCauseOfAContext(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("no longer valid: " + stub.Token)
@@ -148,8 +149,8 @@ type pointerID struct {
 	kind    reflect.Type
 }
 
-// walkStrings visits all texts that can be reached from a value, whether
-// exported or not.
+// walkStrings visits all texts that can be reached from a value, also through
+// unexported fields.
 func walkStrings(v reflect.Value, path string, seen map[pointerID]bool, visit func(path, text string)) {
 	switch v.Kind() {
 	case reflect.String:

@@ -50,12 +50,12 @@ func exported(t *testing.T) (types, options []string) {
 	return types, options
 }
 
-// reach records a type and the types within it by name, with the package for
-// types of other packages.
+// reach adds a type and the types within it to found, by name. For types of
+// other packages the name includes the package.
 func reach(t reflect.Type, found map[string]reflect.Type) {
 	name, _, _ := strings.Cut(t.Name(), "[")
 	if t.PkgPath() != reflect.TypeFor[cloudapi.Client]().PkgPath() {
-		name = t.String() // begins with a package, unless it is unnamed
+		name = t.String() // includes the package, unless the type is unnamed
 	}
 	if t.Name() != "" {
 		if found[name] != nil {
@@ -76,10 +76,10 @@ func reach(t reflect.Type, found map[string]reflect.Type) {
 	}
 }
 
-// beyondReach returns the cases in which a File can't hide its content: fmt
-// doesn't call its methods for the verbs p and w, nor in an unexported field of
-// another struct, where only the verb v prints a *File as an address. A Secret
-// has none of these gaps.
+// beyondReach returns the cases in which a File can't hide its content, which a
+// Secret always does. fmt doesn't call a File's methods for the verbs p and w.
+// It also doesn't call them in an unexported field of another struct, in which
+// only the verb v prints a *File as an address.
 func beyondReach(name, way string) (butVerbs string, altogether bool) {
 	inField := slices.Contains([]string{"struct", "to struct", "deep"}, way)
 	switch {
@@ -91,10 +91,10 @@ func beyondReach(name, way string) (butVerbs string, altogether bool) {
 	return "pw", false
 }
 
-// verbs are the verbs of fmt, and all other letters.
+// verbs are all letters, including the verbs of fmt.
 const verbs = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// nested are the ways in which a program may come to print a value.
+// nested returns a value in the forms in which a program may print it.
 func nested(v any) map[string]any {
 	type inner struct{ V, v any }
 	return map[string]any{
@@ -109,8 +109,8 @@ func nested(v any) map[string]any {
 	}
 }
 
-// printed returns a value as shown by all verbs of fmt except some, both
-// handlers of slog, JSON, XML, and a recovered panic.
+// printed returns a value as it's shown by all verbs of fmt except butVerbs,
+// both handlers of slog, JSON, XML, and a recovered panic.
 func printed(v any, butVerbs string) string {
 	var out bytes.Buffer
 	for _, verb := range verbs {
@@ -138,7 +138,8 @@ func printed(v any, butVerbs string) string {
 	return out.String()
 }
 
-// printedOddly returns a value as shown with rare flags of fmt and by a template.
+// printedOddly returns a value as it's shown with rare flags of fmt and by a
+// template.
 func printedOddly(v any) string {
 	var out bytes.Buffer
 	for _, flags := range []string{"+#", " ", "0", "-", "# ", "200.200"} {
@@ -171,7 +172,7 @@ func TestSecretsInEveryType(t *testing.T) {
 	}
 	types, _ := exported(t)
 	for _, name := range types {
-		if found[name] == nil && name != "Record" { // which is a constraint
+		if found[name] == nil && name != "Record" { // Record is a constraint
 			t.Errorf("the type %s was not found: it is not reached from any method or from the list above", name)
 		}
 	}
@@ -222,8 +223,8 @@ func jsonOf(v any) (b []byte, err error) {
 }
 
 // TestSecretsInEveryOption creates a client with secrets in each option. They
-// don't occur in the client's texts, in its log, or in anything other than the
-// request that a middleware or an observer sees.
+// don't occur in the log, in the printed client, options and error, or in what
+// a middleware or observer gets, except the request itself.
 func TestSecretsInEveryOption(t *testing.T) {
 	t.Setenv(cloudapi.EnvToken, stub.Token)
 	t.Setenv(cloudapi.EnvBaseURL, "https://api.example.com")
@@ -273,7 +274,7 @@ func TestSecretsInEveryOption(t *testing.T) {
 	for _, name := range in {
 		all = append(all, options[name])
 	}
-	all = append(all, options["WithHTTPClient"]) // and not the transport of WithTransport
+	all = append(all, options["WithHTTPClient"]) // replaces the transport of WithTransport
 	client, err := cloudapi.NewClient(all...)
 	if err != nil {
 		t.Fatal(err)
@@ -312,8 +313,8 @@ func identifier(e ast.Expr) string {
 	return ""
 }
 
-// TestContexts: the contexts that the functions of a program get show no
-// secrets, not even those of an earlier attempt.
+// TestContexts: the contexts with which the SDK calls a program's functions
+// show no secrets, not even secrets of an earlier attempt.
 func TestContexts(t *testing.T) {
 	t.Parallel()
 	var shown strings.Builder

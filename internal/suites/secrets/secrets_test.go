@@ -15,15 +15,15 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// The secrets that must not show. None is a part of another text.
+// The secrets that must not be shown. None of them is part of any other text.
 const (
 	secretHeader   = "hunter2-gateway-Lm4Kp9Wd"
 	secretPassword = "hunter2-database-Xq7Zr2Ty"
 	secretRotating = "hunter2-rotating-Vb3Nc8Hs"
 )
 
-// shows returns which of the secrets are in a text, also in hexadecimal or as
-// a list of bytes, which some verbs of fmt print.
+// shows returns the secrets in a text. It also finds them in hexadecimal or as
+// a list of bytes, as some verbs of fmt print them.
 func shows(text string) (found []string) {
 	for _, secret := range []string{stub.Token, secretHeader, secretPassword, secretRotating} {
 		core := secret[len(secret)-8:]
@@ -37,7 +37,7 @@ func shows(text string) (found []string) {
 	return found
 }
 
-// TestShowsFindsSecrets checks that the search finds secrets.
+// TestShowsFindsSecrets checks that shows finds secrets in all forms.
 func TestShowsFindsSecrets(t *testing.T) {
 	t.Parallel()
 	type plain struct{ s string }
@@ -52,7 +52,7 @@ func TestShowsFindsSecrets(t *testing.T) {
 	}
 }
 
-// secretHolders are values with secrets at many places.
+// secretHolders returns values that contain secrets in different ways.
 func secretHolders(t *testing.T) map[string]any {
 	t.Helper()
 	type exported struct{ S cloudapi.Secret }
@@ -94,7 +94,9 @@ func secretHolders(t *testing.T) map[string]any {
 	}
 }
 
-// TestSecretsInPanics: the runtime prints the value of a panic itself.
+// TestSecretsInPanics: no secrets are shown if a program panics with a value
+// that has them. The runtime prints such a value without package fmt. Each
+// panic happens in a process of its own.
 func TestSecretsInPanics(t *testing.T) {
 	t.Parallel()
 	const variable = "CLOUDAPI_TEST_PANIC"

@@ -27,9 +27,9 @@ func createVMs(t *testing.T, client *cloudapi.Client, n int) []*cloudapi.VM {
 	return created
 }
 
-// TestSharedPollsOfDeletions: waits for deletions share their polls as well, by
-// ID and by name. If several load balancers have the name, a wait is for the
-// deletion of the one that the server means by it.
+// TestSharedPollsOfDeletions: waits for deletions also share their polls, by ID
+// and by name. If several load balancers have the name, a wait is for the one
+// that the server returns for that name.
 func TestSharedPollsOfDeletions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,14 +64,14 @@ func TestSharedPollsOfDeletions(t *testing.T) {
 				gets++
 			}
 		}
-		if gets > 3*20 { // alone each would poll about 9 times
+		if gets > 3*20 { // each wait alone would poll about 9 times
 			t.Errorf("20 waits sent %d gets", gets)
 		}
 	})
 }
 
-// TestSharedPollsEndWithTheFullRecord: the record of a wait that fails is in
-// its full form as well.
+// TestSharedPollsEndWithTheFullRecord: even a wait that fails returns the
+// record in its full form.
 func TestSharedPollsEndWithTheFullRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -97,8 +97,9 @@ func TestSharedPollsEndWithTheFullRecord(t *testing.T) {
 	})
 }
 
-// TestSharedPollsKeepWaitsApart: each wait has its own end, by name or by ID, for
-// another state, until its context ends, or for a VM that doesn't exist.
+// TestSharedPollsKeepWaitsApart: waits that share polls end independently: by
+// name or by ID, for different states, with their own contexts, or for a VM
+// that doesn't exist.
 func TestSharedPollsKeepWaitsApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -213,9 +214,9 @@ func (f *fleet) waitFor(t *testing.T, client *cloudapi.Client, vms int, opts *cl
 }
 
 // TestWaitsSendFewRequests limits the requests and the time of waits for the
-// first VMs of a fleet that is running after 40 seconds. Whatever the lists do, a
-// wait takes little longer than alone, and gets the full record. A later wait is
-// alone again.
+// first VMs of a fleet that is running after 40 seconds. Whatever the lists
+// respond, a wait takes little longer than it would alone, and gets the full
+// record. A later wait polls alone again.
 func TestWaitsSendFewRequests(t *testing.T) {
 	t.Parallel()
 	hangs := func(req *http.Request) (*http.Response, error) {
@@ -226,7 +227,7 @@ func TestWaitsSendFewRequests(t *testing.T) {
 		vms, waits  int
 		latency     time.Duration
 		stale       bool                                        // lists show all VMs as they were at the beginning
-		fail        func(*http.Request) (*http.Response, error) // the lists
+		fail        func(*http.Request) (*http.Response, error) // responds to requests for lists, if not nil
 		lists, gets int32
 		took        time.Duration
 	}{
@@ -234,9 +235,9 @@ func TestWaitsSendFewRequests(t *testing.T) {
 		"500":                         {500, 500, 0, false, nil, 16, 501, 46 * time.Second},
 		"500 with a slow server":      {500, 500, 30 * time.Millisecond, false, nil, 16, 501, 46 * time.Second},
 		"4 among 50":                  {50, 4, 0, false, nil, 4, 60, 46 * time.Second},
-		"2 among many":                {20_000, 2, 0, false, nil, 1, 30, 46 * time.Second},                                 // the first page shows how many
-		"lists that hang":             {10, 10, 0, false, hangs, 100, 150, 53 * time.Second},                               // one pause longer
-		"lists that can't be read":    {10, 10, 0, false, stub.Always(403, stub.Envelope(403)), 20, 150, 46 * time.Second}, // once in a round
+		"2 among many":                {20_000, 2, 0, false, nil, 1, 30, 46 * time.Second},                                 // the first page shows how many VMs there are
+		"lists that hang":             {10, 10, 0, false, hangs, 100, 150, 53 * time.Second},                               // takes one pause longer
+		"lists that can't be read":    {10, 10, 0, false, stub.Always(403, stub.Envelope(403)), 20, 150, 46 * time.Second}, // each list is tried once in a round
 		"lists that are none":         {10, 10, 0, false, stub.Always(200, `{}`), 20, 150, 46 * time.Second},
 		"lists that are always stale": {10, 10, 0, true, nil, 40, 40, 90 * time.Second},
 	} {
@@ -253,7 +254,7 @@ func TestWaitsSendFewRequests(t *testing.T) {
 					}
 					return f.RoundTrip(req)
 				}))
-				took := f.waitFor(t, client, tt.waits, &cloudapi.WaitOptions{Tolerance: -1}) // of gets, which don't fail
+				took := f.waitFor(t, client, tt.waits, &cloudapi.WaitOptions{Tolerance: -1}) // no failed Get is tolerated, and none fails
 				if n := f.lists.Load() + failed.Load(); n > tt.lists || f.gets.Load() > tt.gets || took > tt.took {
 					t.Errorf("%d lists and %d gets in %v, want at most %d, %d and %v", n, f.gets.Load(), took, tt.lists, tt.gets, tt.took)
 				}
@@ -268,7 +269,8 @@ func TestWaitsSendFewRequests(t *testing.T) {
 }
 
 // TestWaitsForOwners: a wait never gets a record from the list of another
-// project, or of another tenant, whom the token source knows by the context.
+// project, or of another tenant for whom the token source returns another
+// token.
 func TestWaitsForOwners(t *testing.T) {
 	t.Parallel()
 	type key struct{}
@@ -305,7 +307,8 @@ func TestWaitsForOwners(t *testing.T) {
 	}
 }
 
-// The polls of a fast wait don't make the pauses of a slow one longer.
+// TestSharedPollsKeepThePace: the polls of a fast wait don't make the pauses of
+// a slow wait longer.
 func TestSharedPollsKeepThePace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -323,15 +326,16 @@ func TestSharedPollsKeepThePace(t *testing.T) {
 			}
 			return client.VMs.WaitRunning(ctx, vm.Location, vm.ID, &cloudapi.WaitOptions{Interval: time.Second, MaxInterval: longest})
 		}, nil)
-		// Alone it would take less than 2 minutes, since each pause is about
-		// half of the time waited so far.
+		// Alone, the slow wait would take less than 2 minutes, since each pause is
+		// about half of the time waited so far.
 		if took := time.Since(start); err != nil || took > 2*time.Minute {
 			t.Errorf("it took %v, %v", took, err)
 		}
 	})
 }
 
-// The failed polls of a fast wait don't use up the tolerance of a slow one.
+// TestSharedPollsKeepTheTolerance: the failed polls of a fast wait don't use up
+// the Tolerance of a slow wait.
 func TestSharedPollsKeepTheTolerance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -361,7 +365,8 @@ func TestSharedPollsKeepTheTolerance(t *testing.T) {
 	})
 }
 
-// A list that can be read doesn't hide that the resources can't.
+// TestSharedPollsEndAfterFailures: waits fail if the VMs can't be read, even if
+// their list can.
 func TestSharedPollsEndAfterFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

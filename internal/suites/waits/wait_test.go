@@ -21,8 +21,8 @@ func vmIn(state string) string {
 	return `{"id":"` + stub.VMID + `","name":"web-1","state":"` + state + `"}`
 }
 
-// TestWaitPollsImmediatelyAndThenSlower: zero and negative options are the
-// defaults, and the pauses grow by half.
+// TestWaitPollsImmediatelyAndThenSlower: a wait polls immediately, and then
+// after pauses that grow by half. Zero and negative options mean the defaults.
 func TestWaitPollsImmediatelyAndThenSlower(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
@@ -59,8 +59,8 @@ func TestWaitPollsImmediatelyAndThenSlower(t *testing.T) {
 	}
 }
 
-// TestWaits: what a server responds to the polls of a wait, and how it ends. The
-// suite of failures has what each of them ends.
+// TestWaits: each case has the responses to the polls of a wait, and how the
+// wait ends. The suite failures tests what each failure does to a wait.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	const location, name = "eu-central-h1", "web-1"
@@ -159,8 +159,8 @@ func TestWaitEndsWithoutPolls(t *testing.T) {
 	}
 }
 
-// TestWaitEndsWithTheContext: a wait ends when its context does, during a pause
-// or a poll, and says how far it came.
+// TestWaitEndsWithTheContext: a wait ends with its context, during a pause or a
+// poll. The error contains the last record.
 func TestWaitEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	reason := errors.New("the operator lost patience")
@@ -208,7 +208,7 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// TestWaitUsesRetries: each poll has the retries of the client.
+// TestWaitUsesRetries: the client retries each poll like any other call.
 func TestWaitUsesRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -294,8 +294,8 @@ func TestWaitForYourOwnCondition(t *testing.T) {
 	})
 }
 
-// TestWaitsOnIncompleteRecords: a wait doesn't succeed because the response
-// lacks the field that decides.
+// TestWaitsOnIncompleteRecords: a wait doesn't succeed if the response lacks
+// the field that the wait looks at.
 func TestWaitsOnIncompleteRecords(t *testing.T) {
 	t.Parallel()
 	const location, name = "eu-central-h1", "web-1"
@@ -303,9 +303,9 @@ func TestWaitsOnIncompleteRecords(t *testing.T) {
 	for _, tt := range []struct {
 		wait sdktest.Call
 
-		// lacks is the field that the error names, by the fields of the record
-		// besides its ID, name, location and state. It's "" if the state decides,
-		// which the record lacks: the wait goes on.
+		// lacks maps incomplete records to the field that the error names. The keys
+		// are the fields of the record besides its ID, name, location and state. With
+		// "" the wait needs only the state, which the record lacks, and continues.
 		lacks map[string]string
 	}{
 		{sdktest.Do("LoadBalancers.WaitVMDetached", location, name, stub.VMID), map[string]string{`"vms":null`: "vms", `"vms":[null]`: "vms"}},

@@ -43,7 +43,7 @@ func TestWaitAllPanics(t *testing.T) {
 		}()
 		_, _ = cloudapi.WaitAll(t.Context(), []int{1, 2}, func(ctx context.Context, i int) (*int, error) {
 			if i == 1 {
-				stub.Elapse(time.Second) // in which the other begins
+				stub.Elapse(time.Second) // the other wait begins in this time
 				panic(boom)
 			}
 			<-ctx.Done()
@@ -52,8 +52,8 @@ func TestWaitAllPanics(t *testing.T) {
 	})
 }
 
-// TestWaitAllNamesTheItem: an error says which item failed, but not what is in
-// it, which may be secret.
+// TestWaitAllNamesTheItem: an error says which item failed. It doesn't print
+// other values in the item, which may be secret.
 func TestWaitAllNamesTheItem(t *testing.T) {
 	t.Parallel()
 	fails := errors.New("no")
@@ -70,12 +70,13 @@ func TestWaitAllNamesTheItem(t *testing.T) {
 			t.Errorf("%v: %s", item, got)
 		}
 	}
-	if got := failing((*cloudapi.VM)(nil)); got != "cloudapi: WaitAll: item 0: no" { // from another WaitAll
+	if got := failing((*cloudapi.VM)(nil)); got != "cloudapi: WaitAll: item 0: no" { // for example a result of another WaitAll
 		t.Errorf("a nil record: %s", got)
 	}
 }
 
-// TestWaitConcurrency: so many waits run at the same time, and all by default.
+// TestWaitConcurrency: Concurrency is the number of waits that run at the same
+// time. By default all do.
 func TestWaitConcurrency(t *testing.T) {
 	t.Parallel()
 	for atOnce, want := range map[int]time.Duration{0: time.Second, 3: 3 * time.Second} {
@@ -99,8 +100,8 @@ func TestWaitConcurrency(t *testing.T) {
 	}
 }
 
-// TestWaitFailFast: the first failure ends the waits in progress, no other
-// begins, and the error is only the first one's.
+// TestWaitFailFast: the first failure ends the waits in progress, and no other
+// wait begins. The error contains only the first failure.
 func TestWaitFailFast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 )
 
 // TestWatchComparesEverything changes every field of every watched record, one
-// at a time, which must cause an event. A record that was stored as JSON is
-// unchanged, unless it has secrets.
+// at a time. Each change must cause an event. Storing a record as JSON and
+// reading it back is no change, unless it has secrets.
 func TestWatchComparesEverything(t *testing.T) {
 	t.Parallel()
 	digest := diff.NewDigester().Sum
@@ -55,8 +55,8 @@ func TestWatchComparesEverything(t *testing.T) {
 	}
 }
 
-// changes returns functions that each change one part of a filled value of a
-// type and return its name.
+// changes returns functions for a filled value of a type. Each changes one
+// field or element of the value, and returns its name.
 func changes(t reflect.Type, within ...reflect.Type) (all []func(reflect.Value) string) {
 	if slices.Contains(within, t) {
 		return nil // fill.Value stops here as well

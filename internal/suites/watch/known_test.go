@@ -19,8 +19,8 @@ import (
 )
 
 // TestWatchOfKnownRecords: a watch begins with the records that the program has
-// stored, and yields the changes since then. What is missing in a list is deleted
-// only if it doesn't exist any more.
+// stored, and yields the changes since then. A resource that is missing in a
+// list is reported as deleted only if it doesn't exist any more.
 func TestWatchOfKnownRecords(t *testing.T) {
 	t.Parallel()
 	const location = "eu-central-h1"
@@ -40,7 +40,7 @@ func TestWatchOfKnownRecords(t *testing.T) {
 	forbidden := cloudapitest.Reply(403, nil, stub.Envelope(403))
 	for _, tt := range []struct {
 		name     string
-		between  []func(world) // while the program doesn't run, and after each of six rounds
+		between  []func(world) // what happens while the program doesn't run, and after each of six rounds
 		events   string
 		requests string
 		end      error
@@ -115,7 +115,7 @@ func TestWatchOfKnownRecords(t *testing.T) {
 						requests = append(requests, strings.TrimSuffix(strings.TrimPrefix(r.Name, "Firewalls."), "InLocation"))
 					}
 				}
-				slices.Sort(events) // a list is in the order of random IDs
+				slices.Sort(events) // the list is in the order of IDs, which are random
 				if got := strings.Join(events, ", "); got != tt.events || !errors.Is(end, tt.end) {
 					t.Errorf("got the events %q, then %v\nwant %q, then %v", got, end, tt.events, tt.end)
 				}
@@ -130,8 +130,8 @@ func TestWatchOfKnownRecords(t *testing.T) {
 	}
 }
 
-// TestWatchRefusesKnownRecords: without these fields of a record, a watch
-// couldn't find out whether the resource exists.
+// TestWatchRefusesKnownRecords: Watch refuses records that lack a field without
+// which it couldn't find out whether the resource exists.
 func TestWatchRefusesKnownRecords(t *testing.T) {
 	t.Parallel()
 	good := cloudapi.VM{ID: cloudapitest.NewID(cloudapi.KindVM).String(), Location: "here"}
@@ -171,9 +171,9 @@ func firstError[T any](seq iter.Seq2[T, error]) (first error) {
 	return first
 }
 
-// TestWatchWithoutTheLocation: a resource whose location no longer exists was
-// deleted with it, unless it's in the renamed location. A location that has the
-// name of a deleted one is another one.
+// TestWatchWithoutTheLocation: if the location of a resource no longer exists,
+// the resource was deleted, unless the location was renamed and still contains
+// it. A new location with the name of a deleted one is a different location.
 func TestWatchWithoutTheLocation(t *testing.T) {
 	t.Parallel()
 	place := func(t *testing.T, client *cloudapi.Client, name string) *cloudapi.PrivateLocation {
@@ -228,7 +228,7 @@ func TestWatchWithoutTheLocation(t *testing.T) {
 	}
 }
 
-// eventsOf returns the events of a watch of three minutes.
+// eventsOf returns the events of a watch that takes three minutes.
 func eventsOf[T any](t *testing.T, watch func(context.Context) iter.Seq2[cloudapi.Event[T], error]) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

@@ -23,10 +23,10 @@ import (
 )
 
 // TestWatchModel watches servers whose resources are created, renamed, changed
-// and deleted between the rounds and during walks, and whose responses fail. If
-// nothing has changed during a round, the sum of the events must be the state
-// of the server. No event may be wrong or repeated. Now and then the program
-// restarts, with the records that it has stored as JSON.
+// and deleted between the rounds and while a list is read, and whose responses
+// fail. If nothing has changed during a round, a program that applies the
+// events has the records of the server. No event may be wrong or repeated. Now
+// and then the program restarts, with the records that it has stored as JSON.
 func TestWatchModel(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(3)
@@ -62,11 +62,11 @@ type lister[T any] interface {
 type world struct {
 	t      *testing.T
 	srv    *cloudapitest.Server
-	client *cloudapi.Client // of the callers who change things
+	client *cloudapi.Client // used for the changes, not for the watch
 	rng    *rand.Rand
 
 	change  func(*world, context.Context) error
-	noisy   bool // whether things happen while the list is walked
+	noisy   bool // whether resources change while the list is read
 	changes int
 	faults  int
 
@@ -90,7 +90,7 @@ func newWorld(t *testing.T, seed uint64, change func(*world, context.Context) er
 	return w
 }
 
-// act changes one thing, which may turn out to be impossible.
+// act makes one change, which the server may refuse.
 func (w *world) act(ctx context.Context) {
 	w.changes++
 	err := w.change(w, ctx)
@@ -99,11 +99,11 @@ func (w *world) act(ctx context.Context) {
 	}
 }
 
-// disturb is the transport of the watch. Before it requests a page, things may
-// change. The request may fail.
+// disturb returns the transport of the watch. Before a request, resources may
+// change, and the request may fail.
 func (w *world) disturb(next http.RoundTripper) http.RoundTripper {
 	return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-		if w.began.IsZero() { // a walk may begin again in the same round
+		if w.began.IsZero() { // the list may be read again in the same round
 			w.began, w.before = time.Now(), w.changes
 		}
 		for w.noisy && w.rng.IntN(3) == 0 {
@@ -130,7 +130,7 @@ func (w *world) fault() cloudapitest.Fault {
 	}[w.rng.IntN(8)]
 }
 
-// model is the sum of the events of a watch.
+// model contains the records of a program that applies the events of a watch.
 type model[T any] struct {
 	*world
 	total   *totals
@@ -161,7 +161,7 @@ func runWatchModel[T any](t *testing.T, total *totals, name string, seed uint64,
 }
 
 // run applies the events of three watches of 20 rounds each. Between two
-// watches the program restarts, and things change.
+// watches the program restarts, and resources change.
 func (m *model[T]) run(ctx context.Context, watched lister[T]) {
 	for range 3 {
 		m.watch(ctx, watched)
@@ -222,7 +222,7 @@ func same(a, b any) bool {
 	return err1 == nil && err2 == nil && string(first) == string(second)
 }
 
-// truth returns what the server has.
+// truth returns the records that the server has.
 func (m *model[T]) truth(ctx context.Context) map[string]*T {
 	records := map[string]*T{}
 	for record, err := range m.service.All(ctx, nil) {
@@ -234,7 +234,8 @@ func (m *model[T]) truth(ctx context.Context) map[string]*T {
 	return records
 }
 
-// apply applies an event to the model if it can be true. IDs never come back.
+// apply applies an event to the model, and fails the test if the event can't be
+// true. The ID of a deleted resource never comes back.
 func (m *model[T]) apply(ctx context.Context, e cloudapi.Event[T]) {
 	m.total.events.Add(1)
 	id := m.id(e.Record)
@@ -264,7 +265,7 @@ func (w *world) somewhere() string {
 	return []string{"eu-central-h1", "eu-north-h1", "us-east-a2"}[w.rng.IntN(3)]
 }
 
-// name returns a name that may be taken.
+// name returns a name that another resource may already have.
 func (w *world) name() string { return fmt.Sprintf("name-%d", w.rng.IntN(30)) }
 
 // pick returns one of the items of a list, or nil if it has none.

@@ -17,9 +17,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestWatchOfManyHiddenResources: a token that has lost a permission costs few
-// requests, however many records it may no longer see. What is gone is yielded
-// as deleted even if others are hidden.
+// TestWatchOfManyHiddenResources: if the token has lost a permission, a watch
+// sends few requests, however many resources the token may no longer see.
+// Resources that are gone are yielded as deleted even if others are hidden.
 func TestWatchOfManyHiddenResources(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -50,8 +50,9 @@ func TestWatchOfManyHiddenResources(t *testing.T) {
 	})
 }
 
-// TestWatchAsksForNothingThatWasBeingDeleted: the list has shown that these
-// were being deleted, so it takes no request to know that they're gone.
+// TestWatchAsksForNothingThatWasBeingDeleted: if the list has shown that a VM
+// was being deleted, and then lacks it, the watch needs no request to know that
+// the VM is gone.
 func TestWatchAsksForNothingThatWasBeingDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -85,8 +86,8 @@ func TestWatchAsksForNothingThatWasBeingDeleted(t *testing.T) {
 	})
 }
 
-// TestWatchOfHiddenKeys: an inference API key that the token may not see looks
-// like one that is gone, also by ID.
+// TestWatchOfHiddenKeys: an inference API key that the token may not see is
+// yielded as deleted, since the API sends the same 404 for both.
 func TestWatchOfHiddenKeys(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)

@@ -18,7 +18,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// listOf is a whole list of items, given as "name" or "name=state".
+// listOf returns a complete list. Each item is written as "name" or
+// "name=state".
 func listOf(items ...string) string {
 	var b strings.Builder
 	for i, item := range slices.Sorted(slices.Values(items)) {
@@ -41,8 +42,8 @@ func text(e cloudapi.Event[cloudapi.VM]) string {
 	return s
 }
 
-// watched ranges over a watch for a limited number of rounds, and returns its
-// events, its rounds and its last error.
+// watched ranges over a watch for a number of rounds. It returns the events,
+// the progress of each round and the last error.
 func watched(t *testing.T, client *cloudapi.Client, rounds int, opts cloudapi.WatchOptions) (events []string, reports []cloudapi.Progress, last error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -69,7 +70,7 @@ func TestWatchYieldsWhatChanges(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
-		rounds []any // as in polled
+		rounds []any // as in stub.Polled
 		want   []string
 	}{
 		{"nothing", []any{listOf()}, nil},
@@ -160,7 +161,7 @@ func TestWatchEndsWith(t *testing.T) {
 	}
 }
 
-// TestWatchOutlastsStalls: a watch doesn't end if a list stalls now and then.
+// TestWatchOutlastsStalls: a watch continues if the list stalls now and then.
 func TestWatchOutlastsStalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -176,8 +177,8 @@ func TestWatchOutlastsStalls(t *testing.T) {
 	})
 }
 
-// checkPauses compares the pauses between rounds with those without a random
-// part.
+// checkPauses checks that each pause between rounds differs by at most a fifth
+// from the one in want.
 func checkPauses(t *testing.T, reports []cloudapi.Progress, want ...time.Duration) {
 	t.Helper()
 	for i, nominal := range want {
@@ -225,8 +226,8 @@ func TestWatchPauses(t *testing.T) {
 	})
 }
 
-// TestWatchPausesLongerAfterAFailure: the pause is longer even if the round
-// saw a change before it failed.
+// TestWatchPausesLongerAfterAFailure: the pause is longer even if the round had
+// an event before it failed.
 func TestWatchPausesLongerAfterAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -254,8 +255,8 @@ func TestWatchPausesLongerAfterAFailure(t *testing.T) {
 	})
 }
 
-// TestWatchEndsWithTheContext: a watch ends when its context does, during a
-// request or a pause, with one error that has the cause.
+// TestWatchEndsWithTheContext: a watch ends with its context, during a request
+// or a pause. It yields one error, which wraps the context's cause.
 func TestWatchEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	reason := errors.New("the operator lost patience")
@@ -304,8 +305,8 @@ func TestWatchProgress(t *testing.T) {
 	})
 }
 
-// TestWatchCanBeRangedAgain: each range is a watch of its own, with the options
-// and the known records as they were passed.
+// TestWatchCanBeRangedAgain: each range is a watch of its own. It uses the
+// options and the known records as they were in the call of Watch.
 func TestWatchCanBeRangedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -341,7 +342,8 @@ func TestWatchCanBeRangedAgain(t *testing.T) {
 	})
 }
 
-// TestLeavingAWatch: the bubble fails if a goroutine is left.
+// TestLeavingAWatch: after a break, no goroutine is left, or the synctest
+// bubble would fail.
 func TestLeavingAWatch(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 1, 4} {
@@ -386,8 +388,9 @@ func TestLeavingAWatch(t *testing.T) {
 	})
 }
 
-// TestWatchedRecordsBelongToTheProgram: changes that the program makes to
-// records cause no events, and the program gets its own records back.
+// TestWatchedRecordsBelongToTheProgram: if the program changes a record that it
+// got from a watch, that causes no event, and later events contain the same
+// record, with its changes.
 func TestWatchedRecordsBelongToTheProgram(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -428,5 +431,5 @@ func TestWatchedRecordsBelongToTheProgram(t *testing.T) {
 // stray is a gateway's 404.
 const stray = stub.BadNotFound("no such backend")
 
-// walks is how many times a list is walked before it counts as stalled.
+// walks is how many times a list is read before it counts as stalled.
 const walks = 4

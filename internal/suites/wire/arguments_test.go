@@ -11,7 +11,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestRefusedArguments: the error names the argument, and nothing is sent.
+// TestRefusedArguments: for an invalid argument, the error names the argument,
+// and nothing is sent.
 func TestRefusedArguments(t *testing.T) {
 	t.Parallel()
 	type create = cloudapi.VMCreateRequest
@@ -24,8 +25,8 @@ func TestRefusedArguments(t *testing.T) {
 		argument string
 		calls    []sdktest.Call
 	}{
-		// A server may keep the old name if the new one is blank, and respond as to
-		// a change.
+		// A server may keep the old name if the new one is blank, and respond as if
+		// it had changed.
 		{"request", []sdktest.Call{do("VMInitScripts.Update", "bootstrap", nil), do("VMInitScripts.Update", "bootstrap", &cloudapi.VMInitScriptUpdateRequest{}),
 			do("SSHPublicKeys.Update", "laptop", nil), do("SSHPublicKeys.Update", "laptop", &cloudapi.SSHPublicKeyUpdateRequest{})}},
 		{"name", []sdktest.Call{do("VMInitScripts.Update", "bootstrap", &cloudapi.VMInitScriptUpdateRequest{Name: " \t"}),
@@ -39,7 +40,7 @@ func TestRefusedArguments(t *testing.T) {
 		// all VMs.
 		{"vms", []sdktest.Call{do("LoadBalancers.Update", location, "web-lb", nil),
 			do("LoadBalancers.Update", location, "web-lb", &cloudapi.LoadBalancerUpdateRequest{Algorithm: "round_robin", SrcPort: 443, DstPort: 8443})}},
-		// An ID of another kind.
+		// The ID is of another kind.
 		{"firewall_rule_id", []sdktest.Call{do("Postgres.DeleteFirewallRule", location, "orders-db", sinkID)}},
 		// The location is already an argument.
 		{"Location", []sdktest.Call{do("Postgres.ListFirewallRules", location, "orders-db", &cloudapi.ListOptions{Location: "us-east-a2"})}},
@@ -71,24 +72,25 @@ func TestRefusedArguments(t *testing.T) {
 	}
 }
 
-// TestUnusableResponses: what lacks the essential is an error, and no record.
+// TestUnusableResponses: if a response lacks essential fields, the call returns
+// an error and no record.
 func TestUnusableResponses(t *testing.T) {
 	t.Parallel()
 	addUser, removeUser := do("Postgres.AddCertificateUser", location, "orders-db", "app"), do("Postgres.RemoveCertificateUser", location, "orders-db", "app")
-	pages := []string{`{}`, `{"items":null}`, `{"logs":null}`, `[]`, `{"items":[null]}`, `{"logs":[{}]}`, `{"items":[{"action":""}]}`, `x`} // not the end of a list
+	pages := []string{`{}`, `{"items":null}`, `{"logs":null}`, `[]`, `{"items":[null]}`, `{"logs":[{}]}`, `{"items":[{"action":""}]}`, `x`} // none of these is the end of a list
 	users := []string{`{"items":[null]}`, `{"items":["app",null]}`, `{"items":[""]}`, `{"items":null}`, `{}`}
 	const rule, other = `{"id":"frhgen1ff6864nrqg8etdv647m"}`, `{"id":"fr8sc97tx16t6n0ychazn0zkpq"}`
 	for _, tt := range []struct {
 		call    sdktest.Call
 		replies []string
 	}{
-		// Of other arrays it isn't clear which rules were created.
+		// Other arrays don't show which rules were created.
 		{do("Firewalls.CreateRule", location, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "backend"}),
 			[]string{`[]`, "[" + rule + "]", "[" + rule + ",{}]", "[{}," + rule + "]", "[1,2]"}},
 		{do("Firewalls.GetRule", location, "edge", "frhgen1ff6864nrqg8etdv647m"), []string{"[" + rule + "," + other + "]"}},
 		{do("Postgres.CreateBackupCredentials", location, "orders-db"), []string{`{"bucket":"b"}`}},
 		{do("AuditLog.List"), pages},
-		{do("VMs.List", nil), []string{`{"logs":[]}`, `{"items":null,"logs":[` + stub.VM + `]}`}},            // of another list
+		{do("VMs.List", nil), []string{`{"logs":[]}`, `{"items":null,"logs":[` + stub.VM + `]}`}},            // items of another list
 		{do("VMs.List", &cloudapi.ListOptions{OrderColumn: cloudapi.OrderByName}), []string{`[{"id":"a"}]`}}, // the next page isn't known
 		{do("Postgres.Logs", location, "orders-db"), pages},
 		{addUser, users},

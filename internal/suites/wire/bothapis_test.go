@@ -17,13 +17,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// A bothCase is a difference between the contract and the service that programs
-// need not know about.
+// A bothCase is a difference between the contract and the service that the SDK
+// hides from programs.
 type bothCase struct {
 	name              string
 	call              func(context.Context, *cloudapi.Client) (any, error)
 	contract, service []answer // the requests that each server gets, and its responses
-	err               error    // of the call, with both, or nil
+	err               error    // the error of the call with both servers, or nil
 }
 
 // An answer is the response of a server to a request.
@@ -34,7 +34,7 @@ type answer struct {
 	contentType  string // JSON by default
 }
 
-// recorded returns the response of the service in a case of a story.
+// recorded returns a recorded response of the service.
 func recorded(t *testing.T, story, name string) answer {
 	t.Helper()
 	exchanges := stub.Must(recordings.Read(recordings.August2026))(t)
@@ -46,7 +46,7 @@ func recorded(t *testing.T, story, name string) answer {
 	return answer{x.Request.Method, "", x.Response.Status, x.Response.Body, x.Response.Headers["content-type"]}
 }
 
-// to returns the response to a request with another body.
+// to returns the same response to a request with another body.
 func (a answer) to(body string) answer {
 	a.body = body
 	return a
@@ -77,7 +77,7 @@ func TestBothAPIs(t *testing.T) {
 	)
 	updatePlain := do("LoadBalancers.Update", location, "plain", &cloudapi.LoadBalancerUpdateRequest{
 		Algorithm: "hash_based", SrcPort: 443, DstPort: 8443, HealthCheckEndpoint: "/up", VMs: []string{}}).On
-	secured := recorded(t, "load-balancer-certificates", "patch-no-vms") // which has a certificate
+	secured := recorded(t, "load-balancer-certificates", "patch-no-vms") // a load balancer with a certificate
 	for _, c := range []bothCase{
 		{
 			"an update of a load balancer", updatePlain,
@@ -179,7 +179,7 @@ func (c *bothCase) run(t *testing.T, version string, answers []answer) {
 	})
 }
 
-// TestRefusalsOfTheService: the kind of the error is the documented one.
+// TestRefusalsOfTheService: the recorded refusals match the documented errors.
 func TestRefusalsOfTheService(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -207,8 +207,8 @@ func TestRefusalsOfTheService(t *testing.T) {
 	}
 }
 
-// TestRecordsOfTheContract: records of the contract, encoded again, don't have
-// fields that only the service sends, nor the service's those of the contract.
+// TestRecordsOfTheContract: fields that only the service or only the contract
+// sends are left out if a record without them is encoded.
 func TestRecordsOfTheContract(t *testing.T) {
 	t.Parallel()
 	for record, added := range map[any][]string{

@@ -44,8 +44,9 @@ func gitHubCases() []wireCase {
 	}
 }
 
-// TestRepositoriesByName: the server sorts and continues by the full name,
-// "installation/repository", of which records contain only the second part.
+// TestRepositoriesByName: the server sorts by the full name,
+// "installation/repository", and the next page begins after a full name.
+// Records contain only the repository's part.
 func TestRepositoriesByName(t *testing.T) {
 	t.Parallel()
 	for _, installation := range []string{"acme", "zoo"} {

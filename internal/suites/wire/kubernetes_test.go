@@ -83,7 +83,8 @@ func kubernetesCases() []wireCase {
 
 func TestKubernetesWaits(t *testing.T) {
 	t.Parallel()
-	// pool returns the node pool of some nodes, and in a cluster in a state.
+	// pool returns a node pool with the nodes, and in returns a cluster in a state
+	// with such a node pool.
 	pool := func(count int, nodes string) string {
 		var vms []string
 		for _, name := range strings.Fields(nodes) {

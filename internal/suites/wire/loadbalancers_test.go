@@ -72,7 +72,8 @@ func loadBalancerCases() []wireCase {
 	}
 }
 
-// TestLoadBalancerUpdateWithoutALookup: the error contains the first response.
+// TestLoadBalancerUpdateWithoutALookup: if the server refuses an update and
+// then the lookup, the error wraps both refusals.
 func TestLoadBalancerUpdateWithoutALookup(t *testing.T) {
 	t.Parallel()
 	missing := recorded(t, "load-balancer-certificates", "patch-without-cert")

@@ -33,7 +33,7 @@ func postgresConfigCases() []wireCase {
 			PgBouncerConfig: settings{"pool_mode": cloudapi.Setting("transaction")},
 		}), "POST " + config + " " + reply, reply},
 		{replace(cloudapi.PostgresConfig{PGConfig: settings{"work_mem": cloudapi.Setting("32MB")}, DefaultPGConfig: map[string]string{"port": "5432"}, Message: "x"}),
-			"POST " + config + ` {"pg_config":{"work_mem":"32MB"},"pgbouncer_config":{}}`, // what was read isn't all written
+			"POST " + config + ` {"pg_config":{"work_mem":"32MB"},"pgbouncer_config":{}}`, // only the settings that were read are written, not the other fields
 			`{"pg_config":{"work_mem":"32MB"},"pgbouncer_config":{},"message":"restart"}`},
 		{replace(cloudapi.PostgresConfig{PgBouncerConfig: settings{"pool_mode": cloudapi.Setting("session")}}),
 			"POST " + config + ` {"pg_config":{},"pgbouncer_config":{"pool_mode":"session"}}`, reply},
@@ -47,8 +47,8 @@ func postgresConfigCases() []wireCase {
 	}
 }
 
-// TestPostgresConfigValues: every scalar is kept as it is sent, however many
-// there are, also by Do, and written back unchanged.
+// TestPostgresConfigValues: settings of every JSON type are decoded, also by Do
+// and however many there are, and written back unchanged.
 func TestPostgresConfigValues(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{

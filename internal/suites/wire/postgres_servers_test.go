@@ -47,7 +47,7 @@ func postgresServerCases() []wireCase {
 }
 
 // TestCapabilitiesOfManyLocations: the options of a project with many features
-// are mostly empty objects, and must not exceed the limit for empty objects.
+// are mostly empty objects, which stay below the decoder's limit.
 func TestCapabilitiesOfManyLocations(t *testing.T) {
 	t.Parallel()
 	var locations strings.Builder

@@ -11,8 +11,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestPostgresByTags: the result is the same from a server that filters by tags
-// and one that doesn't.
+// TestPostgresByTags: the result is the same whether or not the server filters
+// by tags.
 func TestPostgresByTags(t *testing.T) {
 	t.Parallel()
 	const (

@@ -120,7 +120,7 @@ func postgresCases() []wireCase {
 func TestPostgresWaits(t *testing.T) {
 	t.Parallel()
 	type change func(*cloudapi.Postgres)
-	// show returns the database as the server shows it after some changes.
+	// show returns the JSON of the database after the changes.
 	show := func(changes ...change) string {
 		p := cloudapi.Postgres{ID: pgID, Name: "orders-db", Location: location, State: "running",
 			VMSize: "standard-2", TargetVMSize: "standard-2", StorageSizeGiB: 64, TargetStorageSizeGiB: 64, Version: "17"}
@@ -155,7 +155,7 @@ func TestPostgresWaits(t *testing.T) {
 
 	upgrade := func(version, state, status string) string {
 		reply := `{"current_version":"17","target_version":"18","upgrade_status":"` + status + `","upgrade_stage":null}`
-		if status == "" { // as for a database that isn't upgraded
+		if status == "" { // the response for a database that isn't being upgraded
 			reply = stub.Envelope(400)
 		}
 		return `{"id":"` + pgID + `","state":"` + state + `","version":"` + version + `","target_version":"18"}` + "\n" + reply

@@ -15,7 +15,7 @@ func privateLocationCases() []wireCase {
 	)
 	return []wireCase{
 		{do("PrivateLocations.List", nil), "GET " + base, list(full)},
-		// By the name, which is the region.
+		// The server sorts by the name in the record, which is the region.
 		{do("PrivateLocations.List", &cloudapi.ListOptions{OrderColumn: cloudapi.OrderByName, PageSize: 1}), "GET " + base + "?order_column=name&page_size=1", list(full)},
 		{do("PrivateLocations.All", nil), "GET " + base + "?page_size=1000", list(full)},
 		{

@@ -13,8 +13,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// waitCase is a wait and the responses to its polls, all of which must be
-// needed.
+// waitCase is a wait and the responses to its polls. The wait must need all of
+// them.
 type waitCase struct {
 	name  string
 	wait  sdktest.Call
@@ -23,8 +23,8 @@ type waitCase struct {
 	want  string // the JSON of the result, by default the last poll
 }
 
-// polls are records or error envelopes. The responses to two requests of a poll
-// stand in two lines.
+// polls are records or error envelopes, one for each poll. If a poll sends two
+// requests, the responses are in two lines.
 type polls []string
 
 // The first and the longest pause between polls.
@@ -33,7 +33,8 @@ var (
 	slow  = [2]time.Duration{5 * time.Second, 15 * time.Second}
 )
 
-// runWaits runs the cases, whose polls request the paths, one after the other.
+// runWaits runs the cases. Each poll requests the paths in path, one after the
+// other.
 func runWaits(t *testing.T, pauses [2]time.Duration, path string, cases []waitCase) {
 	t.Helper()
 	for _, c := range cases {

@@ -20,23 +20,23 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// Paths with which the requests begin, and the location in them.
+// The first part of the paths of requests, and the location in it.
 const (
 	projectPath  = "/project/" + stub.Project
 	location     = "eu-central-h1"
 	locationPath = projectPath + "/location/" + location
 )
 
-// wireCase is a call, what it must send, and the response, whose content the
-// result must have.
+// wireCase is a call, the request that it must send, and the response, all of
+// which must be in the result.
 type wireCase struct {
 	call  sdktest.Call
 	send  string // the method, the path with its query, and the body if there is one
 	reply any    // JSON, a cloudapi.File, or nil for a 204
 }
 
-// TestWire: each operation of the tables has at least one case, and each field
-// of a record a value in at least one response.
+// TestWire runs the cases. Each operation in the tables has at least one case,
+// and each field of a record has a value in at least one response.
 func TestWire(t *testing.T) {
 	t.Parallel()
 	covered, sent := map[string]bool{}, map[string]bool{}
@@ -63,8 +63,8 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// addFields adds the fields of the records in a result, and whether they have a
-// value.
+// addFields adds the fields of the records in a result to sent, and whether
+// they have a value.
 func addFields(sent map[string]bool, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -88,8 +88,8 @@ func addFields(sent map[string]bool, v reflect.Value) {
 	}
 }
 
-// run returns the operation that was called, and its result. The arguments stay
-// as they are.
+// run calls the method, and returns the operation and the result. The call must
+// not change its arguments.
 func (c *wireCase) run(t *testing.T) (op cloudapi.Operation, result any) {
 	network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 		switch reply := c.reply.(type) {
@@ -132,8 +132,8 @@ func (c *wireCase) run(t *testing.T) (op cloudapi.Operation, result any) {
 	return op, got
 }
 
-// checkNext compares the cursor of a page with its last item, which has the ID or
-// name that the next request must give. Losses compares a pagination_key.
+// checkNext checks that the cursor of a page is the ID or name of its last
+// item. Losses compares a pagination_key.
 func (c *wireCase) checkNext(t *testing.T, page any) {
 	v := reflect.Indirect(reflect.ValueOf(page))
 	if !strings.HasPrefix(v.Type().Name(), "Page[") || strings.Contains(c.reply.(string), `"pagination_key"`) {
@@ -152,14 +152,15 @@ func (c *wireCase) checkNext(t *testing.T, page any) {
 	}
 }
 
-// unpaged reports whether the service returns the whole list with its count.
+// unpaged reports whether the service returns all items in one response,
+// although the list has a count.
 func unpaged(method string) bool {
 	return slices.Contains([]string{"Postgres.ListFirewallRules", "Postgres.ListServers", "Postgres.ListBackups"}, method)
 }
 
-// runWithoutReply loses every response: the same request is sent again if the
-// operation is idempotent, and otherwise only once. A name can be changed twice
-// only by ID.
+// runWithoutReply loses every response. The request is sent again if the
+// operation is idempotent, and otherwise once. A rename is idempotent only by
+// ID.
 func (c *wireCase) runWithoutReply(t *testing.T, op cloudapi.Operation) {
 	path := strings.Fields(c.send)[1]
 	_, method, _ := strings.Cut(c.call.Name, ".")
@@ -182,8 +183,8 @@ func (c *wireCase) runWithoutReply(t *testing.T, op cloudapi.Operation) {
 	})
 }
 
-// runRefused: an error shows no secret of the request, though the server may
-// repeat the body that it refuses.
+// runRefused checks that an error shows no secret of the request, even if the
+// server repeats the body that it refuses.
 func (c *wireCase) runRefused(t *testing.T) {
 	secrets := secretsIn(reflect.ValueOf(c.call.Args))
 	if len(secrets) == 0 {
@@ -242,7 +243,7 @@ func (c *wireCase) check(t *testing.T, sent stub.Request) {
 	if sent.Method == http.MethodPost || sent.Method == http.MethodPatch {
 		want["Content-Type"] = []string{"application/json"}
 	}
-	if file, ok := c.reply.(cloudapi.File); ok { // it goes before the JSON of errors
+	if file, ok := c.reply.(cloudapi.File); ok { // the file's type comes before JSON, which is for errors
 		want["Accept"] = []string{accept}
 		if !strings.HasPrefix(accept, file.ContentType+",") || !strings.Contains(accept, "application/json;q=0.5") {
 			t.Errorf("a file of the type %s is asked for as %s", file.ContentType, accept)
