@@ -13,7 +13,7 @@ type AuditLogService service
 
 // AuditLogEntry is one action.
 type AuditLogEntry struct {
-	At          time.Time `json:"at"`           // to the second
+	At          time.Time `json:"at"`           // precise to the second
 	Action      string    `json:"action"`       // an ID prefix and a verb, such as "vm/create" or "pg/destroy"
 	SubjectID   string    `json:"subject_id"`   // the account that did it
 	SubjectName string    `json:"subject_name"` // "" if the account is no longer a member of the project

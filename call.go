@@ -13,12 +13,12 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 )
 
-// fetch performs an operation without a body whose response is a record.
+// fetch performs an operation that takes no body and returns a record.
 func fetch[T any](ctx context.Context, c *conn, op *Operation, args ...string) (*T, error) {
 	return send[T](ctx, c, op, nil, args...)
 }
 
-// send performs an operation with a JSON body whose response is a record.
+// send performs an operation that takes a JSON body and returns a record.
 func send[T any](ctx context.Context, c *conn, op *Operation, request any, args ...string) (*T, error) {
 	in, err := c.invoke(op, request, args)
 	if err != nil {
@@ -138,7 +138,8 @@ func (in *invocation) do(ctx context.Context, decode func(call.Response) error) 
 	return in.observed(ctx, in.conn.config.observers)
 }
 
-// observed sends the call inside the observers, the first one outermost.
+// observed calls the observers in order, sends the call, and then passes the
+// error to the observers' functions in reverse order.
 func (in *invocation) observed(ctx context.Context, observers []Observer) (err error) {
 	if len(observers) > 0 {
 		inner, finish := observers[0](ctx, *in.op)
@@ -204,7 +205,7 @@ type Exchange struct {
 	Request    Secret      // the body of the request; empty if it has none
 	Attempt    int         // the number of the attempt in its call, from 1
 	StatusCode int         // the HTTP status; 0 if there was no response
-	Header     http.Header // of the response
+	Header     http.Header // the header of the response
 	Response   Secret      // the body of the response, as far as the SDK has read it
 }
 

@@ -128,7 +128,7 @@ func isNil(request any) bool {
 
 // referrer is a request that contains IDs of other resources, or a new name.
 type referrer interface {
-	// checkIDs returns an error if one of them is invalid, or nil.
+	// checkIDs returns an error if an ID or the new name is invalid, or nil.
 	checkIDs() *ArgumentError
 }
 

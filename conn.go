@@ -30,7 +30,7 @@ func (cfg *config) roundTripper() http.RoundTripper {
 	return http.DefaultTransport
 }
 
-// prepareCalls completes the settings of the calls.
+// prepareCalls derives the settings of each call from the client's settings.
 func (c *conn) prepareCalls() {
 	cfg := &c.config
 	calls := &cfg.calls

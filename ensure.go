@@ -76,8 +76,8 @@ type ensureSpec[T any] struct {
 // outcome of a create is unknown.
 const ensureTries = 4
 
-// ensure creates or updates a resource if necessary. It sets the fields of e
-// that are the same for all families.
+// ensure creates or updates a resource if necessary. Callers leave out e's
+// operation, location, name and pauses.
 func (f *family[T]) ensure(ctx context.Context, c *conn, location, name string, e ensureSpec[T], opts *EnsureOptions) (*T, EnsureOutcome, error) {
 	e.operation, e.location, e.name, e.pauses = strings.TrimSuffix(f.get.Name, "Get")+"Ensure", location, name, f.pauses
 	if e.find == nil {

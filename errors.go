@@ -64,11 +64,11 @@ var (
 
 // Errors of the SDK itself.
 var (
-	ErrInvalidArgument = errors.New("invalid argument") // an ArgumentError
+	ErrInvalidArgument = errors.New("invalid argument") // every ArgumentError matches it
 
 	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject, or with FromEnv and CLOUDAPI_PROJECT")
 
-	ErrInvalidResponse  = errors.New("invalid response")             // a DecodeError
+	ErrInvalidResponse  = errors.New("invalid response")             // every DecodeError matches it
 	ErrResponseTooLarge = exchange.ErrTooLarge                       // larger than WithResponseLimit
 	ErrLogsExpired      = errors.New("log lines are no longer kept") // see PostgresFollowLogsOptions.Progress
 
@@ -82,7 +82,7 @@ var (
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 
 	ErrUnchanged   = errors.New("the resource doesn't show the change") // see ConfirmChange
-	ErrRetryBudget = call.ErrBudget                                     // not retried; see RetryPolicy.Budget
+	ErrRetryBudget = call.ErrBudget                                     // a retry wasn't sent; see RetryPolicy.Budget
 	ErrAmbiguous   = errors.New("ambiguous reference")                  // the reference matches more than one resource
 	ErrWaitFailed  = errors.New("the state can no longer be reached")   // for example because the resource is being deleted
 )
@@ -103,7 +103,7 @@ type Error struct {
 	RetryAfter time.Duration   // the delay of the Retry-After header, or 0
 	Body       string          // the beginning of the body if it isn't the contract's envelope
 
-	class   class // of the operation
+	class   class
 	outcome call.Outcome
 }
 
@@ -428,7 +428,8 @@ func classOf(err error) call.Class {
 // that the server may have executed. The request may be idempotent.
 var errMayHaveRun = errors.New("the server may have executed the request")
 
-// outcomeMatches tells if an outcome is ErrOutcomeUnknown or errMayHaveRun.
+// outcomeMatches reports whether target is ErrOutcomeUnknown or errMayHaveRun
+// and the outcome matches it.
 func outcomeMatches(o *call.Outcome, target error) bool {
 	return target == ErrOutcomeUnknown && o.Unknown || target == errMayHaveRun && o.MayHaveRun
 }

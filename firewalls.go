@@ -224,15 +224,15 @@ func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, rule
 	return fetch[FirewallRule](ctx, s.conn, &opFirewallsGetRule, location, firewall, ruleID)
 }
 
-// UpdateRule changes a rule; the service has [FirewallsService.ModifyRule]. ‡
-// Only the contract has this.
+// UpdateRule changes a rule; the service has [FirewallsService.ModifyRule].
+// ‡ Only the contract has this.
 func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleUpdateRequest) (*FirewallRule, error) {
 	return send[FirewallRule](ctx, s.conn, &opFirewallsUpdateRule, request, location, firewall, ruleID)
 }
 
 // ModifyRule changes the fields of a rule that the request sets; that takes
-// effect later. It returns [ErrAlreadyExists] if another rule is the same.
-// † Only the service has this.
+// effect later. It returns [ErrAlreadyExists] if an equal rule exists. † Only
+// the service has this.
 func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleModifyRequest) (*FirewallRule, error) {
 	if request == nil || *request == (FirewallRuleModifyRequest{}) {
 		return nil, &ArgumentError{Operation: opFirewallsModifyRule.Name, Name: "request", Reason: "must set at least one field"}

@@ -172,9 +172,9 @@ type Resource struct {
 	Location string `json:"location,omitzero"` // "" if it is in no location
 	Name     string `json:"name,omitzero"`     // "" if it has no name, such as a rule
 
-	// Parent is the resource that contains it: the firewall of a rule, the
-	// cluster of a node pool, the image of a version, the subnet of a NIC, or
-	// the database of a rule, server or destination. It's nil for all others.
+	// Parent is the resource that contains this one: the firewall of a rule, the
+	// cluster of a node pool, the image of a version, the subnet of a NIC, or the
+	// database of a rule, server or destination. It's nil for all others.
 	Parent *Resource `json:"parent,omitzero"`
 }
 
@@ -202,7 +202,8 @@ func (r Resource) String() string {
 // or the ID if there is no name. To show the resource to people, use String.
 func (r Resource) Reference() string { return qualify(r.Location, cmp.Or(r.Name, r.ID)) }
 
-// qualify returns a reference with its location, if it has one.
+// qualify returns "location/reference", or only the reference if the location
+// is "".
 func qualify(location, reference string) string {
 	if location == "" {
 		return reference

@@ -203,10 +203,10 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 }
 
 // Update replaces all settings of a load balancer, including its VMs. Copy
-// settings that stay from a record of Get; records of lists lack VMs. It
-// returns [ErrInvalidRequest] if a VM doesn't exist, is given twice, or belongs
-// to another load balancer. If CertEnabled is nil and the server requires it,
-// as the service does, Update sends two more requests.
+// unchanged settings from the record that Get returns; records of lists lack
+// VMs. It returns [ErrInvalidRequest] if a VM doesn't exist, is given twice, or
+// belongs to another load balancer. If CertEnabled is nil and the server
+// requires it, as the service does, Update sends two more requests.
 func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalancer string, request *LoadBalancerUpdateRequest) (*LoadBalancer, error) {
 	body := orZero(request)
 	updated, err := send[LoadBalancer](ctx, s.conn, &opLoadBalancersUpdate, body, location, loadBalancer)

@@ -152,7 +152,7 @@ func (s *MachineImagesService) Rename(ctx context.Context, location, image, newN
 type MachineImageVersion struct {
 	ID             string    `json:"id"`               // prefix mv
 	Version        string    `json:"version"`          // its label, unique in its image
-	State          string    `json:"state"`            // a MachineImageVersionState constant, or another; "" if nothing is stored
+	State          string    `json:"state"`            // a MachineImageVersionState constant, or another; "" if it has no data; such a version can't be deleted
 	ActualSizeMiB  int       `json:"actual_size_mib"`  // of the disk; 0 until it's ready
 	ArchiveSizeMiB int       `json:"archive_size_mib"` // of the stored data, which is billed; 0 until it's ready
 	CreatedAt      time.Time `json:"created_at"`
@@ -177,7 +177,7 @@ const (
 // MachineImageVersionCreateRequest is the body of
 // [MachineImagesService.CreateVersion].
 type MachineImageVersionCreateRequest struct {
-	VM            string `json:"vm"`                      // as in MachineImageCreateRequest, with the image's Arch; required
+	VM            string `json:"vm"`                      // as in MachineImageCreateRequest, and of the image's Arch; required
 	DestroySource bool   `json:"destroy_source,omitzero"` // as in MachineImageCreateRequest
 }
 
@@ -214,9 +214,9 @@ func (s *MachineImagesService) CreateVersion(ctx context.Context, location, imag
 
 // DeleteVersion deletes a version; [MachineImagesService.WaitVersionDeleted]
 // waits until it's gone. The server keeps it while VMs use it. If it's the
-// latest, the newest other version becomes the latest. Unlike most deletions,
-// it returns [ErrNotFound] if the version doesn't exist: if Error.Attempts is
-// more than 1, an earlier attempt may have deleted it.
+// latest, the newest other ready version becomes the latest. Unlike most
+// deletions, it returns [ErrNotFound] if the version doesn't exist: if
+// Error.Attempts is more than 1, an earlier attempt may have deleted it.
 func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, image, version string) error {
 	return remove(ctx, s.conn, &opMachineImagesDeleteVersion, location, image, version)
 }

@@ -63,7 +63,7 @@ func (s *Samples) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// parseSamples parses JSON without white space.
+// parseSamples parses the JSON of samples, which must have no white space.
 func parseSamples(data []byte) (Samples, error) {
 	rest, isArray := bytes.CutPrefix(data, []byte("["))
 	rest, ends := bytes.CutSuffix(rest, []byte("]"))

@@ -196,8 +196,8 @@ func WithTransport(change func(*http.Transport)) Option {
 // use [WithTransport], which keeps the SDK's defaults.
 //
 // The transport must not retry, or it would repeat creates: NewClient refuses
-// the StandardClient of a go-retryablehttp client; pass its HTTPClient. If it
-// isn't an [http.Transport], only its network errors are retried.
+// the StandardClient of a go-retryablehttp client; pass its HTTPClient. If the
+// transport isn't an [http.Transport], only its network errors are retried.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
 		if client == nil {

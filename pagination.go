@@ -68,7 +68,7 @@ const minItemSize = len(`{"id":""},`) + ubid.Length
 // maxPageSize is the size of the server's largest page, and of All's pages.
 const maxPageSize = 1000
 
-// listRoutes are the operations that list one family.
+// listRoutes are the operations that list the resources of a family.
 type listRoutes struct {
 	project      *Operation
 	location     *Operation // nil: the family has no locations
@@ -205,7 +205,7 @@ func decodePage[T any](r call.Response, size int) (*Page[T], error) {
 func decodeKeyedPage[T any](r call.Response) (*Page[T], error) {
 	var body struct {
 		Items         []*T   `json:"items"`
-		Logs          []*T   `json:"logs"` // in place of items
+		Logs          []*T   `json:"logs"` // in place of items, in a response of Postgres.Logs
 		PaginationKey string `json:"pagination_key"`
 	}
 	err := decodeRecords(r, &body)
@@ -231,8 +231,8 @@ func all[T any](ctx context.Context, c *conn, routes *listRoutes, opts *ListOpti
 //
 // A list ends with an empty page, or with a first page that has all items; see
 // hasAll. Neither the server's count nor a short page marks the end: the server
-// counts in a separate statement, it may send fewer items than requested, and
-// items come and go.
+// counts the items in a separate query, it may send fewer items than requested,
+// and items come and go.
 //
 // If every page counted more items than the walk has found, walk reads the list
 // again, after the delay of a retry. Such a count can be chance: somebody

@@ -64,9 +64,8 @@ func (op *Operation) checkArgs(project string, args ...string) error {
 
 // path fills the placeholders of the route with args, in order. If the route
 // has one placeholder more than there are args, the first is the client's
-// project. want is the resource of the last placeholder. If the last two
-// placeholders stand for the same kind, want is the resource of the first of
-// these.
+// project. want is the resource that the last placeholder stands for. If the
+// last two stand for resources of the same kind, want is the first of the two.
 func (op *Operation) path(project string, args []string) (path string, want expected, err error) {
 	var b strings.Builder
 	size := len(op.Route) + len(project)

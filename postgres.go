@@ -260,8 +260,8 @@ func (s *PostgresService) Watch(ctx context.Context, opts *WatchOptions, known .
 }
 
 // serverFilters returns the options with only the tags that the server can
-// filter by. The service filters a project's list. It can't parse a tag with a
-// comma or a second colon, and trims spaces around keys and values.
+// filter by. The service filters only the list of a project. It can't parse a
+// tag with a comma or a second colon, and trims spaces around keys and values.
 func (o *ListOptions) serverFilters() *ListOptions {
 	if o == nil || len(o.Tags) == 0 {
 		return o
@@ -301,11 +301,11 @@ func (s *PostgresService) Create(ctx context.Context, location, name string, req
 	return send[Postgres](ctx, s.conn, &opPostgresCreate, request, location, name)
 }
 
-// Update changes a database, in its maintenance window if it has one, and
-// resizes its read replicas. [PostgresService.WaitResized] waits for new sizes,
-// and [PostgresService.WaitServers] for a new HAType. It returns
-// [ErrInvalidRequest] for a read replica, or if the sizes don't fit each other
-// or the data.
+// Update changes a database, in its maintenance window if any, and resizes its
+// read replicas. [PostgresService.WaitResized] waits for new sizes, and
+// [PostgresService.WaitServers] for a new HAType. It returns
+// [ErrInvalidRequest] for a read replica, or if sizes don't fit each other or
+// the data.
 func (s *PostgresService) Update(ctx context.Context, location, postgres string, request *PostgresUpdateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresUpdate, request, location, postgres)
 }

@@ -16,7 +16,7 @@ import (
 
 // ConnectionOptions are changes to a connection's URL; zero changes nothing.
 type ConnectionOptions struct {
-	User            string // another role of the database, without the superuser's password
+	User            string // another role of the database; leaves out the superuser's password
 	Password        Secret // of that role
 	WithoutPassword bool   // leaves the password out, for programs that get it from PGPASSWORD, for example
 	Database        string // another database on the server
@@ -222,8 +222,8 @@ type PostgresMetricDestinationCreateRequest struct {
 // PostgresMetricDestinationOptions are headers of the requests that send the
 // metrics. At least one is required if there's no username and password.
 type PostgresMetricDestinationOptions struct {
-	Authorization *PostgresMetricAuthorization `json:"authorization,omitzero"` // not with a username and password
-	Headers       map[string]Secret            `json:"headers,omitzero"`       // not Host or others the server sets
+	Authorization *PostgresMetricAuthorization `json:"authorization,omitzero"` // can't be combined with a username and password
+	Headers       map[string]Secret            `json:"headers,omitzero"`       // must not have Host or other headers that the server sets
 }
 
 // PostgresMetricAuthorization is an Authorization header.
@@ -264,8 +264,8 @@ var (
 )
 
 // CreateMetricDestination adds a server to which a database sends its metrics,
-// and returns the database, which has it in MetricDestinations. Each call adds
-// another destination: after [ErrOutcomeUnknown], look for it with Get.
+// and returns the database with its MetricDestinations. Each call adds another
+// destination: after [ErrOutcomeUnknown], look for it with Get.
 func (s *PostgresService) CreateMetricDestination(ctx context.Context, location, postgres string, request *PostgresMetricDestinationCreateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreateMetricDestination, request, location, postgres)
 }

@@ -89,13 +89,13 @@ var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", 
 // and [ErrServer] if it can't reach them. † Only the service has this.
 func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
 	o := orZero(opts)
-	o.Start, o.End = o.Start.UTC(), o.End.UTC() // as the server writes them
+	o.Start, o.End = o.Start.UTC(), o.End.UTC() // as in the server's records
 	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresLogs, o, o.PageSize, location, postgres)
 }
 
 // AllLogs iterates over the logs of a database, the newest line first. The
-// default End is the time at which it begins, by this machine's clock. † Only
-// the service has this.
+// default End is the time at which the iteration begins, by this machine's
+// clock. † Only the service has this.
 func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	start := orZero(opts)
 	return func(yield func(*PostgresLogEntry, error) bool) {
@@ -121,8 +121,8 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 
 // PostgresLogMarker is a position in the logs of a database, from which
 // [PostgresService.FollowLogs] continues with the same filters. Store it as
-// JSON, which has 16 characters for each line of the last minute or so. While
-// FollowLogs catches up, that is each line of up to a day.
+// JSON, which has 16 characters for each line of the last minute or so, or of
+// up to a day while FollowLogs catches up.
 type PostgresLogMarker struct {
 	Start time.Time      `json:"start,omitzero"`
 	End   time.Time      `json:"end,omitzero"`
@@ -205,7 +205,7 @@ type logFollower struct {
 	span   time.Duration // the length of the next range
 	sent   time.Time     // when the first page of the last range was requested, by this machine's clock
 	until  time.Time     // for UntilNow: the time of the first response
-	behind time.Duration // how far this machine's clock is behind the last Date; 0 before the first one
+	behind time.Duration // how far this machine's clock is behind the Date of the last response; 0 before the first
 }
 
 // now returns the time at which the last range was requested, by the earlier one
@@ -334,8 +334,8 @@ func (f *logFollower) read(ctx context.Context, start, end time.Time) ([]*Postgr
 	return slices.Concat(pages...), nil
 }
 
-// page returns one page. The first page of a range sets the clock, since the
-// range lacks the lines that are written after it.
+// page returns one page. For the first page of a range, it records when it sent
+// the request, since the range lacks the lines that are written later.
 func (f *logFollower) page(ctx context.Context, o PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
 	sent := time.Now().Round(0).UTC() // without the monotonic clock, which can stop while the machine sleeps
 	page, err := listByKey[PostgresLogEntry](ctx, f.conn, &f.op, o, o.PageSize, f.location, f.postgres)

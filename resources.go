@@ -235,7 +235,7 @@ func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...
 		return nil, err
 	}
 	err = c.Delete(ctx, *resource)
-	if errors.Is(err, ErrForbidden) { // as during another deletion of the resource
+	if errors.Is(err, ErrForbidden) { // the server may respond so while it deletes the resource
 		err = c.Delete(ctx, *resource)
 	}
 	if err != nil {

@@ -124,7 +124,8 @@ type ruleSet[R, W any] struct {
 }
 
 // rulePlan says which rules to keep, create and delete. Each element of kept,
-// halves and unwanted contains all existing rules with one key.
+// halves and unwanted contains all existing rules with the same key. Those in
+// halves are deleted and created again.
 type rulePlan[R any] struct {
 	kept, halves, unwanted [][]*R
 	missing                []int // the indexes of the wanted rules to create

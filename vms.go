@@ -30,7 +30,7 @@ type VM struct {
 	MaintenanceWindowStartAt *int `json:"maintenance_window_start_at,omitzero"`
 
 	// Only Get, Create, Start, Stop and Restart return the fields below.
-	Firewalls   []Firewall `json:"firewalls"`    // of its subnet, each with its Path
+	Firewalls   []Firewall `json:"firewalls"`    // the firewalls of its subnet, with their Path
 	PrivateIPv4 string     `json:"private_ipv4"` // assigned by Create
 	PrivateIPv6 string     `json:"private_ipv6"` // assigned by Create
 	Subnet      string     `json:"subnet"`       // the name of its private subnet
@@ -44,7 +44,7 @@ func (v *VM) stateText() string { return v.State }
 
 // Known values of [VM.State].
 const (
-	VMStateCreating            = "creating"              // also if the VM can't be set up: no state means failure
+	VMStateCreating            = "creating"              // also if the VM can't be set up: there is no state for failures
 	VMStateWaitingForCapacity  = "waiting for capacity"  // no host has capacity, and the server keeps trying
 	VMStateNoCapacityAvailable = "no capacity available" // the same after 15 minutes; the server still tries
 	VMStateRunning             = "running"
@@ -110,7 +110,7 @@ type VMCreateRequest struct {
 	UnixUser  string `json:"unix_user,omitzero"`  // default "ubi"; up to 32 lower-case letters, digits, "-" and "_"
 	GPU       string `json:"gpu,omitzero"`        // a count and a type, such as "1:20b5"
 
-	InitScript     string `json:"init_script,omitzero"`      // the name or ID of a registered one; ‡ only the contract
+	InitScript     string `json:"init_script,omitzero"`      // the name or ID of a registered script; ‡ only the contract
 	InitScriptArgs string `json:"init_script_args,omitzero"` // for InitScript, split as in a shell; ‡ only the contract
 
 	// InitScriptText is a script of up to 2000 characters. A text that could be a
@@ -323,8 +323,8 @@ func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opt
 	return w.run(ctx, opts)
 }
 
-// WaitStopped waits until a VM is stopped, and returns it. It also waits while
-// the provider has stopped the VM, which can't be started or copied then.
+// WaitStopped waits until a VM is stopped, and returns it. It keeps waiting
+// while the provider has stopped the VM: such a VM can't be started or copied.
 func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts *WaitOptions) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitStopped", location, vm, reaches[*VM](VMStateStopped), opts)
 }

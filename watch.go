@@ -39,19 +39,19 @@ type Event[T any] struct {
 // one, deletions last. A watch doesn't see records that come and go between
 // polls, or changes of an array's order or of fields that lists lack.
 //
-// A known record must have its ID and location, and be in Location. The watch
-// yields it as modified if it isn't in the short form or lacks its secrets, and
-// as deleted if it's from another project, which records don't show.
+// A known record must have its ID and location, and be in Location if set. The
+// watch yields it as modified if it isn't in the short form or lacks secrets,
+// and as deleted if it's from another project, which records don't show.
 //
 // Lists leave out what the token may not see. So before a watch yields a
 // deletion, it gets the record by ID, unless the record was being deleted. The
 // watch ends with [ErrForbidden] if the token may not see the record in three
 // polls in a row. See also [Client.CheckAccess].
 //
-// A watch continues after a transient failure ([IsTransient]), but yields no
-// deletions in that poll. It also continues after an [*UnlistedError], and
-// after [ErrPaginationStalled] or a gateway's 404, but not after three of these
-// without a complete poll in between. Any other error is the last element.
+// A watch continues after a transient failure ([IsTransient]), but that poll
+// yields no deletions. It also continues after an [*UnlistedError].
+// [ErrPaginationStalled] and a gateway's 404 end it when they occur a third
+// time without a complete poll in between. Any other error ends it immediately.
 type WatchOptions struct {
 	Location string // must be empty for families without locations
 	PageSize int    // the number of items in a page; default and maximum 1000
@@ -77,8 +77,8 @@ const (
 	// can be hidden for a moment.
 	maxStalls = 3
 
-	// maxHidden is how many hidden records a poll asks for. Thousands can be
-	// hidden from a token that has lost a permission.
+	// maxHidden is how many hidden records a poll finds before it stops looking
+	// for others. Thousands can be hidden from a token that has lost a permission.
 	maxHidden = 10
 )
 
@@ -183,7 +183,8 @@ func (f *family[T]) existsAnywhere(ctx context.Context, c *conn, r Resource) (bo
 	return err == nil, err
 }
 
-// retryAfter returns the pause that the server asks for in an error.
+// retryAfter returns how long the server asks to wait in an error, or 0. It
+// returns at most the policy's MaxRetryAfter.
 func (c *conn) retryAfter(err error) time.Duration {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return min(e.RetryAfter, c.config.retry.MaxRetryAfter)
