@@ -183,8 +183,8 @@ func firstByte(data []byte) byte {
 // isArray reports whether JSON is an array.
 func isArray(data []byte) bool { return firstByte(data) == '[' }
 
-// lacks returns the name of a required field that a record lacks, or "". That
-// is the ID, unless the record has a method lacks.
+// lacks returns the name of a required field that a record lacks, or "". If the
+// record has no method lacks, only its ID is required.
 func lacks(record any) string {
 	switch r := record.(type) {
 	case interface{ lacks() string }:

@@ -34,8 +34,8 @@ var (
 	// gateway's page, doesn't match: it's an [*Error] with no Type.
 	ErrNotFound = errors.New("not found")
 
-	// ErrLocationNotFound reports a location that the project doesn't have;
-	// Error.FieldErrors lists the valid ones. It also matches ErrNotFound.
+	// ErrLocationNotFound reports a location that the project doesn't have. It
+	// also matches ErrNotFound. Error.FieldErrors lists the valid locations.
 	ErrLocationNotFound = errors.New("location not found")
 
 	// ErrMaybeUnsupported reports a 404 of an operation that only the service (†)
@@ -371,7 +371,7 @@ func causes(errs ...error) []error {
 
 // IsGone reports whether an error proves that a resource doesn't exist in the
 // location of the request; [Client.CheckAccess] also looks in other locations.
-// It returns false for errors that match [ErrNotFound] but prove less: the
+// IsGone returns false for errors that match [ErrNotFound] but prove less: the
 // location doesn't exist; the service lacks the operation (‡); or
 // [ProjectsService.ObjectInfo], or [Client.Resolve] or [Lookup] of an ID
 // without a location, finds nothing, perhaps because the token can't see it.

@@ -140,7 +140,7 @@ func IsID(s string, kinds ...Kind) bool {
 }
 
 // ParseID returns s as an [ID] in its canonical spelling: lower case, with "o"
-// read as 0, and "i" and "l" as 1. Any prefix is valid. It returns an
+// read as 0, and "i" and "l" as 1. ParseID accepts any prefix. It returns an
 // [*ArgumentError] for other characters, another length or a wrong parity bit.
 func ParseID(s string) (ID, error) {
 	value, err := ubid.Parse(s)
@@ -174,7 +174,7 @@ type Resource struct {
 
 	// Parent is the resource that contains this one: the firewall of a rule, the
 	// cluster of a node pool, the image of a version, the subnet of a NIC, or the
-	// database of a rule, server or destination. It's nil for all others.
+	// database of a rule, server or destination. Other resources have no Parent.
 	Parent *Resource `json:"parent,omitzero"`
 }
 
@@ -220,7 +220,7 @@ type reference struct {
 
 // parseReference parses the ID of a known kind, "location/name", "location/ID",
 // or the name of a resource that is in no location. An ID in capitals may also
-// have the letters that [ParseID] reads as digits. It returns an
+// have the letters that [ParseID] reads as digits. parseReference returns an
 // [*ArgumentError] if s is invalid.
 func parseReference(s string) (reference, error) {
 	location, last, found := strings.Cut(s, "/")

@@ -63,7 +63,7 @@ func (s *VMInitScriptsService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
 
-// Watch yields the init scripts and then their changes, except of the text.
+// Watch yields the init scripts and then changes, except changes of the text.
 func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions, known ...*VMInitScript) iter.Seq2[Event[VMInitScript], error] {
 	return vmInitScriptFamily.watch(ctx, s.conn, opts, known)
 }
@@ -78,7 +78,7 @@ func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitS
 	return fetch[VMInitScript](ctx, s.conn, &opVMInitScriptsGet, script)
 }
 
-// Update changes an init script's name, text, or both. No VM runs it again.
+// Update changes an init script's name, text, or both. VMs don't rerun it.
 func (s *VMInitScriptsService) Update(ctx context.Context, script string, request *VMInitScriptUpdateRequest) (*VMInitScript, error) {
 	if request == nil || *request == (VMInitScriptUpdateRequest{}) {
 		return nil, &ArgumentError{Operation: opVMInitScriptsUpdate.Name, Name: "request", Reason: "must set the name or the script"}

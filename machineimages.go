@@ -153,8 +153,8 @@ type MachineImageVersion struct {
 	ID             string    `json:"id"`               // prefix mv
 	Version        string    `json:"version"`          // its label, unique in its image
 	State          string    `json:"state"`            // a MachineImageVersionState constant, or another; "" if it has no data; such a version can't be deleted
-	ActualSizeMiB  int       `json:"actual_size_mib"`  // of the disk; 0 until it's ready
-	ArchiveSizeMiB int       `json:"archive_size_mib"` // of the stored data, which is billed; 0 until it's ready
+	ActualSizeMiB  int       `json:"actual_size_mib"`  // of the disk; 0 until the version is ready
+	ArchiveSizeMiB int       `json:"archive_size_mib"` // of the stored data, which is billed; 0 until the version is ready
 	CreatedAt      time.Time `json:"created_at"`
 	Latest         bool      `json:"latest"` // whether it's the latest version of its image
 }

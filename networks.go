@@ -10,7 +10,7 @@ type Firewall struct {
 	Description   string         `json:"description"`    // "Default firewall" if the server created it with a subnet
 	Location      string         `json:"location"`       // such as "eu-central-h1"
 	FirewallRules []FirewallRule `json:"firewall_rules"` // sorted by IP version and CIDR
-	Path          string         `json:"path"`           // within the project; only in a VM record
+	Path          string         `json:"path"`           // the path within the project; only in a VM's record
 
 	// PrivateSubnets are the subnets that the firewall is attached to. Only Get,
 	// AttachSubnet and DetachSubnet return this field. In the contract, the

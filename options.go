@@ -28,7 +28,7 @@ type config struct {
 	token        Secret
 	tokenSource  func(context.Context) (string, error)
 	project      string
-	httpClient   *http.Client       // of WithHTTPClient
+	httpClient   *http.Client       // set by WithHTTPClient
 	transport    exchange.Transport // the SDK's own; zero if it isn't created yet, or if httpClient is set
 	changes      []func(*http.Transport)
 	middleware   []func(http.RoundTripper) http.RoundTripper // the outermost first

@@ -215,7 +215,7 @@ func decodeKeyedPage[T any](r call.Response) (*Page[T], error) {
 	return &Page[T]{Items: body.Items, Next: body.PaginationKey}, err
 }
 
-// maxWalks is how often to walk a list that counts more items than it shows.
+// maxWalks is how often to read a list that counts more items than it shows.
 const maxWalks = 4
 
 // all yields every item of a list.
@@ -277,14 +277,15 @@ func walk[T any](c *conn, routes *listRoutes, o ListOptions, args []string) page
 	}
 }
 
-// hasAll reports whether a first page has all items of the list: it has as many
-// as it counts, and wasn't cut off at the page size.
+// hasAll reports whether a first page has all items of the list: the page has
+// as many items as it counts, and wasn't cut off at the page size.
 func (p *Page[T]) hasAll(pageSize int) bool {
 	n := len(p.Items)
 	return p.Count != nil && *p.Count == n && n != pageSize && n != maxPageSize
 }
 
-// maxKnown is how many IDs a walk remembers if the list is sorted by ID.
+// maxKnown is how many IDs walk remembers, so as to yield each item once, if
+// the list is sorted by ID.
 const maxKnown = 2 * maxPageSize
 
 // stalled returns the error for a list that doesn't become complete.

@@ -17,7 +17,7 @@ import (
 // ConnectionOptions are changes to a connection's URL; zero changes nothing.
 type ConnectionOptions struct {
 	User            string // another role of the database; leaves out the superuser's password
-	Password        Secret // of that role
+	Password        Secret // the password of User
 	WithoutPassword bool   // leaves the password out, for programs that get it from PGPASSWORD, for example
 	Database        string // another database on the server
 
@@ -185,10 +185,10 @@ var (
 )
 
 // CreateClientKeyPair returns a PEM file: a client certificate, and then its
-// private key. It rounds valid, at most 366 days, down to seconds. A user's
-// name is 1 to 64 letters, digits, hyphens and underscores, but not "postgres"
-// or "ubi_replication". To log in, the user must exist and be added with
-// [PostgresService.AddCertificateUser]. It returns [ErrServer] until the
+// private key. The certificate is valid for up to 366 days, in whole seconds. A
+// user's name is 1 to 64 letters, digits, hyphens and underscores, but not
+// "postgres" or "ubi_replication". To log in, the user must exist and be added
+// with [PostgresService.AddCertificateUser]. It returns [ErrServer] until the
 // database has certificates. After [ErrOutcomeUnknown], call it again. † Only
 // the service has this.
 func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, postgres, user string, valid time.Duration) (*File, error) {

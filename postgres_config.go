@@ -8,9 +8,9 @@ import (
 	"maps"
 )
 
-// PostgresConfig contains the settings of a database that users have set. Names
-// are case-sensitive, and depend on the database's version. It's also the body
-// of [PostgresService.ReplaceConfig], without the last two fields.
+// PostgresConfig contains the settings of a database that users have set. It's
+// also the body of [PostgresService.ReplaceConfig], without the last two
+// fields. Names are case-sensitive, and depend on the database's version.
 //
 // The service also has "shared_memory_percent" in PGConfig, the part of the
 // memory that is shared: 25 (the default) to 75 percent; with up to 16 GB of

@@ -159,7 +159,7 @@ const (
 	followLogs  = "Postgres.FollowLogs" // in errors and progress
 	logsOverlap = time.Minute
 	maxHeldLogs = 64 << 20
-	logLineSize = 512 // bytes of a line without its message
+	logLineSize = 512 // an estimate of the bytes of a line without its message
 )
 
 // FollowLogs yields the lines of a database's logs as the server receives them:

@@ -12,7 +12,7 @@ import (
 
 // SetRulesOptions are settings of the SetRules methods.
 type SetRulesOptions struct {
-	DryRun bool // return the changes without sending them
+	DryRun bool // whether to return the changes without sending them
 }
 
 // RuleChanges are the changes of a SetRules method. If a range of addresses has

@@ -46,7 +46,7 @@ func (v *VM) stateText() string { return v.State }
 const (
 	VMStateCreating            = "creating"              // also if the VM can't be set up: there is no state for failures
 	VMStateWaitingForCapacity  = "waiting for capacity"  // no host has capacity, and the server keeps trying
-	VMStateNoCapacityAvailable = "no capacity available" // the same after 15 minutes; the server still tries
+	VMStateNoCapacityAvailable = "no capacity available" // no host has had capacity for 15 minutes; the server still tries
 	VMStateRunning             = "running"
 	VMStateRestarting          = "restarting"
 	VMStateRebooting           = "rebooting" // its host is rebooting
@@ -64,7 +64,7 @@ type VMSerialLog struct {
 	Timestamp time.Time `json:"timestamp"` // when the fetch ended, or began if it hasn't
 
 	// Output is the last 64 KiB of the text, with escape codes of terminals. Bytes
-	// that aren't UTF-8 are replaced. It's "" unless the fetch has succeeded.
+	// that aren't UTF-8 are replaced. Output is "" unless the fetch has succeeded.
 	Output string `json:"output"`
 }
 
@@ -305,8 +305,9 @@ func (s *VMsService) SerialLog(ctx context.Context, location, vm string, opts *V
 
 // WaitSerialLog waits until a VM's serial log is fetched, and returns it with
 // its Output. The log can be up to an hour old; to get a newer one, call
-// [VMsService.SerialLog] with Refresh first. It fails with [ErrWaitFailed] if
-// the fetch has failed, which takes half a minute. † Only the service has this.
+// [VMsService.SerialLog] with Refresh first. The wait fails with
+// [ErrWaitFailed] if the fetch fails, which takes half a minute. † Only the
+// service has this.
 func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opts *WaitOptions) (*VMSerialLog, error) {
 	w := waiter[VMSerialLog]{
 		operation: "VMs.WaitSerialLog",

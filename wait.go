@@ -48,8 +48,8 @@ type WaitOptions struct {
 	Progress func(Progress)
 }
 
-// Families point to these. Copies would be made when a program starts, and
-// would link every family into it.
+// Families have pointers to these. Copies would be made when a program starts,
+// and would link every family into the program.
 var (
 	waitQuick = WaitOptions{Interval: time.Second, MaxInterval: 5 * time.Second, Tolerance: 5}
 	waitSlow  = WaitOptions{Interval: 5 * time.Second, MaxInterval: 15 * time.Second, Tolerance: 5}

@@ -71,14 +71,15 @@ const (
 	watchInterval    = 5 * time.Second
 	watchMaxInterval = 30 * time.Second
 
-	// maxStalls is how many polls in a row may stall, or may find that the token
-	// may not see a record, before the watch ends. One stall may be chance, if
-	// many items came and went during the walk. A resource that is being destroyed
-	// can be hidden for a moment.
+	// maxStalls is the number of failed polls in a row that end a loop, if they
+	// fail for a reason that tolerance counts, or because the server hides a
+	// record from the token. One such poll can be chance: many items came and
+	// went, or a resource was just being destroyed.
 	maxStalls = 3
 
-	// maxHidden is how many hidden records a poll finds before it stops looking
-	// for others. Thousands can be hidden from a token that has lost a permission.
+	// maxHidden is how many records that the server hides a poll finds before it
+	// stops looking for others. Thousands can be hidden from a token that has lost
+	// a permission.
 	maxHidden = 10
 )
 
