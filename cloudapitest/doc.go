@@ -77,8 +77,8 @@
 //   - The target time of a restore must be in RFC 3339, except that its zone is
 //     optional. The real server also accepts formats such as "2:00" and
 //     "2026-W47".
-//   - A database is never "unavailable", and a healthy one never "creating",
-//     unless [Server.SetState] says so.
+//   - A database is never "unavailable", and never "creating" again once it
+//     runs, unless [Server.SetState] says so.
 //   - Certificates and kubeconfigs look real, but their keys don't work.
 //   - The audit log contains only the actions of requests to this server. It
 //     keeps at least the last 10,000 entries of each project.

@@ -53,7 +53,7 @@ type Fault struct {
 	limit     int              // number of bytes, for truncate
 	handler   http.HandlerFunc // for custom
 	between   func()           // for beforeCount
-	lasts     time.Duration    // set by For; negative if invalid
+	lasts     time.Duration    // how long the fault lasts; 0 without For, negative if invalid
 	repeating bool
 	optional  bool
 }

@@ -106,8 +106,8 @@ func (cfg config) has() string {
 // Without WithAPI, the server implements [Service], and also the operations and
 // fields that only [Contract] has, such as the list of projects and registered
 // init scripts. In a request with init_script_args, the init_script is then the
-// name or ID of a registered script. The server logs the first use of each,
-// since the real service refuses it; see [WithLog].
+// name or ID of a registered script. The server logs the first use of each such
+// operation or field, since the real service refuses it; see [WithLog].
 func WithAPI(v API) Option {
 	return func(c *config) error {
 		if v != Service && v != Contract {

@@ -220,7 +220,7 @@ func (s *Server) serveInBackground(l net.Listener) bool {
 	}
 	go func() {
 		defer s.serving.Done()
-		s.http.Serve(l) // returns after Close, with an error that says only that
+		s.http.Serve(l) // returns ErrServerClosed after Close
 	}()
 	return true
 }

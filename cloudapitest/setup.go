@@ -30,8 +30,8 @@ func (s *Server) AddVMs(location, prefix string, n int) []string {
 // SetState sets the state that a VM, database, server of a database, cluster,
 // subnet or image version shows, such as "stopped" for a VM or "failing_over"
 // for a server, until it's set again. With the state "" the object shows its
-// own again. The only state of a GitHub cache entry is "uploading", in which
-// its size is null. The test fails if there's no such object.
+// own state again. The only state of a GitHub cache entry is "uploading", in
+// which its size is null. The test fails if there's no such object.
 func (s *Server) SetState(id, state string) {
 	s.service.Do(func(at *api.Moment) {
 		if !families.SetState(at, id, state) {
@@ -203,12 +203,13 @@ func (s *Server) setProject(method, id string, change func(*api.Moment, *api.Pro
 	})
 }
 
-// SetDelays replaces the delays of [WithDelays]: for the object of a kind with
-// the ID or name ref, which need not exist yet; for all objects of the kind if
-// ref is ""; or for everything without delays of its own if both are "".
-// Effects that have already begun keep their delay. VMs, databases, clusters,
-// subnets, load balancers, private locations and image versions have delays.
-// The test fails for another kind, and for a negative delay except Backup.
+// SetDelays replaces the delays of [WithDelays] for one object: the one of the
+// kind with the ID or name ref, which need not exist yet. If ref is "", it
+// replaces them for all objects of the kind. If kind is also "", it replaces
+// them for all objects that have no delays of their own. Effects that have
+// already begun keep their delay. VMs, databases, clusters, subnets, load
+// balancers, private locations and image versions have delays. The test fails
+// for another kind, and for a negative delay except Backup.
 func (s *Server) SetDelays(kind cloudapi.Kind, ref string, d Delays) {
 	if !families.HasDelays(kind) && (kind != "" || ref != "") {
 		s.complain("cloudapitest: SetDelays: %s has no delays", kind)

@@ -12,7 +12,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// A server is a test server of the API, with what changes need to know.
+// A server is a test server of the API, with the data that changes need.
 type server struct {
 	*cloudapitest.Server
 	options options

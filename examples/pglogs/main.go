@@ -9,7 +9,7 @@
 // prints the lines of the last round of requests again. Without a name it takes
 // the project's only database.
 //
-// Only the service has logs; the contract has not.
+// Only Ubicloud's service has logs, not the contract.
 package main
 
 import (

@@ -40,7 +40,8 @@ const (
 	resultUnknown = "unknown" // there was no response, so the resource may exist or not
 )
 
-// done and planned describe outcomes.
+// done and planned are the results that the table shows for the outcomes of
+// Ensure.
 var (
 	done = map[cloudapi.EnsureOutcome]string{
 		cloudapi.EnsureCreated: "created", cloudapi.EnsureUpdated: "changed", cloudapi.EnsureUnchanged: "was there",
@@ -142,7 +143,7 @@ func plannedID(kind cloudapi.Kind) string {
 	return string(kind) + strings.Repeat("0", 24)
 }
 
-// ruleText describes differences of rules.
+// ruleText describes differences of rules, such as "lacks 443 from ::/0".
 func ruleText[R any](changes *cloudapi.RuleChanges[R], text func(*R) string) string {
 	list := func(verb string, rules []*R) string {
 		var texts []string

@@ -178,8 +178,7 @@ func (j *job) say(format string, args ...any) {
 	fmt.Fprintf(j.stderr, "%7.1fs  %s\n", time.Since(j.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// timeForm is the form of the time in the name of a VM, at which it was
-// created.
+// timeForm is the form of the time of creation in the name of a VM.
 const timeForm = "20060102-150405"
 
 var ownerForm = regexp.MustCompile(`^[a-z0-9]{1,20}$`)
@@ -206,8 +205,8 @@ func defaultOwner() string {
 	return "nobody"
 }
 
-// maxScript is the service's limit for a script in characters, of which there
-// are never more than bytes.
+// maxScript is the service's limit for a script: 2000 characters. This program
+// counts bytes, which are at least as many.
 const maxScript = 2000
 
 // begins and ends return the lines on the console before and after the output

@@ -37,8 +37,8 @@ func (a *Access) AllowedOn(o Stored, permission string) bool {
 // both. A permission followed by "@" and an ID is for that object only.
 type Permissions []string
 
-// allow reports whether the permissions include a permission for the object
-// with the ID, or for the whole project if the ID is "".
+// allow reports whether a token with these permissions has the given one for
+// the object with the ID or, if the ID is "", for the whole project.
 func (all Permissions) allow(permission, id string) bool {
 	family, action, _ := strings.Cut(permission, ":")
 	return slices.ContainsFunc(all, func(entry string) bool {

@@ -29,8 +29,8 @@ func (c *Call) Run(steps ...func(*Call) error) error {
 
 // Admit returns a 404 if found is false, and otherwise a 403 if the token may
 // not execute the operation on o. found tells whether the caller has found o,
-// or the rule or node pool in it that the path names. The order is the real
-// server's.
+// or the rule or node pool in it that the path names. The real server checks in
+// the same order.
 func (c *Call) Admit(o Stored, found bool) error {
 	switch {
 	case !found:

@@ -21,11 +21,11 @@ type Index map[Scope]*scopeObjects
 type scopeObjects struct {
 	created []Stored            // in the order of their creation
 	names   map[string][]Stored // the same, by name
-	sorted  []Stored            // the same, by ID
+	sorted  []Stored            // the same, sorted by ID
 }
 
-// scopesOf returns the scopes that an object is in, with all their objects: the
-// project's and, if the object has a location, the location's.
+// scopesOf returns the contents of the scopes that an object is in: its project
+// and, if it has one, its location.
 func (x Index) scopesOf(o *Object) []*scopeObjects {
 	keys := []Scope{{o.kind(), o.Project, nil}}
 	if o.Location != nil {

@@ -21,8 +21,8 @@ const (
 	Unpaged                // always returns the complete list
 )
 
-// parameters returns the page parameters that a client may send. In the
-// contract all lists have them.
+// parameters returns the page parameters that a client may send. The contract
+// declares them for all lists, even for those that ignore them.
 func (p Paging) parameters() []string {
 	if p == notAList {
 		return nil
@@ -68,8 +68,8 @@ func Records[T, R any](rows []T, record func(T) R) []R {
 	return rendered
 }
 
-// ObjectName returns the value by which most lists are sorted in the column
-// "name".
+// ObjectName returns an object's value in the column "name", by which most
+// lists can be sorted.
 func ObjectName[T Stored](o T) string { return o.Core().Name }
 
 // Paginate returns the page that the query asks for. list returns all rows in
@@ -103,7 +103,7 @@ func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T
 	rows = rows[:min(len(rows), c.pageSize())]
 	page := Page{Items: Records(As[T](rows), At(c.Moment, record))}
 	if c.between != nil {
-		page.Items = json.RawMessage(reply.Encode(page.Items)) // as they are before the call of between
+		page.Items = json.RawMessage(reply.Encode(page.Items)) // encoded before between is called, which may change the objects
 		c.between()
 	}
 	page.Count = len(list(c))

@@ -36,8 +36,8 @@ func FindByID[T Stored](c *Call, kind cloudapi.Kind, id string) (T, bool) {
 	return FindByIDFor[T](c, kind, id, "view")
 }
 
-// FindByIDFor is [FindByID] for a token that needs the permission for an action
-// other than view.
+// FindByIDFor is [FindByID] for operations that need the permission for an
+// action other than view.
 func FindByIDFor[T Stored](c *Call, kind cloudapi.Kind, id, action string) (T, bool) {
 	o, ok := byID[T](c, kind, id)
 	if family := c.Config.Families[kind]; ok && family != "" {
@@ -70,7 +70,8 @@ func FindByName[T Stored](c *Call, kind cloudapi.Kind, name string) (T, bool) {
 	return first, len(found) > 0
 }
 
-// isIDOf reports whether s is an ID of the kind for the server, and not a name.
+// isIDOf reports whether the server treats s as an ID of the kind, and not as a
+// name.
 func isIDOf(kind cloudapi.Kind, s string) bool {
 	return looksLikeID(kind, s) && ValidID(s)
 }

@@ -72,6 +72,6 @@ type delayed struct {
 }
 
 // SetDelays sets the delays of the object of a kind that has, or will have, the
-// ID or name. If ref is "", it sets the delays of all objects of the kind
-// without delays of their own.
+// ID or name. If ref is "", it sets the delays of all objects of the kind that
+// have no delays of their own.
 func (s *State) SetDelays(kind cloudapi.Kind, ref string, d Delays) { s.delays[delayed{kind, ref}] = d }

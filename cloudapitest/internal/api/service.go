@@ -26,7 +26,7 @@ type Config struct {
 	Now       func() time.Time // nil: time.Now
 
 	// PortlessBalancers gives even a cluster without Services a load balancer for
-	// Services. It has no ports.
+	// Services. That load balancer has no ports.
 	PortlessBalancers bool
 
 	Families   map[cloudapi.Kind]string // the first word of the kind's permissions, such as "Vm" in "Vm:view"

@@ -8,7 +8,7 @@ import (
 )
 
 // State is the state of the server. Time alone doesn't change it: the present
-// state of an object is computed from the times that it contains.
+// state of an object is computed from the times in the object.
 type State struct {
 	tokens    map[string]*Token
 	Locations []*Location
@@ -98,8 +98,9 @@ type arrival struct {
 	wanted func() bool
 }
 
-// Sweep adds the objects whose time to arrive has come, and completes the
-// deletions that are due and not blocked, the oldest first.
+// Sweep adds the objects whose time to arrive has come, if they're still
+// wanted, and completes the deletions that are due and not blocked, the oldest
+// first.
 func (s *State) Sweep(now time.Time) {
 	s.arriving = slices.DeleteFunc(s.arriving, func(a arrival) bool {
 		due := !now.Before(a.when)

@@ -88,9 +88,8 @@ func auditLogFilter(c *api.Call) func(api.LogEntry) bool {
 	}
 }
 
-// auditLogRange returns the three months that end with a day, the current one
-// by default. It reports false if the day is invalid, or more than three months
-// away.
+// auditLogRange returns the three months that end with a day, by default today.
+// It reports false if the day is invalid, or more than three months away.
 func auditLogRange(now time.Time, day string) (from, until time.Time, ok bool) {
 	const months = 3
 	today := midnight(now)

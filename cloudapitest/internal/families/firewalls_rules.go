@@ -194,8 +194,8 @@ func getFirewallRule(c *api.Call) (any, error) {
 	return f.rules[i].record(c.Moment), nil
 }
 
-// modifyFirewallRule changes the fields in the body. It doesn't accept a
-// subnet.
+// modifyFirewallRule changes the fields in the body. Unlike createRule, it
+// doesn't accept a subnet.
 func modifyFirewallRule(c *api.Call) (any, error) {
 	f, i, err := findFirewallRule(c)
 	if err != nil {
@@ -219,7 +219,7 @@ func modifyFirewallRule(c *api.Call) (any, error) {
 	return changed.record(c.Moment), nil
 }
 
-// deleteFirewallRule succeeds if the rule doesn't exist, but not if the
+// deleteFirewallRule also succeeds if the rule doesn't exist, but not if the
 // firewall doesn't exist.
 func deleteFirewallRule(c *api.Call) (any, error) {
 	if _, err := firewallOfRule(c); err != nil {
@@ -246,8 +246,8 @@ func findFirewallRule(c *api.Call) (*firewall, int, error) {
 	return f, i, c.Admit(f, i >= 0)
 }
 
-// firewallOfRule returns the firewall in the path of a rule, whose ID must be
-// valid.
+// firewallOfRule returns the firewall in the path of a rule. It fails if the ID
+// of the rule is invalid.
 func firewallOfRule(c *api.Call) (*firewall, error) {
 	f, ok := api.LookUp[*firewall](c, cloudapi.KindFirewall, "firewall_reference")
 	if !ok || !api.ValidID(c.Params["firewall_rule_id"]) {

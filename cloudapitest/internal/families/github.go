@@ -101,7 +101,7 @@ func (e *githubCacheEntry) record(*api.Moment) githubCacheEntryRecord {
 	return r
 }
 
-// AddGitHub adds the first objects to a project: an installation with two
+// AddGitHub adds example objects to a project: an installation with two
 // repositories, one of which has a cache entry.
 func AddGitHub(at *api.Moment, p *api.Project) {
 	c := &api.Call{Moment: at, Access: api.Access{Project: p}}

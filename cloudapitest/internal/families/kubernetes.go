@@ -43,10 +43,10 @@ type kubernetesCluster struct {
 	controlPlane nodeGroup
 	pools        []*nodePool
 	running      time.Time // end of the creation
-	upgraded     time.Time // the state is "upgrading" until then, for the cluster or a node pool
+	upgraded     time.Time // the cluster's state is "upgrading" until this time
 	kubeconfig   string    // created by the first request for it
 	subnet       *privateSubnet
-	services     *loadBalancer // for its Services; exists once it has a port, or earlier with PortlessBalancers
+	services     *loadBalancer // the load balancer for Services; added once it has a port, or earlier with PortlessBalancers
 }
 
 type kubernetesClusterRecord struct {

@@ -47,7 +47,7 @@ func (g *nodeGroup) records(at *api.Moment) []vmRecord {
 	})
 }
 
-// grow orders the missing nodes. They join at the time joins.
+// grow orders the missing nodes. joins is the time at which they join.
 func (g *nodeGroup) grow(c *api.Call, joins time.Time) {
 	for range g.count - len(g.staying()) {
 		g.order(c, c.Now, joins)
@@ -62,9 +62,9 @@ func (g *nodeGroup) shrink(at *api.Moment, delay time.Duration) {
 	}
 }
 
-// replace replaces one node after another. Each takes the time each. The new
-// node joins after half of that time, and the old node leaves at its end. It
-// returns the time at which the last old node has left.
+// replace replaces one node after another. each is the time that this takes for
+// one node: the new node joins after half of it, and the old node leaves at the
+// end. replace returns the time at which the last old node has left.
 func (g *nodeGroup) replace(c *api.Call, each time.Duration) time.Time {
 	var after time.Duration
 	for _, v := range g.staying() {

@@ -247,7 +247,7 @@ func (p *postgres) delete(c *api.Call) error {
 	return nil
 }
 
-// restart restarts the servers. Only in the service, the state shows it.
+// restart restarts the servers, which the state shows only in the service.
 func (p *postgres) restart(c *api.Call) (any, error) {
 	p.restarted = latest(c.Now, p.running).Add(c.Delays(&p.Object).Restart)
 	c.Log("restart", p.ID)

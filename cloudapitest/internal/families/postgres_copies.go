@@ -8,8 +8,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
-// replicate creates a read replica. In the service it returns the error for
-// missing backups also while the servers are being replaced.
+// replicate creates a read replica. In the service it also fails while the
+// servers are being replaced, with the error for missing backups.
 func (p *postgres) replicate(c *api.Call) (any, error) {
 	name, err := p.newName(c)
 	if err != nil {

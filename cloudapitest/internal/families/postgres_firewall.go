@@ -73,8 +73,8 @@ func (p *postgres) rules(at *api.Moment) []*firewallRule {
 	return slices.DeleteFunc(slices.Clone(f.rules), func(r *firewallRule) bool { return !slices.Contains(ports, r.ports) })
 }
 
-// allowPostgres adds the rules to the firewall that let a network reach its
-// database.
+// allowPostgres lets a network connect to the firewall's database: it adds the
+// rules for that to the firewall, and returns them.
 func (f *firewall) allowPostgres(at *api.Moment, cidr netip.Prefix, description string) ([]*firewallRule, error) {
 	terms := postgresTermsOf(at)
 	rules := api.Records(terms.rulePorts, func(ports portRange) *firewallRule {

@@ -279,7 +279,7 @@ var inventedLines = []postgresLogLine{
 	{Stream: "postgres", Severity: "INFO", Message: "connection received"},
 }
 
-// newLogLine returns the line of a server at a position.
+// newLogLine returns the generated line of a server at a position.
 func newLogLine(position logPosition, server postgresServerRecord) postgresLogLine {
 	line := inventedLines[position.received.Unix()/logInterval%int64(len(inventedLines))]
 	line.Timestamp, line.Server, line.Role = logTimestamp(position.received), server.ID, server.Role

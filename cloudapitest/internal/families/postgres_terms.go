@@ -23,8 +23,8 @@ type postgresTerms struct {
 
 	// explicit stands for several differences: the state of a database shows
 	// restores and restarts, and its record has its storage from the start. A
-	// replica can't be changed. Promoting one makes it independent immediately,
-	// but it keeps its parent.
+	// replica can't be changed. A promoted replica is independent immediately, but
+	// its record keeps the parent.
 	explicit bool
 
 	domain   string // of hosts, without the top-level domain

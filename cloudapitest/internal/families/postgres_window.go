@@ -12,8 +12,9 @@ import (
 // weekdays are the names of days, Sunday first.
 var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
-// maintenanceWindow is when the servers of a database may be replaced: for two
-// hours from an hour on, on some days or, if there are none, on every day.
+// maintenanceWindow is the time in which the servers of a database may be
+// replaced. It begins at hour and takes two hours, on the days or, without
+// days, on every day.
 type maintenanceWindow struct {
 	hour int // UTC
 	days []time.Weekday

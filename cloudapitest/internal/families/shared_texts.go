@@ -17,7 +17,7 @@ import (
 type textFamily struct {
 	kind      cloudapi.Kind
 	name      string // in names of operations
-	segment   string // of the route
+	segment   string // in routes
 	component string // name of the schema in messages
 	field     string // name of the field with the text
 	problem   func(text string) string

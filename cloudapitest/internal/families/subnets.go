@@ -213,7 +213,8 @@ func (s *privateSubnet) delete(c *api.Call) error {
 	return nil
 }
 
-// remove deletes the subnet after a delay, and its load balancers.
+// remove deletes the subnet after a delay. It also deletes the subnet's load
+// balancers.
 func (s *privateSubnet) remove(c *api.Call, after time.Duration) {
 	for _, l := range s.balancers(c.Moment) {
 		l.destroy(c.Moment)

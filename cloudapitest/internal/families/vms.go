@@ -321,7 +321,7 @@ func checkInitScriptReference(c *api.Call) error {
 	return nil
 }
 
-// checkQuota counts all VMs that aren't yet gone.
+// checkQuota checks the quota of vCPUs. VMs count until they're gone.
 func (v *vm) checkQuota(c *api.Call) error {
 	used := 0
 	for _, o := range api.InProject[*vm](c.State, cloudapi.KindVM, c.Project) {

@@ -19,7 +19,7 @@ type serialLog struct {
 const (
 	serialLogFresh = time.Minute // even a refresh returns a result that is younger than this
 	serialLogValid = time.Hour   // a result that is older is fetched again
-	serialLogBytes = 64 << 10    // the length of a result, from the end of the log
+	serialLogBytes = 64 << 10    // maximum length of a result, which is the end of the log
 )
 
 type serialLogRecord struct {
@@ -63,7 +63,7 @@ func (v *vm) fetchSerialLog(at *api.Moment) serialLog {
 	return serialLog{at.Now, at.Now.Add(delay), output}
 }
 
-// SetSerialLog sets the text of the VM's serial log, or that fetches of it
+// SetSerialLog sets the text of the VM's serial log, or lets fetches of it
 // fail. It reports whether there is a VM with the ID.
 func SetSerialLog(at *api.Moment, id, output string, fails bool) bool {
 	v, ok := at.State.ByID[id].(*vm)

@@ -101,8 +101,8 @@ func (s Schema) OrNull() Schema {
 	return s
 }
 
-// Named sets the name that messages use for the schema: its name in the API's
-// description.
+// Named returns the schema with the name that messages use for it: its name in
+// the API description.
 func (s Schema) Named(component string) Schema {
 	s.component = component
 	return s

@@ -56,7 +56,7 @@ func NewBars(to io.Writer, name string, total int) *Bars {
 	return b
 }
 
-// Set shows the number of tasks that are done in the bar for all tasks.
+// Set shows how many tasks are done, in the bar for all tasks.
 func (b *Bars) Set(done int) {
 	b.whole.UpdateMessage(fmt.Sprintf("%s %d of %d", b.name, done, b.total))
 	b.whole.SetValue(int64(done))

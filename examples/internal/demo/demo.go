@@ -80,7 +80,7 @@ func Isolate(tests interface{ Run() int }) {
 	tests.Run()
 }
 
-// Use sets the variables to the server for the duration of a test.
+// Use lets the variables name the server for the duration of a test.
 func Use(t interface{ Setenv(name, value string) }, server *cloudapitest.Server) {
 	t.Setenv(cloudapi.EnvBaseURL, server.Start())
 	t.Setenv(cloudapi.EnvToken, server.Token())
