@@ -116,9 +116,9 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 	return in, nil
 }
 
-// ask is like invoke, for an operation with a query. parameters is a pointer to
-// a struct, or a struct, whose fields with url tags are the query; nil means no
-// query.
+// ask is like invoke, for an operation with a query. parameters is a struct, or
+// a pointer to one, and its fields with url tags become the query. A nil
+// pointer means no query.
 func (c *conn) ask(op *Operation, parameters any, args []string) (*invocation, error) {
 	in, err := c.invoke(op, nil, args)
 	if err == nil {

@@ -373,10 +373,10 @@ func causes(errs ...error) []error {
 // location of the request; [Client.CheckAccess] also looks in other locations.
 // IsGone returns false for errors that match [ErrNotFound] but prove less: the
 // location doesn't exist; the service lacks the operation (‡); or
-// [ProjectsService.ObjectInfo], or [Client.Resolve] or [Lookup] of an ID
-// without a location, finds nothing, perhaps because the token can't see it.
-// IsGone returns true for a project that the token can't see. On servers
-// without the operations marked †, test for [ErrMaybeUnsupported] first.
+// [ProjectsService.ObjectInfo], [Client.Resolve] or [Lookup] got an ID without
+// a location, and perhaps the token can't see the resource. IsGone returns true
+// for a project that the token can't see. On servers without the operations
+// marked †, test for [ErrMaybeUnsupported] first.
 func IsGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return isMissing(err) && !errors.Is(err, errNotShown) && !(ok && (e.class&contractOnly != 0 || e.Operation == "Projects.ObjectInfo"))

@@ -229,9 +229,9 @@ func missesCertEnabled(err error) bool {
 }
 
 // Ensure creates a load balancer unless one with the name exists in the
-// request's private_subnet_id. It compares all other fields, and can update
-// them, except for stack and health_check_protocol. An update can detach a VM
-// that another program attaches at that time. Records don't show a deletion in
+// request's private_subnet_id. It compares all other fields, and can update all
+// except stack and health_check_protocol. An update can detach a VM that
+// another program attaches at that time. Records don't show a deletion in
 // progress: call [LoadBalancersService.WaitDeleted] first.
 func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (loadBalancer *LoadBalancer, outcome EnsureOutcome, err error) {
 	if request == nil {

@@ -230,8 +230,8 @@ func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Opt
 // error, even if the call panics. Both may be nil.
 type Observer func(ctx context.Context, op Operation) (context.Context, func(error))
 
-// WithObserver adds observers, the first one outermost, which must be safe for
-// concurrent use. Each page of a list and each poll of a wait is a call.
+// WithObserver adds observers, which must be safe for concurrent use. The first
+// one is the outermost. Each page of a list and each poll of a wait is a call.
 // Observers don't see calls that return an [*ArgumentError].
 func WithObserver(observers ...Observer) Option {
 	return func(c *config) error {

@@ -180,7 +180,7 @@ const (
 // than Overlap. It expects that either this machine's clock or the Date of the
 // server's responses is right, and that they differ by less than a day. It
 // holds up to about 64 MiB of lines in memory: if there are more, it reads
-// shorter ranges, and yields ErrPaginationStalled if even one of twice the
+// shorter ranges, and yields ErrPaginationStalled if even a range of twice the
 // Overlap has too many. † Only the service has this.
 func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, opts *PostgresFollowLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	o := orZero(opts)

@@ -234,7 +234,7 @@ func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postg
 }
 
 // Restore creates a database with the data that another one had at an earlier
-// time, with its size and password, and no standby;
+// time, the same size and password, and no standby;
 // [PostgresService.WaitRunning] waits, which can take hours. It returns
 // [ErrInvalidRequest] if the time isn't possible.
 func (s *PostgresService) Restore(ctx context.Context, location, postgres string, request *PostgresRestoreRequest) (*Postgres, error) {

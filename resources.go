@@ -104,8 +104,8 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitO
 // CheckAccess returns the known resources that still exist. It returns an error
 // if the token can't see one of them. Without arguments, it checks only that
 // the token can see the client's project. Lists leave out what the token can't
-// see, and can be stale: call CheckAccess before you treat what isn't in a list
-// as deleted, or a project as empty.
+// see, and can be stale: call CheckAccess before you conclude from a list that
+// resources are deleted, or a project is empty.
 //
 // CheckAccess corrects a wrong Location. It returns [ErrLocationNotFound] if
 // neither the Location nor the resource exists, [ErrForbidden] if the server
@@ -174,7 +174,7 @@ func ownFamily(operation string, resource Resource) (anyFamily, error) {
 //     balancer, Postgres database or Kubernetes cluster;
 //   - the name of an SSH public key, init script or private location.
 //
-// It must be of one of the kinds, if any. Resolve returns [ErrAmbiguous] if two
+// With kinds, it must be of one of them. Resolve returns [ErrAmbiguous] if two
 // resources have the name, and [ErrInvalidRequest] for a name such as "Web_1".
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	resource, _, err := c.find(ctx, "Resolve", reference, kinds)
@@ -380,7 +380,7 @@ func (c *Client) findChild(ctx context.Context, operation string, f anyFamily, c
 			var err error
 			item, err = child.container(ctx, &c.conn, f, parent)
 			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden) {
-				return nil, nil // a list has just shown the parent, so it's gone or being deleted
+				return nil, nil // a list has just shown the parent, so the parent is gone or being deleted
 			} else if err != nil {
 				return nil, err
 			}

@@ -71,15 +71,13 @@ const (
 	watchInterval    = 5 * time.Second
 	watchMaxInterval = 30 * time.Second
 
-	// maxStalls is the number of failed polls in a row that end a loop, if they
-	// fail for a reason that tolerance counts, or because the server hides a
-	// record from the token. One such poll can be chance: many items came and
-	// went, or a resource was just being destroyed.
+	// A watch ends after maxStalls polls in a row that failed for a reason in
+	// tolerance.stalls, or found the same record hidden, as in hiddenError. Fewer
+	// can be chance: many items came and went, or a resource was being destroyed.
 	maxStalls = 3
 
-	// maxHidden is how many records that the server hides a poll finds before it
-	// stops looking for others. Thousands can be hidden from a token that has lost
-	// a permission.
+	// maxHidden is how many hidden records a poll looks for at most. Thousands can
+	// be hidden from a token that has lost a permission.
 	maxHidden = 10
 )
 
