@@ -87,8 +87,9 @@ var (
 	ErrWaitFailed  = errors.New("the state can no longer be reached")   // for example because the resource is being deleted
 )
 
-// Error is a response of the API or a gateway with a status of 300 or above. It
-// wraps the reason why the SDK didn't retry, such as [ErrRetryBudget].
+// Error is a response of the API or a gateway with a status of 300 or above.
+// The envelope is the JSON object in which the API sends an error. Error wraps
+// the reason why the SDK didn't retry, such as [ErrRetryBudget].
 type Error struct {
 	StatusCode int             // the HTTP status
 	Code       int             // the envelope's code; the status if there is none

@@ -177,8 +177,8 @@ func (f *family[T]) join(ctx context.Context, c *conn, location string) *sharedl
 }
 
 // waitDeleted waits until the resource with a reference is gone. It returns an
-// error for a reference that no such resource can have. If the reference is a
-// name, the resource is also gone when another one has the name.
+// error for a reference that no resource of the family can have. If the
+// reference is a name, the resource is also gone when another one has the name.
 func (f *family[T]) waitDeleted(ctx context.Context, c *conn, location, ref string, opts *WaitOptions) error {
 	operation, kind := strings.TrimSuffix(f.del.Name, "Delete")+"WaitDeleted", f.kind()
 	rule := f.get.lastRule()

@@ -47,8 +47,8 @@ type Page[T any] struct {
 }
 
 // cursorOf returns the start_after of the page that follows an item, in a list
-// ordered by the column: the item's name or ID, unless the item has a method
-// cursor.
+// ordered by the column: the item's name or ID, or the result of the item's
+// method cursor, if it has one.
 func cursorOf(item any, orderColumn string) string {
 	if i, ok := item.(interface {
 		cursor(orderColumn string) string

@@ -142,7 +142,7 @@ func (f *family[T]) watch(ctx context.Context, c *conn, opts *WatchOptions, know
 
 // checkKnown checks that the record has what a watch needs to look it up. It
 // also checks that the record is in the location, if that isn't empty. name is
-// for the error.
+// what an error calls the record.
 func (f *family[T]) checkKnown(operation, name, location string, record *T) error {
 	if record == nil {
 		return argumentError(operation, name, "", "must not be nil")
