@@ -134,7 +134,7 @@ func TestKubeconfigThatIsNotThereYet(t *testing.T) {
 		requests int
 	}{
 		{500, stub.Envelope(500), 1},
-		{500, "<html>", 4}, // of a gateway
+		{500, "<html>", 4}, // a gateway's 500
 		{503, stub.Envelope(503), 4},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -86,7 +86,7 @@ func TestSamplesMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	_ = new(Samples).UnmarshalJSON(brackets)
 	runtime.ReadMemStats(&after)
-	if n := after.TotalAlloc - before.TotalAlloc; n > 4<<20 { // a sample for each would take 24 MB or more
+	if n := after.TotalAlloc - before.TotalAlloc; n > 4<<20 { // a sample for each bracket would take 24 MB or more
 		t.Errorf("brackets in a text take %d bytes", n)
 	}
 	if allocs > 3 || len(samples) != 2001 || cap(samples) != 2001 || samples[0] != (Sample{time.Unix(1759512000, 250_000_000).UTC(), 1.125}) {

@@ -22,7 +22,7 @@ func TestConnectionURL(t *testing.T) {
 	const parameters = "?channel_binding=require&sslmode=require"
 	app := options{User: "app", Password: cloudapi.NewSecret("p@ss:w/rd")}
 	for name, test := range map[string]struct {
-		url     string // record if empty
+		url     string // "" means record
 		options options
 		want    string // without the scheme
 	}{

@@ -312,7 +312,7 @@ func TestFollowLogsEnds(t *testing.T) {
 	const (
 		stalled = `{"logs":[],"pagination_key":"x"}`
 		noSuch  = `{"error":{"code":404,"type":"ResourceNotFound","message":"Sorry, we couldn’t find the resource you’re looking for."}}`
-		many    = 20 // requests or more
+		many    = 20 // stands for 20 or more requests
 	)
 	always := func(int) bool { return true }
 	sometimes := func(request int) bool { return request%4 > 1 }

@@ -34,7 +34,7 @@ func TestTokens(t *testing.T) {
 		{"Bearer " + foreign, "GET", other, 200, ""},
 		{"Bearer " + srv.Token(), "GET", other, 404, "ResourceNotFound"},
 		{"Bearer " + srv.Token(), "DELETE", other, 204, ""},
-		{"Bearer " + foreign, "GET", other, 200, ""}, // it is still there
+		{"Bearer " + foreign, "GET", other, 200, ""}, // the project still exists
 	}
 	for _, tt := range tests {
 		req, _ := http.NewRequestWithContext(t.Context(), tt.method, srv.URL()+tt.path, nil)
@@ -43,7 +43,7 @@ func TestTokens(t *testing.T) {
 		}
 		resp := stub.Must(srv.HTTPClient().Do(req))(t)
 		var e struct{ Error struct{ Type string } }
-		_ = json.NewDecoder(resp.Body).Decode(&e) // a 204 has none
+		_ = json.NewDecoder(resp.Body).Decode(&e) // a 204 has no body
 		resp.Body.Close()
 		if resp.StatusCode != tt.status || e.Error.Type != tt.errorType {
 			t.Errorf("%q %s %s: %d %q, want %d %q", tt.header, tt.method, tt.path, resp.StatusCode, e.Error.Type, tt.status, tt.errorType)

@@ -123,7 +123,7 @@ func TestBodiesAreLimited(t *testing.T) {
 			resp := stub.Must(srv.HTTPClient().Do(r))(t)
 			resp.Body.Close()
 			srv.Close()
-			const buffered = 1 << 20 // in transit
+			const buffered = 1 << 20 // bytes in transit
 			if resp.StatusCode != test.status || body.read > test.most+buffered {
 				t.Errorf("%q: status %d after %d bytes, want %d after about %d", test.authorization, resp.StatusCode, body.read, test.status, test.most)
 			}

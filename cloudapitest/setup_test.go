@@ -47,7 +47,8 @@ func TestPermissionsBelongToTheServer(t *testing.T) {
 	}
 }
 
-// TestDelaysOfKindsAndObjects creates VMs and a database that take different times.
+// TestDelaysOfKindsAndObjects creates VMs and a database, which take different
+// times.
 func TestDelaysOfKindsAndObjects(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -28,7 +28,7 @@ func TestPlanTexts(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		project func(t *testing.T) *scene
-		hidden  []string // from the token
+		hidden  []string // families that the token may not see
 		keep    cloudapi.Kind
 		want    string
 	}{

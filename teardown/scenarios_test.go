@@ -40,7 +40,7 @@ var scenarios = map[string]scenario{
 		keep:   func(_ *scene, r cloudapi.Resource) bool { return r.Kind == cloudapi.KindInferenceAPIKey },
 		before: func(t *testing.T, p *scene) { permit(t, p, "InferenceApiKey") },
 	},
-	"a load balancer that the token may not see": { // the one exception
+	"a load balancer that the token may not see": { // only load balancers are deleted although they aren't in the plan
 		before: func(t *testing.T, p *scene) { permit(t, p, "LoadBalancer") },
 		others: func(r cloudapi.Resource) bool { return r.Name == "lb-1" },
 	},
@@ -328,7 +328,7 @@ var scenarios = map[string]scenario{
 			p.balancer(t, "kept", p.Subnet.ID)
 		},
 		keep: named("kept"),
-		kept: slices.Concat([]string{"load balancer eu-central-h1/kept", cluster}, balancer, // with which its firewall would go
+		kept: slices.Concat([]string{"load balancer eu-central-h1/kept", cluster}, balancer, // the firewall would be deleted with the cluster
 			[]string{"private subnet eu-central-h1/renamed", "firewall eu-central-h1/fw-1", "firewall eu-central-h1/ID-firewall"}),
 	},
 	"a firewall that is merely called like a cluster's": {

@@ -37,7 +37,7 @@ type scenario struct {
 	then    func(t *testing.T, p *scene)           // called immediately before the first such request
 	runs    int                                    // number of concurrent runs; 0 means 1
 	want    []string                               // the outcomes in the report
-	err     error                                  // in the report
+	err     error                                  // an error that the report wraps
 	deleted []cloudapi.Kind                        // the only kinds that the report lists as deleted; replaces want
 	blocker string                                 // what blocks the first failure in the report
 	others  func(cloudapi.Resource) bool           // what is deleted although it isn't in the plan
@@ -155,8 +155,9 @@ func newDatabase(t *testing.T) *scene {
 	return p
 }
 
-// newImage returns a project with a machine image, whose second version is being
-// deleted, its source, and a VM that was created from its first version.
+// newImage returns a project with a machine image, the VM that it's a copy of,
+// and a VM that was created from the image's first version. The second version
+// is being deleted.
 func newImage(t *testing.T) *scene {
 	p, ctx := newScene(t), t.Context()
 	images := p.Client.MachineImages
@@ -324,7 +325,7 @@ func (p *scene) look(t *testing.T) {
 	for _, kind := range []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindFirewall, cloudapi.KindLoadBalancer, cloudapi.KindPostgres, cloudapi.KindMachineImage,
 		cloudapi.KindKubernetesCluster, cloudapi.KindPrivateLocation, cloudapi.KindSSHPublicKey, cloudapi.KindVMInitScript, cloudapi.KindInferenceAPIKey} {
 		for r, err := range p.Client.Resources(t.Context(), nil, kind) {
-			if err == nil { // the token may not see it
+			if err == nil { // an error means that the token may not see the kind
 				p.there[r.ID] = r
 			}
 		}

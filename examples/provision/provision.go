@@ -229,8 +229,9 @@ func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 
 func (p *provisioner) database(ctx context.Context, db database) error {
 	of := subject{cloudapi.KindPostgres, db.Name}
-	// If the file opens the database only for some ranges, --update closes it to
-	// all others first.
+	// If the file opens the database only for some ranges, Ensure creates it
+	// closed. With --update, Ensure also closes an existing database to all
+	// addresses, before setRules opens it to the ranges.
 	restricted := !slices.ContainsFunc(db.Allow, func(cidr string) bool {
 		prefix, err := cloudapi.ParseCIDR(cidr)
 		return err == nil && prefix.Bits() == 0

@@ -178,7 +178,7 @@ func (j *job) say(format string, args ...any) {
 	fmt.Fprintf(j.stderr, "%7.1fs  %s\n", time.Since(j.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// timeForm is the form of the time of creation in the name of a VM.
+// timeForm is the layout of the creation time in a VM's name.
 const timeForm = "20060102-150405"
 
 var ownerForm = regexp.MustCompile(`^[a-z0-9]{1,20}$`)

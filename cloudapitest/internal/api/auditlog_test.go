@@ -11,7 +11,7 @@ func TestLogIsBoundedAndInOrder(t *testing.T) {
 	c := newCall(t)
 	const n = 3*maxLog + 1
 	for i := range n {
-		c.Moment = new(*c.Moment) // of another request, within the same microsecond
+		c.Moment = new(*c.Moment) // the moment of another request, within the same microsecond
 		c.Now = c.Now.Add(300 * time.Nanosecond)
 		c.Log(strconv.Itoa(i), "vm0000000000000000000000zz")
 	}

@@ -38,7 +38,7 @@ func TestDeletionsAreCompletedInTime(t *testing.T) {
 	}
 	remove("slow", 2*time.Minute)
 	remove("fast", time.Minute)
-	remove("fast", 0) // has already been requested
+	remove("fast", 0) // its deletion was already requested
 
 	names := func() (n []string) {
 		for _, o := range InProject[*thing](c.State, cloudapi.KindVM, c.Project) {

@@ -79,7 +79,8 @@ func (r *firewallRule) record(at *api.Moment) firewallRuleRecord {
 	}
 }
 
-// ruleChange is the body of a change to a rule: at least one of the fields.
+// ruleChange returns the schema for the change of a rule. The body has at least
+// one of the fields.
 func ruleChange() schema.Schema {
 	fields := []string{"cidr", "port_range", "protocol", "description"}
 	var alternatives []schema.Schema

@@ -31,7 +31,7 @@ func TestSubnetsRunOutOfAddresses(t *testing.T) {
 	s := stub.Must(addPrivateSubnet(c, "net", nil))(t)
 	var vms []*vm
 	seen := map[netip.Addr]bool{}
-	for range subnetVMs { // 64 without the first four and the last
+	for range subnetVMs { // 64 addresses without the first four and the last
 		v := &vm{Object: c.NewObject(cloudapi.KindVM, "vm"), subnet: s, nic: stub.Must(newNIC(s, "nic"))(t)}
 		if !s.net4.Contains(v.nic.ip4) || !s.net6.Contains(v.nic.ip6) {
 			t.Errorf("%s and %s are not in %s and %s", v.nic.ip4, v.nic.ip6, s.net4, s.net6)

@@ -135,7 +135,7 @@ func TestNodes(t *testing.T) {
 		opts    []cloudapitest.Option
 	}{
 		"resizes": {"v1.34", []nodesStep{
-			{"POST L/kubernetes-cluster/apps/nodepool/apps-np/resize {\"node_count\":3} ->", 0, ""}, // the nodes of the former size are being created
+			{"POST L/kubernetes-cluster/apps/nodepool/apps-np/resize {\"node_count\":3} ->", 0, ""}, // the first nodes are still being created
 			{"", time.Hour, "running running creating"},
 			{"", time.Minute - 1, "running running creating"},
 			{"", 1, "running running running"},

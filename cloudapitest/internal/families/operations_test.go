@@ -55,7 +55,7 @@ func TestPermissionsOfOperations(t *testing.T) {
 		"VMInitScripts.Delete":            "Project:edit",
 	}
 	for _, op := range operations() {
-		if p, ok := want[op.Name]; ok && p != op.Permission || op.Permission != "" && !KnowsPermission(op.Permission) { // some need none beyond the project
+		if p, ok := want[op.Name]; ok && p != op.Permission || op.Permission != "" && !KnowsPermission(op.Permission) { // some operations need no permission in the project
 			t.Errorf("%s needs %q, want %q", op.Name, op.Permission, p)
 		}
 		delete(want, op.Name)

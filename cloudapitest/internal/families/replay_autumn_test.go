@@ -113,7 +113,7 @@ func (r *replayer) seedAutumn(story []recordings.Exchange) {
 	r.service.Do(func(at *api.Moment) {
 		for _, x := range story {
 			id := projectOf.FindString(x.Request.Path)
-			if id == "" || r.ids[id] != "" || id == "pj00000000000000000000000a" { // which doesn't exist
+			if id == "" || r.ids[id] != "" || id == "pj00000000000000000000000a" { // this project doesn't exist
 				continue
 			}
 			r.ids[id] = id

@@ -76,10 +76,10 @@ var stories = map[string]script{
 	"postgres-servers-and-upgrade": {
 		settled: []int{2, 104},
 		before: map[int]func(*replayer){
-			4:  func(r *replayer) { r.resizeIn("core", 8*time.Minute) }, // not recycled when it was to be upgraded
+			4:  func(r *replayer) { r.resizeIn("core", 8*time.Minute) }, // the recycling isn't complete when the upgrade is requested
 			26: (*replayer).settleLong,
 			27: func(r *replayer) { r.resizeIn("core", time.Second) },
-			48: func(r *replayer) { r.resizeIn("core-r", 2*time.Minute) }, // not recycled when it was to be upgraded
+			48: func(r *replayer) { r.resizeIn("core-r", 2*time.Minute) }, // the recycling isn't complete when the upgrade is requested
 			70: (*replayer).settleLong,
 			73: func(r *replayer) { r.resizeIn("core", time.Hour); r.resizeIn("core-r", time.Hour) }, // the upgrades aren't complete before the end
 		},
@@ -102,7 +102,7 @@ var stories = map[string]script{
 		},
 		settled: []int{2},
 		before: map[int]func(*replayer){
-			92: func(r *replayer) { // its subnet wasn't shown
+			92: func(r *replayer) { // no response has shown the subnet of the database
 				db := r.service.State.ByID[r.ids["pg6ws630rz9y4pbvjdy38p6sax"]].(*postgres)
 				r.ids["psqm09zqx2mj0k7pnpr2a22pgy"] = db.subnet.ID
 			},

@@ -225,7 +225,7 @@ func TestRecordsOfAPage(t *testing.T) {
 
 func liveHeap() int64 {
 	runtime.GC()
-	runtime.GC() // frees what the pools held until the first one
+	runtime.GC() // sync.Pool keeps values until the second collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

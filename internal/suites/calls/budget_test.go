@@ -121,7 +121,7 @@ func TestRetryBudgetIsTakenBySentRetries(t *testing.T) {
 					t.Errorf("a call that is cancelled ends with %v", err)
 				}
 			})
-			synctest.Wait() // until it waits
+			synctest.Wait() // until the call waits to retry
 			cancel()
 			calling.Wait()
 		}
@@ -168,7 +168,7 @@ func TestRetryBudgetOfTheHost(t *testing.T) {
 			return errors.Is(err, cloudapi.ErrRetryBudget)
 		}
 		elsewhere := stub.Must(client.With(cloudapi.WithBaseURL("https://other.example.com")))(t)
-		for range 3 { // each takes a retry
+		for range 3 { // each call takes a retry
 			usedUp(client)
 		}
 		if !usedUp(client.InProject(stub.Project)) || !usedUp(stub.Must(client.With(cloudapi.WithTimeout(time.Hour)))(t)) {

@@ -112,7 +112,7 @@ func TestTheContextEndsACall(t *testing.T) {
 		creates   bool
 		requests  int
 		took      time.Duration
-		is, isNot []error // all succeed if is is empty
+		is, isNot []error // the call succeeds if "is" is empty
 	}{
 		{"before the call", sdktest.Hangs, 0, -1, true, 0, 0, []error{context.Canceled}, []error{cloudapi.ErrOutcomeUnknown}},
 		{"during an attempt", sdktest.Hangs, 0, 3 * time.Second, false, 1, 3 * time.Second, []error{context.Canceled, reason}, nil},
@@ -177,7 +177,7 @@ func TestCancelAfterTheResponse(t *testing.T) {
 		status int
 		body   string
 		want   error // nil if the call succeeds
-		shown  bool  // whether the error contains the context's, since a retry was due
+		shown  bool  // whether the error also wraps the context's error, since a retry was due
 	}{
 		{200, stub.VM, nil, false},
 		{200, "{}", cloudapi.ErrInvalidResponse, false},

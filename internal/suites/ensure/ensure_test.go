@@ -26,7 +26,7 @@ type ensureCase struct {
 	name   string
 	kind   cloudapi.Kind
 	ensure func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (id string, outcome cloudapi.EnsureOutcome, err error)
-	ends   bool // whether a record shows that it's being deleted, or doesn't exist any more then
+	ends   bool // whether Get shows that the resource is being deleted, by its state or with a 404
 
 	fixed     []string // variants that no update can reach
 	updatable []string
@@ -370,7 +370,7 @@ func TestEnsureRefuses(t *testing.T) {
 		if n := len(srv.Requests()); n != 0 {
 			t.Errorf("%d requests were sent", n)
 		}
-		if _, _, err := client.VMs.Ensure(ctx, sdktest.Somewhere, "web-1", nil, nil); !errors.Is(err, cloudapi.ErrInvalidRequest) { // of the server
+		if _, _, err := client.VMs.Ensure(ctx, sdktest.Somewhere, "web-1", nil, nil); !errors.Is(err, cloudapi.ErrInvalidRequest) { // the server's error, not the SDK's
 			t.Errorf("a VM without a request: %v", err)
 		}
 		if _, created, err := client.Firewalls.Ensure(ctx, sdktest.Somewhere, "fw", nil, nil); created != cloudapi.EnsureCreated || err != nil {

@@ -90,7 +90,7 @@ func TestEnsureWhenCreatesFail(t *testing.T) {
 		name   string
 		method string
 		faults []cloudapitest.Fault
-		want   []error // all of the kinds that the error has, or none if it's created
+		want   []error // all kinds of the error; none if the resource is created
 		posts  int
 	}{
 		{"executed", "POST", []cloudapitest.Fault{cloudapitest.DropAfter()}, nil, 1},
@@ -303,7 +303,7 @@ func TestEnsureReturnsRefusals(t *testing.T) {
 			refusing := stub.Must(client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 				return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 					if isProof := strings.HasSuffix(req.URL.Path, "/vm-init-script") && req.Method == http.MethodGet; isProof {
-						return next.RoundTrip(req) // without the list, a 404 proves less, and is enough for an Ensure
+						return next.RoundTrip(req) // Ensure also works without this list, which only tells what a 404 means
 					}
 					if sent++; sent == n {
 						return stub.Respond(http.StatusForbidden, stub.Envelope(http.StatusForbidden)), nil

@@ -33,7 +33,7 @@ func TestEnsureClosesADatabase(t *testing.T) {
 		{step[*bool]{new(true), false, "restrict_by_default is [0.0.0.0/0 ::/0], wanted true", ""}, both},
 		{step[*bool]{new(false), true, "unchanged", ""}, both},
 		{step[*bool]{nil, true, "unchanged", ""}, both},
-		{step[*bool]{new(true), true, "updated", strings.TrimSpace(strings.Repeat("Postgres.DeleteFirewallRule ", 4))}, one}, // two ports each
+		{step[*bool]{new(true), true, "updated", strings.TrimSpace(strings.Repeat("Postgres.DeleteFirewallRule ", 4))}, one}, // two rules for each range, one for each port
 		{step[*bool]{new(true), true, "unchanged", ""}, one},
 		{step[*bool]{new(false), true, "unchanged", ""}, one},
 	} {

@@ -31,7 +31,7 @@ type effects struct {
 	transient bool
 	wait      int // polls of WaitRunning
 	deletion  int // polls of WaitDeleted
-	watch     int // polls
+	watch     int // polls of a watch
 	logs      int // polls of FollowLogs
 	teardown  int // attempts to delete
 }

@@ -24,7 +24,7 @@ type keyedList struct {
 	size    int // of a page
 
 	ignores bool // whether it ignores every key, as the real server ignores invalid ones
-	grows   int  // number of new entries before each request; lines after the End of the first one
+	grows   int  // number of new entries before each request; lines come after the End of the first request
 	late    int  // the same, for lines before that End
 	gaps    bool // whether there are pages without entries
 	rekeyed bool // whether the key of every page is new
@@ -51,7 +51,7 @@ func (l *keyedList) RoundTrip(req *http.Request) (*http.Response, error) {
 	l.hidden += l.grows
 	size, key := l.size, "k/%d"
 	if l.gaps && len(l.queries)%2 == 0 {
-		size, key = 0, "k/0%d" // another key
+		size, key = 0, "k/0%d" // a key in another form
 	}
 	if l.rekeyed {
 		key += fmt.Sprintf("?%d", len(l.queries))

@@ -161,7 +161,7 @@ func TestOneListedLoadBalancer(t *testing.T) {
 		}{
 			{"web", nil, cloudapi.EnsureUnchanged}, // the other subnet has one with this name
 			{"z", &cloudapi.EnsureOptions{DryRun: true}, cloudapi.EnsureUnchanged},
-			{"a", &cloudapi.EnsureOptions{DryRun: true}, cloudapi.EnsureCreated}, // it is in the other subnet
+			{"a", &cloudapi.EnsureOptions{DryRun: true}, cloudapi.EnsureCreated}, // the existing one is in the other subnet
 			{"new", nil, cloudapi.EnsureCreated},
 		} {
 			l, outcome, err := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, tt.name, sdktest.BalancerIn(subnet.ID), tt.opts)
@@ -252,7 +252,7 @@ func newPortlessList(seed uint64) *portlessList {
 	l.churn, l.forgets = l.rng.IntN(30), l.rng.IntN(20) == 0
 	clusters := 6
 	switch {
-	case seed == 0: // more than a page
+	case seed == 0: // more load balancers than a page has
 		clusters, l.churn, l.forgets = 700, 0, false
 	case l.rng.IntN(20) == 0:
 		l.longest = 5
@@ -274,7 +274,7 @@ func (l *portlessList) RoundTrip(req *http.Request) (*http.Response, error) {
 		i := l.rng.IntN(len(l.balancers))
 		changed := l.balancers[i : i+1]
 		if i%3 == 0 && l.rng.IntN(10) > 0 {
-			changed = l.balancers[i : i+2] // a cluster comes or goes, with both
+			changed = l.balancers[i : i+2] // a cluster comes or goes, with both of its load balancers
 		}
 		for _, b := range changed {
 			if i%3 == 1 && l.rng.IntN(10) > 0 {

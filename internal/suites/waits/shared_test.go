@@ -245,7 +245,7 @@ func TestWaitsSendFewRequests(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f := &fleet{n: tt.vms, runs: time.Now().Add(40 * time.Second), stale: tt.stale}
-				var failed atomic.Int32 // lists
+				var failed atomic.Int32 // number of failed lists
 				client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 					<-time.After(tt.latency)
 					if strings.HasSuffix(req.URL.Path, "/vm") && tt.fail != nil {

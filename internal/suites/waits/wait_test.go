@@ -168,7 +168,7 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 	for name, tt := range map[string]struct {
 		client    func(*testing.T) *cloudapi.Client
 		reference string
-		record    *cloudapi.VM // the last one
+		record    *cloudapi.VM // the last record
 		text      string       // of the resource
 	}{
 		"by name": {func(t *testing.T) *cloudapi.Client { return sdktest.Recorded(t, stub.Polled(vmIn("creating"))) }, "web-1",

@@ -18,7 +18,7 @@ const (
 func postgresAccessCases() []wireCase {
 	const (
 		rules   = orders + "/firewall-rule"
-		newRule = "frhq95fssew63jdbsw7mrzw8cx" // of the service
+		newRule = "frhq95fssew63jdbsw7mrzw8cx" // in the form of the service
 		sinks   = orders + "/metric-destination"
 		logs    = orders + "/log-destination"
 		logID   = "1df5gj2k13va3h9qp0rkxh2hqw"
@@ -56,7 +56,7 @@ func postgresAccessCases() []wireCase {
 
 		{do("Postgres.ListFirewallRules", location, "orders-db", nil), "GET " + rules, list(pgRule)},
 		{do("Postgres.AllFirewallRules", location, "orders-db", nil), "GET " + rules, list(pgRule)},
-		{do("Postgres.AllFirewallRules", location, "orders-db", &cloudapi.ListOptions{PageSize: 1}), "GET " + rules, // which has no pages
+		{do("Postgres.AllFirewallRules", location, "orders-db", &cloudapi.ListOptions{PageSize: 1}), "GET " + rules, // the list has no pages
 			list(`{"id":"pfgtkbpb9pxa1m2tdmah3sg14p","cidr":"::/0","description":""}`, pgRule)},
 		{createRule(cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "203.0.113.0/24", Description: "office"}),
 			"POST " + rules + ` {"cidr":"203.0.113.0/24","description":"office"}`, pgRule},

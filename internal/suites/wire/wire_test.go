@@ -63,8 +63,8 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// addFields adds the fields of the records in a result to sent, and whether
-// they have a value.
+// addFields notes in sent, for each field of the records in a result, whether
+// it has a value.
 func addFields(sent map[string]bool, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
