@@ -36,11 +36,9 @@ type contestant struct {
 
 var clients = []contestant{
 	{"cloudapi", &our, openSDK, openFloor, isNotFoundSDK},
+	{"http.Client.Timeout", &our, openTimed, openFloor, isFloorError},
 	{"oapi-codegen", &our, openGenerated, openGeneratedFloor, func(err error) bool { return errors.Is(err, errGenerated) }},
-	{"retryablehttp", &our, openRetryable, openFloor, func(err error) bool {
-		_, ok := errors.AsType[*floor.Error[floor.Envelope]](err)
-		return ok
-	}},
+	{"retryablehttp", &our, openRetryable, openFloor, isFloorError},
 	{"hcloud-go", &hetzner, openHcloud, openHcloudFloor, func(err error) bool { return errors.Is(err, errHcloud) }},
 }
 

@@ -67,6 +67,20 @@ func openFloor(base string, transport http.RoundTripper) (*calls, error) {
 	return floorCalls(newFloor(base, transport)), nil
 }
 
+// openTimed is the floor with a time limit, like the SDK's for each attempt.
+func openTimed(base string, transport http.RoundTripper) (*calls, error) {
+	f := newFloor(base, transport)
+	f.HTTP.Timeout = time.Minute
+	c := floorCalls(f)
+	c.metrics = nil // it would measure only the decoding, which is the floor's
+	return c, nil
+}
+
+func isFloorError(err error) bool {
+	_, ok := errors.AsType[*floor.Error[floor.Envelope]](err)
+	return ok
+}
+
 // openRetryable is the floor with go-retryablehttp and its defaults.
 func openRetryable(base string, transport http.RoundTripper) (*calls, error) {
 	client := retryablehttp.NewClient()
