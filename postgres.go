@@ -334,7 +334,7 @@ func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, 
 	return send[Postgres](ctx, s.conn, &opPostgresResetSuperuserPassword, passwordRequest{password}, location, postgres)
 }
 
-// Restart restarts the servers of a database, whatever its state, which is then
+// Restart restarts the servers of a database in any state. The database is then
 // "restarting"; [PostgresService.WaitRunning] waits. With the contract, it
 // stays "running", and nothing shows the end.
 func (s *PostgresService) Restart(ctx context.Context, location, postgres string) (*Postgres, error) {
