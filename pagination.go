@@ -12,7 +12,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
 	"github.com/cloudapi-sdk/cloudapi/internal/tally"
-	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // ListOptions selects and orders the items of a list. Nil means all of them.
@@ -62,9 +61,6 @@ func cursorOf(item any, orderColumn string) string {
 	return r.ID
 }
 
-// minItemSize is smaller than the JSON of any record with an ID.
-const minItemSize = len(`{"id":""},`) + ubid.Length
-
 // maxPageSize is the size of the server's largest page, and of All's pages.
 const maxPageSize = 1000
 
@@ -96,7 +92,7 @@ func list[T any](ctx context.Context, c *conn, routes *listRoutes, opts *ListOpt
 		return nil, err
 	}
 	in.request.NoRetryOn500 = routes.noRetryOn500
-	page, err := readPage(ctx, in, func(r call.Response) (*Page[T], error) { return decodePage[T](r, o.PageSize) })
+	page, err := readPage(ctx, in, decodePage[T])
 	if err != nil {
 		return nil, err
 	}
@@ -179,25 +175,18 @@ func readPage[T any](ctx context.Context, in *invocation, decode func(call.Respo
 	return page, nil
 }
 
-// decodePage decodes a page of up to size items, or of any number of them if
-// size is 0, in any form that the contract allows: an object with items, with
-// or without a count, or a bare array.
-func decodePage[T any](r call.Response, size int) (*Page[T], error) {
+// decodePage decodes a page in any form that the contract allows: an object with
+// items, with or without a count, or a bare array.
+func decodePage[T any](r call.Response) (*Page[T], error) {
 	var body struct {
 		Items []*T `json:"items"`
 		Count *int `json:"count"`
 	}
-	decode := func() error { return decodeRecords(r, &body) }
+	var to any = &body
 	if isArray(r.Body) {
-		decode = func() error { return decodeRecords(r, &body.Items) }
+		to = &body.Items
 	}
-	// Room for a full page, but no more items than the response can contain.
-	body.Items = make([]*T, 0, min(size, len(r.Body)/minItemSize))
-	err := decode()
-	if err == nil && len(body.Items) == 0 {
-		body.Items = nil // to tell an empty list from a missing one
-		err = decode()
-	}
+	err := decodeRecords(r, to)
 	return &Page[T]{Items: body.Items, Count: body.Count}, err
 }
 
@@ -249,7 +238,7 @@ func walk[T any](c *conn, routes *listRoutes, o ListOptions, args []string) page
 	})
 	return func(ctx context.Context) iter.Seq2[*Page[T], error] {
 		return func(yield func(*Page[T], error) bool) {
-			seen := tally.New(o.OrderColumn == "" || o.OrderColumn == OrderByID, maxKnown)
+			seen := tally.New(o.OrderColumn != OrderByName, maxKnown)
 			for walks := 1; ; walks++ {
 				seen.Begin()
 				for page, err := range pages(ctx) {
