@@ -10,12 +10,9 @@ import (
 
 const (
 	// maxTrustedLength is the maximum size of a buffer before anything has arrived.
-	// A Content-Length alone can't take more memory.
+	// A Content-Length alone can't take more memory. For a larger body, the buffer
+	// grows as the body arrives.
 	maxTrustedLength = 1 << 20
-
-	// maxAnnounced is the size up to which the buffer grows to the announced
-	// Content-Length. For a larger body, it grows as the body arrives.
-	maxAnnounced = 64 << 20
 
 	// maxPooledBuffer is the maximum size of a buffer that is reused.
 	maxPooledBuffer = 16 << 20
@@ -65,22 +62,17 @@ func (buf *Buffer) ReadBody(resp *http.Response, limit int64) error {
 	return err
 }
 
-// read reads up to n bytes of a body. The buffer grows to the announced length,
-// and then doubles.
+// read reads up to n bytes of a body. The buffer grows to the announced length
+// if that is trusted, and otherwise doubles.
 func (buf *Buffer) read(body io.Reader, n, announced int64) error {
-	announced = min(max(announced, 0), maxAnnounced) + minRead
+	announced = min(max(announced, 0), maxTrustedLength-minRead) + minRead
 	for int64(len(buf.data)) < n {
 		if full := int64(len(buf.data)); full == int64(cap(buf.data)) {
 			size := 2 * full
 			if size > n/2 {
 				size = n // so that the bytes so far are copied once more at most
 			}
-			if full < maxTrustedLength {
-				size = max(size, min(announced, maxTrustedLength))
-			} else {
-				size = max(size, announced)
-			}
-			buf.data = append(make([]byte, 0, min(size, n)), buf.data...)
+			buf.data = append(make([]byte, 0, min(max(size, announced), n)), buf.data...)
 		}
 		room := buf.data[len(buf.data):cap(buf.data)]
 		m, err := body.Read(room[:min(int64(len(room)), n-int64(len(buf.data)))])

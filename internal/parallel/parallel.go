@@ -49,16 +49,10 @@ func Do(n, atOnce int, f func(i int)) {
 	var next atomic.Int64
 	for range atOnce {
 		wait := Go(func() {
-			finished := false
-			defer func() {
-				if !finished {
-					next.Store(int64(n))
-				}
-			}()
+			defer next.Store(int64(n)) // also if f panics
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				f(int(i))
 			}
-			finished = true
 		})
 		defer wait() // waits for all, even if one panics
 	}
