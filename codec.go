@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"mime"
-	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -149,7 +148,7 @@ var errMasked = errors.New(`a secret in it is "` + redacted + `", as in the JSON
 // decodeJSON decodes a JSON response. otherForms is the setting of
 // [jsonform.Decoder].
 func decodeJSON(r call.Response, v any, otherForms bool) error {
-	if r.Status == http.StatusNoContent || firstByte(r.Body) == 0 {
+	if firstByte(r.Body) == 0 {
 		return errors.New("it is empty")
 	}
 	if contentType := r.Header.Get("Content-Type"); contentType != "" && contentType != "application/json" {

@@ -145,7 +145,7 @@ func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOut
 		case err == nil:
 			record, outcome, err := e.reconcile(ctx, found, o, report)
 			switch {
-			case err != nil && e.isBusy != nil && e.isBusy(err):
+			case e.isBusy != nil && e.isBusy(err):
 				report("updating", found, err)
 				if end := pace.Sleep(ctx, pauses.Next()); end != nil {
 					return failed(&WaitError{

@@ -10,7 +10,6 @@ import (
 	"net/textproto"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
@@ -106,20 +105,16 @@ func FromEnv() Option {
 	}
 }
 
-// unset returns a clause for an error's text. It names the variables that
-// FromEnv didn't find, except those that another option replaces.
+// unset returns a clause for the text of ErrNoProject. It names the variables
+// that FromEnv didn't find, but not EnvToken if another option replaces it.
 func (c *config) unset() string {
-	var names []string
-	if !c.hasCredentials() {
-		names = append(names, EnvToken)
-	}
-	if c.project == "" {
-		names = append(names, EnvProject)
-	}
-	if !c.fromEnv || len(names) == 0 {
+	switch {
+	case !c.fromEnv:
 		return ""
+	case c.hasCredentials():
+		return "; not set in the environment: " + EnvProject
 	}
-	return "; not set in the environment: " + strings.Join(names, ", ")
+	return "; not set in the environment: " + EnvToken + ", " + EnvProject
 }
 
 // WithBaseURL sets the address of the API; default [DefaultBaseURL]. It can

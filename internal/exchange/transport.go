@@ -116,7 +116,7 @@ func ProxyCredentials(transport http.RoundTripper, req *http.Request) (credentia
 		return credentials
 	}
 	proxy, err := t.Proxy(req)
-	if err != nil || proxy == nil || proxy.User == nil {
+	if err != nil || proxy == nil {
 		return credentials
 	}
 	name := proxy.User.Username()
