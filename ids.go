@@ -269,6 +269,11 @@ var (
 // name or an ID of another kind, the resource would seem not to exist.
 func idOf(kind Kind) referenceRule { return referenceRule{kinds: kinds{kind}, idOnly: true} }
 
+// optionalIDOf is [idOf] for an argument that may be empty.
+func optionalIDOf(kind Kind) referenceRule {
+	return referenceRule{kinds: kinds{kind}, idOnly: true, optional: true}
+}
+
 // takesIDs reports whether the rule accepts IDs.
 func (r referenceRule) takesIDs() bool { return len(r.kinds) > 0 && !r.nameOnly }
 

@@ -78,19 +78,18 @@ func (s *PrivateSubnetsService) Create(ctx context.Context, location, name strin
 // contract, a record doesn't show that a subnet is being deleted: call
 // [PrivateSubnetsService.WaitDeleted] first.
 func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, outcome EnsureOutcome, err error) {
-	if request != nil && request.FirewallID != "" {
-		if err := idOf(KindFirewall).check("PrivateSubnets.Ensure", "firewall_id", request.FirewallID); err != nil {
-			return nil, "", err
-		}
+	wanted := orZero(request).FirewallID
+	if err := optionalIDOf(KindFirewall).check("PrivateSubnets.Ensure", "firewall_id", wanted); err != nil {
+		return nil, "", err
 	}
 	find := func(ctx context.Context) (*PrivateSubnet, error) { return s.Get(ctx, location, name) }
 	hasFirewall := func(subnet *PrivateSubnet) bool {
-		return slices.ContainsFunc(subnet.Firewalls, func(f Firewall) bool { return f.ID == request.FirewallID })
+		return slices.ContainsFunc(subnet.Firewalls, func(f Firewall) bool { return f.ID == wanted })
 	}
 	return subnetFamily.ensure(ctx, s.conn, location, name, ensureSpec[PrivateSubnet]{
 		create: func(ctx context.Context) (*PrivateSubnet, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, subnet *PrivateSubnet) (d drift, err error) {
-			if request == nil || request.FirewallID == "" {
+			if wanted == "" {
 				return nil, nil
 			}
 			attached := []string{}
@@ -98,26 +97,26 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 				attached = append(attached, f.ID)
 			}
 			if !hasFirewall(subnet) || len(attached) > 1 {
-				d = drift{{Field: "firewall_id", Wanted: request.FirewallID, Found: attached, Updatable: true}}
+				d = drift{{Field: "firewall_id", Wanted: wanted, Found: attached, Updatable: true}}
 			}
 			return d, nil
 		},
 		update: func(ctx context.Context, subnet *PrivateSubnet, _ drift) (*PrivateSubnet, error) {
 			firewalls := &FirewallsService{s.conn}
 			if !hasFirewall(subnet) {
-				_, err := firewalls.AttachSubnet(ctx, location, request.FirewallID, subnet.ID)
+				_, err := firewalls.AttachSubnet(ctx, location, wanted, subnet.ID)
 				if errors.Is(err, ErrOutcomeUnknown) {
 					_, err = ConfirmChange(ctx, err, find, hasFirewall)
 				}
 				if isMissing(err) { // it's the firewall that is missing, not the subnet
-					err = argumentError("PrivateSubnets.Ensure", "firewall_id", request.FirewallID, "is not the ID of a firewall in the location")
+					err = argumentError("PrivateSubnets.Ensure", "firewall_id", wanted, "is not the ID of a firewall in the location")
 				}
 				if err != nil {
 					return nil, err
 				}
 			}
 			for _, f := range subnet.Firewalls {
-				if f.ID == request.FirewallID {
+				if f.ID == wanted {
 					continue
 				}
 				_, err := firewalls.DetachSubnet(ctx, location, f.ID, subnet.ID)

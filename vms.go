@@ -219,10 +219,8 @@ func (s *VMsService) Create(ctx context.Context, location, name string, request 
 // unix_user, enable_ip4, private_subnet_id, boot_image if the server sends it,
 // and storage_size once the VM is on a host. It updates nothing.
 func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, outcome EnsureOutcome, err error) {
-	if request != nil && request.PrivateSubnetID != "" {
-		if err := idOf(KindPrivateSubnet).check("VMs.Ensure", "private_subnet_id", request.PrivateSubnetID); err != nil {
-			return nil, "", err
-		}
+	if err := optionalIDOf(KindPrivateSubnet).check("VMs.Ensure", "private_subnet_id", orZero(request).PrivateSubnetID); err != nil {
+		return nil, "", err
 	}
 	return vmFamily.ensure(ctx, s.conn, location, name, ensureSpec[VM]{
 		create: func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },

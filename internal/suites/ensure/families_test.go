@@ -172,7 +172,8 @@ func TestEnsureClosesASubnet(t *testing.T) {
 				return outcome, err
 			},
 				step[string]{closed.ID, false, fmt.Sprintf("firewall_id is %v, wanted %q", found, closed.ID), ""},
-				step[string]{closed.ID, true, "updated", tt.sends})
+				step[string]{closed.ID, true, "updated", tt.sends},
+				step[string]{"", true, "unchanged", ""})
 		})
 	}
 }
@@ -349,8 +350,8 @@ func TestEnsureAfterARefusedResend(t *testing.T) {
 func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := cloudapitest.New(t).Client()
-		ctx := t.Context()
+		srv := cloudapitest.New(t)
+		client, ctx := srv.Client(), t.Context()
 		one := stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, "one", nil))(t)
 		two := stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, "two", nil))(t)
 		ids := map[string]bool{}
@@ -365,6 +366,13 @@ func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 		}
 		if len(ids) != 2 {
 			t.Errorf("there are %v", ids)
+		}
+		// One of them is found by name, and the other one in a list.
+		srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.ListInLocation"}, cloudapitest.Reply(403, nil, stub.Envelope(403)))
+		_, _, first := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, "lb", sdktest.BalancerIn(one.ID), nil)
+		_, _, second := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, "lb", sdktest.BalancerIn(two.ID), nil)
+		if (first == nil) == (second == nil) || !errors.Is(errors.Join(first, second), cloudapi.ErrForbidden) {
+			t.Errorf("if the list is forbidden: %v, %v", first, second)
 		}
 		if lb, _, err := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, "lb", sdktest.BalancerIn("net-1"), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("with a name for an ID: %v, %v", lb, err)
