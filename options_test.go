@@ -167,6 +167,7 @@ func TestInvalidOptions(t *testing.T) {
 		{"header", cloudapi.WithHeader("x-idempotency-key", stub.Token), "retry a create"},
 		{"user agent", cloudapi.WithUserAgent("é" + stub.Token), "printable ASCII"},
 		{"user agent", cloudapi.WithUserAgent(stub.Token + "\n"), "printable ASCII"},
+		{"user agent", cloudapi.WithUserAgent(stub.Token + "\x7f"), "printable ASCII"},
 		{"timeout", cloudapi.WithTimeout(-1), "must not be negative"},
 		{"retry policy", cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: -1}), "must not have negative values"},
 		{"retry policy", cloudapi.WithRetry(cloudapi.RetryPolicy{MinDelay: -1}), "must not have negative values"},

@@ -49,6 +49,9 @@ func TestBudgetNeverGrows(t *testing.T) {
 	if b.succeeded(1); b.take(1) {
 		t.Error("a fifth of a retry pays for a whole one")
 	}
+	if b.succeeded(2); !b.take(1) {
+		t.Error("a retry that wasn't taken has to be given back")
+	}
 }
 
 func newLoop(maxAttempts int, minDelay, maxDelay time.Duration) *Loop {

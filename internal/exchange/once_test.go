@@ -105,16 +105,18 @@ func TestGuard(t *testing.T) {
 		{true, true, "{}", "X-Idempotency-Key", true},
 		{true, false, "{}", "Idempotency-Key", true}, // a middleware may replace the context
 	} {
-		ctx, _, end := Begin(t.Context(), time.Now(), 0, tt.once)
-		req := stub.Must(http.NewRequestWithContext(ctx, http.MethodPost, "test://api/", strings.NewReader(tt.body)))(t)
-		req.Header[tt.header] = nil
-		_, _ = (&Guard{Transport{network, tt.own}, func() http.RoundTripper { return network }}).RoundTrip(req)
-		if once := sent.GetBody == nil && sent.Body != nil && sent.Body != http.NoBody; once != tt.want {
-			t.Errorf("%+v: it can be read only once: %v", tt, once)
+		for method, want := range map[string]bool{http.MethodPost: tt.want, http.MethodPatch: tt.once && !tt.own} {
+			ctx, _, end := Begin(t.Context(), time.Now(), 0, tt.once)
+			req := stub.Must(http.NewRequestWithContext(ctx, method, "test://api/", strings.NewReader(tt.body)))(t)
+			req.Header[tt.header] = nil
+			_, _ = (&Guard{Transport{network, tt.own}, func() http.RoundTripper { return network }}).RoundTrip(req)
+			if once := sent.GetBody == nil && sent.Body != nil && sent.Body != http.NoBody; once != want {
+				t.Errorf("%s %+v: it can be read only once: %v", method, tt, once)
+			}
+			if text, err := io.ReadAll(sent.Body); string(text) != tt.body || err != nil || sent.ContentLength != req.ContentLength || req.GetBody == nil {
+				t.Errorf("%+v: the body is sent as %q, %v", tt, text, err)
+			}
+			end()
 		}
-		if text, err := io.ReadAll(sent.Body); string(text) != tt.body || err != nil || sent.ContentLength != req.ContentLength || req.GetBody == nil {
-			t.Errorf("%+v: the body is sent as %q, %v", tt, text, err)
-		}
-		end()
 	}
 }

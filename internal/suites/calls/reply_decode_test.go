@@ -112,6 +112,10 @@ func TestInvalidForms(t *testing.T) {
 	if page, err := client.LoadBalancers.List(t.Context(), nil); page != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) {
 		t.Errorf("a list of IDs: %+v, %v", page, err)
 	}
+	client = sdktest.Answering(t, http.StatusOK, "application/json", `{"id":"pg00000000021g000000000001","tags":["team"]}`)
+	if p, err := client.Postgres.Get(t.Context(), "eu-central-h1", "pg-1"); p != nil || !errors.Is(err, cloudapi.ErrInvalidResponse) {
+		t.Errorf("a record without an ID that is a text: %+v, %v", p, err)
+	}
 }
 
 // TestDeepForms: a response with a thousand nested records is refused. The

@@ -48,6 +48,7 @@ func TestSecretsInResponses(t *testing.T) {
 		{"where an excerpt ends", 502, "<" + strings.Repeat("-", 170) + stub.Token + ">", strings.Repeat("-", 170) + "[redacted]>"},
 		{"header and credentials", 400, `{"error":"gateway-key and dXNlcjpwYXNz of Basic dXNlcjpwYXNz"}`, "[redacted] and [redacted] of [redacted]"},
 		{"part of another", 400, `{"error":"gateway-key-2 and gateway-key"}`, "[redacted] and [redacted]"},
+		{"word of a header", 400, `{"error":"a gate of the department"}`, "of the department"},
 		{"short values", 400, `{"error":"port 1 of acme"}`, "port 1 of acme"},
 		{"response that isn't a record", 200, `{"id":` + quoted + `}x`, `{\"id\":\"…\"}x`},
 		{"page that is no record", 200, "<" + strings.Repeat("-", 170) + stub.Token + ">", strings.Repeat("-", 170) + "[redacted]>"},
@@ -55,7 +56,7 @@ func TestSecretsInResponses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			network := replying(tt.status, "application/json", tt.body)
-			client := sdktest.Recorded(t, network, cloudapi.WithHeader("X-Key", "gateway-key"), cloudapi.WithHeader("X-Key-2", "gateway-key-2"), cloudapi.WithHeader("X-Key-3", "gateway/key"), cloudapi.WithHeader("X-Tenant", "acme"), cloudapi.WithHeader("X-Port", "1"),
+			client := sdktest.Recorded(t, network, cloudapi.WithHeader("X-Key", "gateway-key"), cloudapi.WithHeader("X-Key-2", "gateway-key-2"), cloudapi.WithHeader("X-Key-3", "gateway/key"), cloudapi.WithHeader("X-Tenant", "acme"), cloudapi.WithHeader("X-Port", "1"), cloudapi.WithHeader("X-Team", "blue department"),
 				cloudapi.WithHeader("Proxy-Authorization", stub.Token))
 			if strings.Contains(tt.name, "credentials") {
 				var err error

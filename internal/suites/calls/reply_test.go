@@ -302,21 +302,23 @@ func TestErrorBodies(t *testing.T) {
 func TestSentinelsByStatus(t *testing.T) {
 	t.Parallel()
 	sentinels := map[error]func(status int) bool{
-		cloudapi.ErrInvalidRequest: func(s int) bool { return s == 400 || s == 422 },
-		cloudapi.ErrUnauthorized:   func(s int) bool { return s == 401 },
-		cloudapi.ErrForbidden:      func(s int) bool { return s == 403 },
-		cloudapi.ErrNotFound:       func(s int) bool { return s == 404 },
-		cloudapi.ErrConflict:       func(s int) bool { return s == 409 },
-		cloudapi.ErrRateLimited:    func(s int) bool { return s == 429 },
-		cloudapi.ErrServer:         func(s int) bool { return s >= 500 },
+		cloudapi.ErrInvalidRequest:   func(s int) bool { return s == 400 || s == 422 },
+		cloudapi.ErrUnauthorized:     func(s int) bool { return s == 401 },
+		cloudapi.ErrForbidden:        func(s int) bool { return s == 403 },
+		cloudapi.ErrNotFound:         func(s int) bool { return s == 404 },
+		cloudapi.ErrMaybeUnsupported: func(s int) bool { return s == 404 },
+		cloudapi.ErrConflict:         func(s int) bool { return s == 409 },
+		cloudapi.ErrRateLimited:      func(s int) bool { return s == 429 },
+		cloudapi.ErrServer:           func(s int) bool { return s >= 500 },
 	}
 	for _, never := range []error{cloudapi.ErrAlreadyExists, cloudapi.ErrInvalidArgument, cloudapi.ErrNoProject, cloudapi.ErrInvalidResponse,
 		cloudapi.ErrResponseTooLarge, cloudapi.ErrPaginationStalled, cloudapi.ErrOutcomeUnknown, cloudapi.ErrWaitFailed} {
 		sentinels[never] = func(int) bool { return false }
 	}
 	for status := 300; status < 600; status++ {
-		_, err := sdktest.Recorded(t, replying(status, "application/json", stub.Envelope(status))).VMs.Get(t.Context(), "eu-central-h1", "web-1")
-		if e, ok := errors.AsType[*cloudapi.Error](err); !ok || e.StatusCode != status || e.Type != "T" || e.Message != "m" {
+		body := strings.Replace(stub.Envelope(status), `"T"`, `"ResourceNotFound"`, 1)
+		_, err := sdktest.Recorded(t, replying(status, "application/json", body)).Postgres.Capabilities(t.Context())
+		if e, ok := errors.AsType[*cloudapi.Error](err); !ok || e.StatusCode != status || e.Type != "ResourceNotFound" || e.Message != "m" {
 			t.Errorf("%d: %v", status, err)
 		}
 		for sentinel, matches := range sentinels {

@@ -73,6 +73,9 @@ func TestMiddleware(t *testing.T) {
 				if !ok {
 					t.Error("the context has no operation")
 				}
+				if req.Host != req.URL.Host {
+					t.Errorf("the host is %q", req.Host)
+				}
 				seen = append(seen, op)
 				return next.RoundTrip(req)
 			})

@@ -98,13 +98,16 @@ func TestEnsurePostgresSettings(t *testing.T) {
 		PGConfig: map[string]cloudapi.PostgresSetting{"work_mem": cloudapi.Setting("4MB"), "max_connections": cloudapi.Setting(250)}}))(t)
 	request.PGConfig = map[string]string{"work_mem": "8MB", "max_connections": "250"} // the same as the number 250
 	request.PgBouncerConfig = map[string]string{"pool_mode": "session"}
+	empty := request
+	empty.PGConfig = map[string]string{"search_path": ""}
 	runSteps(t, srv, func(request cloudapi.PostgresCreateRequest, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
 		return outcomeOf(client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", &request, opts))
 	},
 		step[cloudapi.PostgresCreateRequest]{request, false, "pg_config is map[max_connections:250 work_mem:4MB], wanted map[max_connections:250 work_mem:8MB], " +
 			"pgbouncer_config is map[], wanted map[pool_mode:session]", ""},
 		step[cloudapi.PostgresCreateRequest]{request, true, "updated", "Postgres.UpdateConfig"},
-		step[cloudapi.PostgresCreateRequest]{request, true, "unchanged", ""})
+		step[cloudapi.PostgresCreateRequest]{request, true, "unchanged", ""},
+		step[cloudapi.PostgresCreateRequest]{empty, false, "pg_config is map[max_connections:250 work_mem:8MB], wanted map[search_path:]", ""})
 	config := stub.Must(client.Postgres.GetConfig(t.Context(), sdktest.Somewhere, "db-1"))(t)
 	if fmt.Sprint(config.PGConfig, config.PgBouncerConfig) != "map[max_connections:250 work_mem:8MB] map[pool_mode:session]" {
 		t.Errorf("the settings are %v", config)

@@ -272,6 +272,10 @@ func TestSetFirewallRulesRepairsPairs(t *testing.T) {
 				t.Fatal(err)
 			}
 			half := list()
+			srv.Fail(cloudapitest.Match{Operation: "Postgres.DeleteFirewallRule"}, cloudapitest.Reply(403, nil, `{"error":{"code":403,"type":"Forbidden","message":"no"}}`))
+			if _, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, nil); !errors.Is(err, cloudapi.ErrForbidden) {
+				t.Errorf("without port %d, if the other can't be deleted: %v", port, err)
+			}
 			for _, dry := range []bool{true, false} {
 				changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, &cloudapi.SetRulesOptions{DryRun: dry})
 				if err != nil || len(changes.Kept) != 0 || len(changes.Added) != 1 || len(changes.Deleted) != 1 || half[changes.Deleted[0].Port] == nil {

@@ -314,7 +314,8 @@ func TestSharedPollsKeepThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		delays := cloudapitest.DefaultDelays()
 		delays.Create = time.Minute
-		client := cloudapitest.New(t, cloudapitest.WithDelays(delays)).Client()
+		srv := cloudapitest.New(t, cloudapitest.WithDelays(delays))
+		client := srv.Client()
 		fast := createVMs(t, client, 1)[0]
 		stub.Elapse(30 * time.Second)
 		slow := stub.Must(client.VMs.Create(t.Context(), sdktest.Somewhere, "slow", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
@@ -330,6 +331,11 @@ func TestSharedPollsKeepThePace(t *testing.T) {
 		// about half of the time waited so far.
 		if took := time.Since(start); err != nil || took > 2*time.Minute {
 			t.Errorf("it took %v, %v", took, err)
+		}
+		for _, r := range srv.Requests() {
+			if strings.HasSuffix(r.Path, "/vm") && r.Time.After(start.Add(35*time.Second)) {
+				t.Error("the slow wait read a list after the fast one had ended")
+			}
 		}
 	})
 }
