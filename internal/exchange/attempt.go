@@ -28,7 +28,7 @@ func Begin(parent context.Context, now time.Time, timeout time.Duration, once bo
 		a = new(Attempt)
 		a.trace.GetConn = func(string) { a.wanted.Store(true) }
 		a.trace.GotConn = func(httptrace.GotConnInfo) { a.got.Store(true) }
-		parent = httptrace.WithClientTrace(context.WithValue(parent, attemptKey{}, a), &a.trace)
+		parent = httptrace.WithClientTrace(parent, &a.trace)
 	}
 	if timeout == 0 {
 		ctx, end := context.WithCancel(parent)
@@ -37,9 +37,6 @@ func Begin(parent context.Context, now time.Time, timeout time.Duration, once bo
 	ctx, end := context.WithDeadline(parent, now.Add(timeout)) // WithTimeout would read the clock again
 	return ctx, a, end
 }
-
-// attemptKey is the key of the attempt in the contexts that derive from it.
-type attemptKey struct{}
 
 // Sent reports whether the server may have executed the request, given the
 // transport's error. It returns false only if no transport accepted the

@@ -7,9 +7,9 @@ import (
 )
 
 // Guard is a transport that passes each request to the transport that Current
-// returns at that moment. It prevents net/http from retrying the request of an
-// [Attempt] that the server may have executed. It must be below all other
-// wrappers that change requests.
+// returns at that moment. It prevents net/http from retrying a POST that the
+// server may have executed. It must be below all other wrappers that change
+// requests.
 //
 // net/http retries a request:
 //
@@ -20,10 +20,11 @@ import (
 //     after the server has executed the request.
 //
 // net/http doesn't retry if it can't read the body again. So Guard gives a POST
-// with such a header a body that can't be read again. It does the same for the
-// request of an Attempt, unless the transport is Own and speaks only HTTP/1.1;
-// it can't know what protocols another transport uses. Even an empty
-// body is replaced, which HTTP/1.1 then sends without a length.
+// a body that can't be read again, unless the transport is Own and speaks only
+// HTTP/1.1, and the POST has no such header. Guard can't know what protocols
+// another transport uses, nor which POSTs are idempotent: a middleware may have
+// replaced the context. Even an empty body is replaced, which HTTP/1.1 then
+// sends without a length.
 type Guard struct {
 	Own     Transport // the transport of [NewTransport], or zero
 	Current func() http.RoundTripper
@@ -37,9 +38,8 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, refusedError(reason)
 	}
-	isOwn := g.Own.onlyHTTP1 && next == g.Own.Transport
-	isAttempt := req.Context().Value(attemptKey{}) != nil
-	if isAttempt && !isOwn || req.Method == http.MethodPost && hasIdempotencyKey(req.Header) {
+	isSafe := g.Own.onlyHTTP1 && next == g.Own.Transport && !hasIdempotencyKey(req.Header)
+	if req.Method == http.MethodPost && !isSafe {
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
 		if req.Body == nil || req.Body == http.NoBody {
