@@ -9,7 +9,7 @@ import (
 )
 
 // TestParseID: ParseID returns the canonical ID for each spelling. Package ubid
-// tests what is an ID.
+// tests which texts are IDs.
 func TestParseID(t *testing.T) {
 	t.Parallel()
 	for spelled, want := range map[string]struct {

@@ -16,8 +16,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestBeforeCount changes a list after the server has read the items of a page
-// and before it counts them.
+// TestBeforeCount: if a list changes after the server has read the items of a
+// page and before it counts them, only the count shows the change.
 func TestBeforeCount(t *testing.T) {
 	t.Parallel()
 	tb := &recorder{TB: t}

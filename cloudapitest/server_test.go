@@ -72,7 +72,8 @@ func TestStrictServerReportsWhatNoClientSends(t *testing.T) {
 	}
 }
 
-// TestContentTypes sends the same body with different content types.
+// TestContentTypes: the server reads a body only if its Content-Type is
+// application/json, in lower case, and otherwise refuses the request.
 func TestContentTypes(t *testing.T) {
 	t.Parallel()
 	srv := New(t)

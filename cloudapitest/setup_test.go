@@ -34,7 +34,8 @@ func TestProjectsOfOneAccount(t *testing.T) {
 	}
 }
 
-// TestPermissionsBelongToTheServer changes the caller's slice after the call.
+// TestPermissionsBelongToTheServer: permissions don't change if the caller
+// changes its slice after the call.
 func TestPermissionsBelongToTheServer(t *testing.T) {
 	t.Parallel()
 	srv := New(t)
@@ -47,8 +48,8 @@ func TestPermissionsBelongToTheServer(t *testing.T) {
 	}
 }
 
-// TestDelaysOfKindsAndObjects creates VMs and a database, which take different
-// times.
+// TestDelaysOfKindsAndObjects: SetDelays applies to one object, or to all
+// others of its kind. A creation that has begun keeps its delay.
 func TestDelaysOfKindsAndObjects(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

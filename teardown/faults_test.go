@@ -67,7 +67,8 @@ func TestTeardownTellsTheTruth(t *testing.T) {
 }
 
 // TestTeardownIsNotBlind: Run doesn't delete a resource if it can't find out
-// what needs it, or which private location has its name.
+// what needs the resource, or which private location has the name in the
+// resource's path.
 func TestTeardownIsNotBlind(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

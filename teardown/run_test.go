@@ -278,8 +278,9 @@ func TestTeardownGivesUp(t *testing.T) {
 	})
 }
 
-// TestTeardownEndsWithItsContext: the context ends during a deletion that never
-// ends.
+// TestTeardownEndsWithItsContext: a run ends with its context, even during a
+// deletion that never ends, and reports what is under way and what it didn't
+// try.
 func TestTeardownEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -312,7 +313,9 @@ func TestTeardownEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestTeardownCanceled cancels a run before it begins, or at one of its events.
+// TestTeardownCanceled: a run that is canceled, before it begins or at one of
+// its events, ends immediately with a true report. The next run deletes the
+// rest.
 func TestTeardownCanceled(t *testing.T) {
 	t.Parallel()
 	for at := -4; at < 32; at += 4 {
@@ -354,8 +357,9 @@ func TestTeardownCanceled(t *testing.T) {
 	}
 }
 
-// TestTeardownConcurrency: each request takes a second, so that the log shows
-// how many were concurrent.
+// TestTeardownConcurrency: a plan and its run make as many concurrent requests
+// as Concurrency allows. Each request takes a second, so that the log shows how
+// many were concurrent.
 func TestTeardownConcurrency(t *testing.T) {
 	t.Parallel()
 	for set, want := range map[int]int{0: 8, -1: 8, 1: 1, 3: 3} {

@@ -231,9 +231,10 @@ var scenarios = map[string]scenario{
 		blocker: "load balancer eu-central-h1/new",
 	},
 
-	// A private location changes its name, and perhaps another takes it. What is
-	// in it is deleted, but only there; its own name can't be checked later than
-	// immediately before the request.
+	// A private location is renamed, and perhaps another one gets its old name.
+	// What was in the first one is deleted, and nothing in the other. For the
+	// location itself, Run can only check the name immediately before its
+	// deletion.
 	"a location that is renamed during a wait": {at: func(_ *scene, req *http.Request) bool {
 		return req.Method == http.MethodGet && strings.Contains(req.URL.Path, "/location/own/vm/")
 	}, then: renameLocation},

@@ -15,8 +15,8 @@ const noSuchClient = "no client of ours sends such parameters or credentials"
 
 // exceptions lists, by reason, the seq of each exchange for which our response
 // differs from the recorded one on purpose. What the contract doesn't specify
-// may be as it is today. The test fails for an exchange in the list whose
-// responses are equal.
+// may be as in the service of today. The test fails for an exchange in the list
+// whose responses are equal.
 var exceptions = map[string][]int{
 	"there are always metrics":                                                                       {1028},
 	"the store of the metrics does not fail by itself":                                               {1029, 1030},

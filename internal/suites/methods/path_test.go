@@ -242,7 +242,7 @@ func TestIDsInBodies(t *testing.T) {
 					t.Errorf("%s with a bad %s: %#v", m.Name, key, err)
 				}
 			}
-			// The server checks that it isn't a name.
+			// A name is sent too: refusing it is up to the server.
 			for _, good := range []string{cloudapitest.NewID(cloudapi.KindVM).String(), "web-1"} {
 				_, err := m.Call(t.Context(), client, with(good))
 				if sent := network.Take(); len(sent) != 1 || !strings.Contains(sent[0].Body, `"`+good+`"`) {

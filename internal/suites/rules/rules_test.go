@@ -180,8 +180,9 @@ func TestSetRulesLooksUpLostResponses(t *testing.T) {
 	}
 }
 
-// TestSetRulesAtOnce: somebody else sets rules after a call of SetRules has
-// read them, and before it changes one.
+// TestSetRulesAtOnce: if somebody else sets rules after a call of SetRules has
+// read them, and before it changes one, the call returns an error unless the
+// wanted rules are set in the end.
 func TestSetRulesAtOnce(t *testing.T) {
 	t.Parallel()
 	request := func(port string) cloudapi.FirewallRuleCreateRequest {

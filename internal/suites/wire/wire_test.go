@@ -133,7 +133,7 @@ func (c *wireCase) run(t *testing.T) (op cloudapi.Operation, result any) {
 }
 
 // checkNext checks that the cursor of a page is the ID or name of its last
-// item. Losses compares a pagination_key.
+// item. A pagination_key is compared by [sdktest.Losses].
 func (c *wireCase) checkNext(t *testing.T, page any) {
 	v := reflect.Indirect(reflect.ValueOf(page))
 	if !strings.HasPrefix(v.Type().Name(), "Page[") || strings.Contains(c.reply.(string), `"pagination_key"`) {
