@@ -196,13 +196,13 @@ func followAtRandom(t *testing.T, r *rand.Rand) {
 		}
 	}
 	start := s.now()
-	receive(400, 0, time.Second, time.Minute, 20*time.Minute) // in about a day and a half
+	receive(400, 0, time.Second, time.Minute, 20*time.Minute) // they come in about a day and a half
 	stub.Elapse(2 * time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
 	o := PostgresFollowLogsOptions{Marker: PostgresLogMarker{Start: start}, MaxInterval: pick(0, 5*time.Minute), maxHeld: 150 * logLineSize}
 	go func() {
 		defer cancel()
-		receive(150, 0, time.Second, 7*time.Second, 10*time.Minute) // in about six hours
+		receive(150, 0, time.Second, 7*time.Second, 10*time.Minute) // they come in about six hours
 		stub.Elapse(2 * time.Hour)
 	}()
 	var done, pending []string

@@ -40,7 +40,7 @@ var scenarios = map[string]scenario{
 		keep:   func(_ *scene, r cloudapi.Resource) bool { return r.Kind == cloudapi.KindInferenceAPIKey },
 		before: func(t *testing.T, p *scene) { permit(t, p, "InferenceApiKey") },
 	},
-	"a load balancer that the token may not see": { // only load balancers are deleted although they aren't in the plan
+	"a load balancer that the token may not see": { // the server deletes it with its subnet, so it needn't be in the plan
 		before: func(t *testing.T, p *scene) { permit(t, p, "LoadBalancer") },
 		others: func(r cloudapi.Resource) bool { return r.Name == "lb-1" },
 	},

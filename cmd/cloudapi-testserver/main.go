@@ -234,7 +234,7 @@ func quote(text string) string {
 
 // config returns the options of the server, which logs to stderr.
 func (o options) config(stderr io.Writer) []cloudapitest.Option {
-	requests := 0 // the number to keep; only the control address shows them
+	requests := 0 // how many the log keeps: none without a control address, which shows them
 	if o.control != "" {
 		requests = logged
 	}

@@ -41,8 +41,7 @@ var (
 		`"hostname":"orders-db.example.net","username":"postgres","password":"s3cr/et",`+
 		`"log_destinations":[{"id":"1d8mzs2pcd3t6kd0ywtvkz9v2c","name":"logs","type":"otlp","url":"https://logs.example.org"}]`)
 
-	// Replicas have no restore times, and null for values that aren't known
-	// yet.
+	// A replica has no restore times. Values that aren't known yet are null.
 	replicaFull = with(replicaItem, `"connection_string":null,"primary":null,"firewall_rules":[],"metric_destinations":[],"read_replicas":[]`)
 )
 

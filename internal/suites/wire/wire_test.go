@@ -243,7 +243,7 @@ func (c *wireCase) check(t *testing.T, sent stub.Request) {
 	if sent.Method == http.MethodPost || sent.Method == http.MethodPatch {
 		want["Content-Type"] = []string{"application/json"}
 	}
-	if file, ok := c.reply.(cloudapi.File); ok { // the file's type comes before JSON, which is for errors
+	if file, ok := c.reply.(cloudapi.File); ok { // Accept has the file's type first, and then JSON for errors
 		want["Accept"] = []string{accept}
 		if !strings.HasPrefix(accept, file.ContentType+",") || !strings.Contains(accept, "application/json;q=0.5") {
 			t.Errorf("a file of the type %s is asked for as %s", file.ContentType, accept)
