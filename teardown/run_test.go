@@ -470,7 +470,8 @@ func TestTeardownProgressPanics(t *testing.T) {
 	}
 }
 
-// TestPanicsReachTheCaller: NewPlan and Run panic with the value of a middleware.
+// TestPanicsReachTheCaller: if a middleware panics, NewPlan and Run panic with
+// the same value.
 func TestPanicsReachTheCaller(t *testing.T) {
 	t.Parallel()
 	for _, at := range []int32{1, 3} {

@@ -187,8 +187,8 @@ const (
 // The service has changed since August 2026. These tables say where the
 // recordings of August differ for that reason, besides the exceptions.
 var (
-	// Fields that were added to all records of VMs, and removed from the
-	// project's.
+	// Fields that were added to all records of VMs, and fields that were removed
+	// from the records of projects.
 	addedSince   = []string{"maintenance_window_start_at"}
 	removedSince = []string{"credit", "discount"}
 
