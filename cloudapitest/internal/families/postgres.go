@@ -263,6 +263,11 @@ func (p *postgres) resetPassword(c *api.Call) (any, error) {
 		return nil, reply.InvalidFields(reply.Problem{Field: "password", What: problems})
 	}
 	p.password = password
+	if postgresTermsOf(c.Moment).explicit {
+		for _, r := range p.replicas(c.Moment) {
+			r.password = password
+		}
+	}
 	c.Log("reset_superuser_password", p.ID)
 	return p.details(c.Moment), nil
 }

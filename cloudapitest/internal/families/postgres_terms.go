@@ -23,8 +23,8 @@ type postgresTerms struct {
 
 	// explicit stands for several differences: the state of a database shows
 	// restores and restarts, and its record has its storage from the start. A
-	// replica can't be changed. A promoted replica is independent immediately, but
-	// its record keeps the parent.
+	// replica can't be changed, and gets the new password of its parent. A promoted
+	// replica is independent immediately, but its record keeps the parent.
 	explicit bool
 
 	domain   string // of hosts, without the top-level domain

@@ -143,6 +143,13 @@ func TestPostgres(t *testing.T) {
 			POST L/postgres/db/reset-superuser-password {"password":"no-uppercase-1"} -> 400 one uppercase letter
 			POST L/postgres/db/reset-superuser-password {"password":"Not-any-digit"} -> 400 one digit
 			POST L/postgres/db/reset-superuser-password {"password":"Right/passw0rd"} -> postgres://postgres:Right%2Fpassw0rd@db.{pg db}.`),
+		"passwords of replicas": script(`
+			POST L/postgres/db {"size":"standard-2","storage_size":64} ->
+			wait 1h
+			POST L/postgres/db/read-replica {"name":"replica"} ->
+			wait 1h
+			POST L/postgres/db/reset-superuser-password {"password":"Right/passw0rd"} ->
+			GET L/postgres/replica -> postgres://postgres:Right%2Fpassw0rd@replica.`, serviceOnly),
 		"firewall rules": script(`
 			POST L/postgres/db {"size":"standard-2","storage_size":64} ->
 			rule = POST L/postgres/db/firewall-rule {"cidr":"2001:db8::1/48","description":" a "} -> "cidr":"2001:db8::/48","description":"a"
