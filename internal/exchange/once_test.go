@@ -30,6 +30,7 @@ func TestSent(t *testing.T) {
 		fmt.Sprintf(cannot, "stream error: stream ID 12345; REFUSED_STREAM"):                 false,
 		fmt.Sprintf(cannot, "stream error: stream ID 5; PROTOCOL_ERROR; received from peer"): true,
 		fmt.Sprintf(cannot, "stream error: stream ID 5; INTERNAL_ERROR; REFUSED_STREAM"):     true,
+		fmt.Sprintf(cannot, "; REFUSED_STREAM; received from peer"):                          true,
 		"stream error: stream ID 5; PROTOCOL_ERROR; received from peer":                      true,
 		"http2: client connection lost":                                                      true,
 		"http2: client conn not usable, or so":                                               true,

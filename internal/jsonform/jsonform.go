@@ -67,9 +67,6 @@ func (d Decoder) Decode(data []byte, v any) error {
 // element, which stays zero.
 func size(data []byte, t reflect.Type) int64 {
 	count := func(c byte) int64 { return int64(bytes.Count(data, []byte{c})) }
-	if t != nil && t.Kind() == reflect.Pointer {
-		t = t.Elem() // there is only one outermost value: it is no element
-	}
 	value := max(valueSize, int64(largest(t, map[reflect.Type]bool{})))
 	return objectSize*count('{') + value*(count('[')+count(','))
 }

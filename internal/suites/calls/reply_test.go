@@ -380,8 +380,9 @@ func TestNilContextAndZeroClient(t *testing.T) {
 	client := sdktest.SendingNothing(t)
 	_, err := client.VMs.Get(none, "eu-central-h1", "web-1")
 	_, following := cloudapi.Collect(client.Postgres.FollowLogs(none, "eu-central-h1", "orders-db", nil))
-	if !errors.Is(err, cloudapi.ErrInvalidArgument) || !errors.Is(following, cloudapi.ErrInvalidArgument) {
-		t.Errorf("without a context: %v, %v", err, following)
+	_, waiting := cloudapi.WaitAll(none, []int{1}, func(context.Context, int) (*int, error) { return nil, nil }, nil)
+	if !errors.Is(err, cloudapi.ErrInvalidArgument) || !errors.Is(following, cloudapi.ErrInvalidArgument) || !errors.Is(waiting, cloudapi.ErrInvalidArgument) {
+		t.Errorf("without a context: %v, %v, %v", err, following, waiting)
 	}
 	const unmade = "cloudapi.Client(not created by NewClient)"
 	if got := fmt.Sprint(&cloudapi.Client{}, cloudapi.Client{}); got != unmade+" "+unmade {

@@ -249,9 +249,11 @@ func TestResolveFailures(t *testing.T) {
 		// If a request fails, it's unknown whether the name is ambiguous, so Resolve
 		// fails. If it's forbidden, Resolve still finds the resources that the token
 		// may see.
-		p.Server.Fail(cloudapitest.Match{Operation: "Firewalls.Get"}, slices.Repeat([]cloudapitest.Fault{cloudapitest.Reply(500, nil, "")}, 4)...)
-		if got, err := p.Client.Resolve(t.Context(), "eu-central-h1/web-1"); got != nil || !errors.Is(err, cloudapi.ErrServer) {
-			t.Errorf("with a failure it is %v, %v", got, err)
+		for operation, reference := range map[string]string{"Firewalls.Get": "eu-central-h1/web-1", "Kubernetes.Get": cloudapitest.NewID(cloudapi.KindKubernetesNodePool).String()} {
+			p.Server.Fail(cloudapitest.Match{Operation: operation}, slices.Repeat([]cloudapitest.Fault{cloudapitest.Reply(500, nil, "")}, 4)...)
+			if got, err := p.Client.Resolve(t.Context(), reference); got != nil || !errors.Is(err, cloudapi.ErrServer) {
+				t.Errorf("with a failure %s is %v, %v", reference, got, err)
+			}
 		}
 		forbidden := sdktest.Refusal(403, "Forbidden").Repeating()
 		p.Server.Fail(cloudapitest.Match{Func: func(r cloudapitest.Request) bool { return !strings.Contains(r.Path, "/vm/") }}, forbidden)
