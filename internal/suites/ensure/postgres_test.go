@@ -61,9 +61,11 @@ func TestEnsureClosesADatabase(t *testing.T) {
 func TestEnsureWithoutRules(t *testing.T) {
 	t.Parallel()
 	client := sdktest.Answering(t, http.StatusOK, "application/json", `{"id":"pgn30gjk1d1e2jj34v9x0dq4rp","name":"db-1"}`)
-	db, outcome, err := client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", &cloudapi.PostgresCreateRequest{RestrictByDefault: new(true)}, nil)
-	if db != nil || outcome != "" || !errors.Is(err, cloudapi.ErrInvalidResponse) {
-		t.Errorf("%v, %q, %v", db, outcome, err)
+	for restrict, want := range map[bool]error{true: cloudapi.ErrInvalidResponse, false: nil} {
+		db, outcome, err := client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", &cloudapi.PostgresCreateRequest{RestrictByDefault: &restrict}, nil)
+		if (db == nil) != restrict || (outcome == "") != restrict || !errors.Is(err, want) {
+			t.Errorf("%v: %v, %q, %v", restrict, db, outcome, err)
+		}
 	}
 }
 
