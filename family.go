@@ -158,18 +158,9 @@ func (f *family[T]) join(ctx context.Context, c *conn, location string) *sharedl
 		return nil
 	}
 	return sharedlist.Join(ctx, listKey{c, f.lists, location}, func() sharedlist.Source[T] {
-		pages := walk[T](c, f.lists, ListOptions{Location: location, PageSize: maxPageSize}, nil)
 		return sharedlist.Source[T]{
-			Read: func(ctx context.Context, add func(items []*T, count *int) bool) error {
-				for page, err := range pages(ctx) {
-					if err != nil {
-						return err
-					}
-					if !add(page.Items, page.Count) {
-						break
-					}
-				}
-				return nil
+			Read: func(ctx context.Context) iter.Seq2[*T, error] {
+				return all[T](ctx, c, f.lists, &ListOptions{Location: location})
 			},
 			Keys: func(record *T) (id, name string) { r := resourceOf(record); return r.ID, r.Name },
 		}

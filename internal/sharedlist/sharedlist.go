@@ -13,6 +13,7 @@ package sharedlist
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"sync"
 	"time"
@@ -61,12 +62,8 @@ func (g *Group) End() {
 
 // Source reads a list.
 type Source[T any] struct {
-	// Read calls page for each page, with the size of the list if it is known,
-	// until the last page or until page returns false.
-	Read func(ctx context.Context, page func(items []*T, count *int) bool) error
-
-	// Keys returns the ID and the name of a record.
-	Keys func(*T) (id, name string)
+	Read func(context.Context) iter.Seq2[*T, error]
+	Keys func(*T) (id, name string) // returns the ID and the name of a record
 }
 
 // List is a list that waits share.
@@ -201,7 +198,7 @@ func (l *List[T]) isWorthIt() bool {
 	return l.waits > 1 && l.items <= 10*(l.waits+coming)
 }
 
-// read reads the list, unless the first page shows that it isn't worth it.
+// read reads the list. It stops when that isn't worth it, or at an error.
 func (l *List[T]) read(r *reading[T]) {
 	defer func() {
 		l.group.mu.Lock()
@@ -209,28 +206,19 @@ func (l *List[T]) read(r *reading[T]) {
 		l.last, l.next = r, &reading[T]{ended: make(chan struct{})}
 		close(r.ended)
 	}()
-	records, items, complete := map[string]*T{}, 0, true
-	err := l.source.Read(l.group, func(page []*T, count *int) bool {
-		items += len(page)
-		size := items
-		if count != nil {
-			size = max(size, *count)
+	records, items := map[string]*T{}, 0
+	for record, err := range l.source.Read(l.group) {
+		if items++; err != nil || !l.hasSize(items) {
+			return
 		}
-		if complete = l.hasSize(size); !complete {
-			return false
-		}
-		for _, record := range page {
-			id, name := l.source.Keys(record)
-			records[id], records[name] = record, record
-		}
-		return true
-	})
-	if err == nil && complete {
-		r.records = records
+		id, name := l.source.Keys(record)
+		records[id], records[name] = record, record
 	}
+	r.records = records
 }
 
-// hasSize records the size of the list, and returns the result of isWorthIt.
+// hasSize records how many items the list has at least, and returns the result
+// of isWorthIt.
 func (l *List[T]) hasSize(items int) bool {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
