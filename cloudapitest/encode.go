@@ -22,8 +22,8 @@ import (
 // audit log, with its Next, if set, as the pagination_key.
 //
 // A *[cloudapi.Error] becomes the API's envelope,
-// {"error":{"code":…,"type":…}}. It needs a Code or StatusCode, and a Type:
-// without a Type the SDK takes an error for a gateway's.
+// {"error":{"code":…,"type":…}}. The error needs a Code or StatusCode, and
+// a Type: without a Type the SDK concludes that a gateway sent the error.
 func Encode(v any) []byte {
 	if e, ok := v.(cloudapi.Error); ok {
 		v = &e

@@ -28,8 +28,8 @@ type Match struct {
 	Method, Route string
 	// Path is the escaped path of the request.
 	Path string
-	// Nth is the number of the first matching request that gets a fault,
-	// counted from 1 since the call to [Server.Fail]. 0 means 1.
+	// Nth says which matching request after the call to [Server.Fail] gets the
+	// script's first fault. Both 0 and 1 mean the first.
 	Nth int
 	// Func, if not nil, is called last, and reports whether the request matches.
 	// It must not call methods of the server.
@@ -292,8 +292,8 @@ func (f *faultScripts) clear() {
 	f.scripts = nil
 }
 
-// unmet returns a report for each script that has faults left which must be
-// met.
+// unmet returns a report for each script with faults that a request should have
+// met, but didn't.
 func (f *faultScripts) unmet() (reports []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

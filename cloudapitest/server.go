@@ -315,7 +315,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 // isProbe reports whether a request is a GET that some version of the API has.
 // A client that supports all versions may send such requests to find out what
-// the server has, so the 404 isn't a mistake.
+// the server has, so they aren't reported as mistakes.
 func (s *Server) isProbe(r *http.Request) bool {
 	return r.Method == http.MethodGet && s.service.InSomeVersion(r.Method, r.URL.EscapedPath())
 }

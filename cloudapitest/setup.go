@@ -69,9 +69,9 @@ func (s *Server) SetClusterService(clusterID string, srcPort, dstPort int) {
 
 // AddLogLine adds a line to the logs of the database with the ID, as if the
 // service received it now. The line's Timestamp defaults to now; an older one
-// makes it a late line. The severity level defaults to "INFO", the stream to
-// "postgres", and the server to the primary. The service sorts and selects
-// lines by the time at which it received them.
+// means that the line arrived late. The severity level defaults to "INFO", the
+// stream to "postgres", and the server to the primary. The service sorts and
+// selects lines by the time at which it received them.
 //
 // A running database still writes its own lines, one per server every 10
 // seconds. The test fails if there's no such database, if the database has no
@@ -173,8 +173,8 @@ const (
 	FeatureBackupDownloads Feature = families.FeatureBackupDownloads
 	// FeatureLantern allows databases of the flavor "lantern".
 	FeatureLantern Feature = families.FeatureLantern
-	// FeatureMaintenanceWindowDays allows days for the maintenance windows of
-	// databases, and shows them.
+	// FeatureMaintenanceWindowDays lets a database's maintenance window open only
+	// on certain weekdays. Records of databases show the weekdays.
 	FeatureMaintenanceWindowDays Feature = families.FeatureMaintenanceWindowDays
 )
 

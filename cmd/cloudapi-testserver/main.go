@@ -189,8 +189,8 @@ func usable(addr net.Addr) string {
 	return "http://" + netip.AddrPortFrom(ip, at.Port()).String()
 }
 
-// needsPermission reports whether a client of the SDK refuses to send a token to
-// the address without CLOUDAPI_INSECURE_HTTP.
+// needsPermission reports whether a client of the SDK refuses to send a token
+// to the address without CLOUDAPI_INSECURE_HTTP.
 func needsPermission(addr net.Addr) bool {
 	ip := addr.(*net.TCPAddr).IP
 	return !ip.IsUnspecified() && !ip.IsLoopback()
@@ -234,7 +234,7 @@ func quote(text string) string {
 
 // config returns the options of the server, which logs to stderr.
 func (o options) config(stderr io.Writer) []cloudapitest.Option {
-	requests := 0 // how many the log keeps: none without a control address, which shows them
+	requests := 0 // how many requests the log keeps; only the control address shows them
 	if o.control != "" {
 		requests = logged
 	}

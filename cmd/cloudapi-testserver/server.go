@@ -94,7 +94,7 @@ func (s *server) clearFaults() {
 	s.scripts = nil
 }
 
-// project returns the ID, or the ID of the server's project for "".
+// project returns id or, if it's "", the ID of the server's own project.
 func (s *server) project(id string) string {
 	if id == "" {
 		return s.ProjectID()

@@ -13,8 +13,8 @@
 //
 //	ansible-playbook -e 'ansible_host={{ ubicloud_private_ipv4 }}' …
 //
-// A playbook must not get hosts that don't exist, so the program uses the
-// server inside it only with --demo, which Ansible never passes.
+// A playbook must not get hosts that don't exist, so the program uses its
+// embedded server only with --demo, which Ansible never passes.
 package main
 
 import (
@@ -85,8 +85,8 @@ type inventory struct {
 	hosts  map[string]map[string]any
 }
 
-// MarshalJSON returns the form of an inventory script. With _meta, Ansible
-// doesn't call the program again for each host.
+// MarshalJSON returns what Ansible expects from an inventory script. With
+// _meta, Ansible doesn't call the program again for each host.
 func (i *inventory) MarshalJSON() ([]byte, error) {
 	script := map[string]any{"_meta": map[string]any{"hostvars": i.hosts}}
 	for name, hosts := range i.groups {
@@ -101,13 +101,13 @@ func read(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(vms) == 0 { // A playbook without hosts succeeds, so the token must see the project.
+	if len(vms) == 0 { // Ansible reports no error without hosts: check that the token sees the project
 		if _, err := client.CheckAccess(ctx); err != nil {
 			return nil, err
 		}
 	}
 	type network struct{ subnet, ip4, ip6 string }
-	networks := map[string]network{} // by location and name of the VM, since the list of VMs doesn't have them
+	networks := map[string]network{} // by location and name of the VM; the list of VMs has no networks
 	for subnet, err := range client.PrivateSubnets.All(ctx, nil) {
 		if err != nil {
 			return nil, err

@@ -23,9 +23,9 @@ type provisioner struct {
 	held     bool // whether VMs and databases aren't created, since another resource differs
 }
 
-// run creates missing resources. It changes existing ones that differ only with
-// --update. It puts nothing into a firewall or subnet that differs from the
-// file.
+// run creates missing resources. With --update, it also changes resources that
+// differ from the file. If an SSH key, firewall or subnet still differs, run
+// creates no VMs and databases.
 func (p *provisioner) run(ctx context.Context) error {
 	if err := p.keys(ctx); err != nil {
 		return err
@@ -51,8 +51,8 @@ type service[T, R any] interface {
 }
 
 // settle creates or plans a resource, and reports the result. The record is nil
-// if a plan would create it. A resource that differs from the request is
-// reported and returned unchanged.
+// if a plan would create the resource. If the resource differs from the request
+// and isn't updated, settle reports the difference and returns the record.
 func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service[T, R], request *R) (*T, cloudapi.EnsureOutcome, error) {
 	// A dry run without Update returns the differences, and says for each whether
 	// an update could change it.

@@ -156,9 +156,9 @@ func (env *environment) provision(ctx context.Context) (err error) {
 	return nil
 }
 
-// uninterrupted returns a context for a create, which Ctrl-C doesn't cancel:
-// the server could execute a canceled request after the cleanup. If ctx has
-// ended, uninterrupted returns ctx.
+// uninterrupted returns a context that Ctrl-C doesn't cancel. A create needs
+// it, since the server could execute a canceled request after the cleanup. If
+// ctx has ended, uninterrupted returns ctx.
 func uninterrupted(ctx context.Context) context.Context {
 	if ctx.Err() != nil {
 		return ctx

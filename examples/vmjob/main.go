@@ -131,7 +131,7 @@ func (j *job) run(ctx context.Context) (err error) {
 	return err
 }
 
-// wait waits for the end of the job, and returns its output, the last 64 KiB,
+// wait waits for the end of the job, and returns the last 64 KiB of its output
 // and its exit status.
 func (j *job) wait(ctx context.Context, vm *cloudapi.VM) (output, status string, err error) {
 	for {

@@ -41,9 +41,9 @@ func (c *Call) Admit(o Stored, found bool) error {
 	return nil
 }
 
-// NewReference returns the name for a new object of the kind, which is in a
-// path parameter. It returns an error if the token may not create the object in
-// the call's location.
+// NewReference returns the path parameter that names a new object of the kind.
+// It returns an error if the parameter is an ID, or if the token can't create
+// objects in the call's location.
 func (c *Call) NewReference(kind cloudapi.Kind, param string) (string, error) {
 	name := c.Params[param]
 	switch {

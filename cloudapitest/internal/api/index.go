@@ -113,8 +113,8 @@ func (x Index) SortedByID(sc Scope) []Stored {
 	return nil
 }
 
-// after returns the index of the first object whose field order is greater than
-// order. The objects must be sorted by that field.
+// after returns the index of the first object whose UUID is greater than order.
+// The objects must be sorted by their UUIDs.
 func after(objects []Stored, order string) int {
 	i, found := slices.BinarySearchFunc(objects, order, func(o Stored, order string) int {
 		return strings.Compare(o.Core().order, order)

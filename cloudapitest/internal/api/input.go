@@ -34,7 +34,7 @@ func (in *Input) NewName() (string, error) {
 	return name, err
 }
 
-// SetText returns a step that reads a text from the body, which must not be
+// SetText returns a step that reads a text from the body. The text must not be
 // blank.
 func SetText(into *string, name string) func(*Call) error {
 	return func(c *Call) (err error) {

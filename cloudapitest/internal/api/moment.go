@@ -35,8 +35,8 @@ func (m *Moment) Delays(o *Object) Delays {
 	return m.Config.Delays
 }
 
-// Remove deletes the object after the delay, and then calls then, which may be
-// nil. Removing it again changes nothing.
+// Remove deletes the object after the delay. If then isn't nil, it's called
+// after the deletion. Removing the object again changes nothing.
 func (m *Moment) Remove(o Stored, after time.Duration, then func()) {
 	core := o.Core()
 	if core.Deleting() {

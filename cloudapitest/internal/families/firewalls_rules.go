@@ -121,8 +121,9 @@ func (f *firewall) createRule(c *api.Call) (any, error) {
 	return api.Records(rules, api.At(c.Moment, (*firewallRule).record)), nil
 }
 
-// networksInBody returns the networks in "cidr": a network, or the networks of
-// a subnet with that ID or name in the firewall's location.
+// networksInBody returns the network in "cidr". In the service, "cidr" may also
+// be the ID or name of a subnet in the firewall's location, and then means the
+// subnet's two networks.
 func (f *firewall) networksInBody(c *api.Call) ([]netip.Prefix, error) {
 	text := c.Body.Text("cidr")
 	if firewallTermsOf(c.Moment).subnets && !isNetwork(text) {

@@ -49,7 +49,7 @@ type githubCacheEntry struct {
 	repository *githubRepository
 	key, scope string
 	size       int64 // in bytes
-	uploading  bool  // the size isn't known yet
+	uploading  bool  // whether the size isn't known yet
 	created    time.Time
 	accessed   time.Time // zero if never
 }

@@ -197,8 +197,8 @@ func (k *kubernetesCluster) checkControlPlane(*api.Call) error {
 	return nil
 }
 
-// clusterName is the form of a cluster's name. It's shorter than other names,
-// so that the names of the nodes have at most 63 characters.
+// clusterName matches the names of clusters and node pools, which have at most
+// 40 characters.
 var clusterName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
 
 func clusterNameInBody(c *api.Call) (string, error) {

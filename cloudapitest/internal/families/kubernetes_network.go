@@ -57,7 +57,8 @@ func (k *kubernetesCluster) newBalancer(at *api.Moment, purpose string) *loadBal
 
 func (k *kubernetesCluster) exists(at *api.Moment) bool { return at.State.ByID[k.ID] != nil }
 
-// dropNetwork removes what addNetwork created, some time after the cluster.
+// dropNetwork removes the subnet, the firewall and the load balancers of a
+// deleted cluster after a delay.
 func (k *kubernetesCluster) dropNetwork(c *api.Call) {
 	if k.subnet == nil {
 		return
@@ -71,8 +72,8 @@ func (k *kubernetesCluster) dropNetwork(c *api.Call) {
 	k.subnet.leave(c, k.ID, after)
 }
 
-// SetClusterService gives the load balancer for the Services of a running
-// cluster its ports. It reports whether there is such a cluster.
+// SetClusterService sets the ports of a running cluster's load balancer for
+// Services. It reports whether there is such a cluster.
 func SetClusterService(at *api.Moment, id string, srcPort, dstPort int) bool {
 	k, ok := at.State.ByID[id].(*kubernetesCluster)
 	if !ok || k.services == nil || !k.runs(at.Now) {

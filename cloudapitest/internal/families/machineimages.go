@@ -42,7 +42,7 @@ func machineImageOperations() []api.Operation {
 type machineImage struct {
 	api.Object
 	created time.Time
-	latest  *machineImageVersion // read it with current, which updates it
+	latest  *machineImageVersion // read it by calling current, which updates it
 }
 
 // machineImageVersion is a version of a machine image. Its Name is its label,

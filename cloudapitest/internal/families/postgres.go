@@ -114,7 +114,7 @@ type postgres struct {
 	begun         time.Time         // beginning of the last change
 	ready         time.Time         // when the new servers are ready; zero for the first servers
 	due           time.Time         // when the new servers take over
-	step          time.Duration     // duration of each step after due
+	step          time.Duration     // duration of a failover at due, and of each stage of an upgrade after that
 }
 
 // onAWS reports whether the database is in a private location, which is a

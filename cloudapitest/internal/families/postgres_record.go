@@ -141,7 +141,8 @@ func stage(now, from, to time.Time, n int) int {
 }
 
 // pathOfParent returns the path of the database that this one was replicated or
-// restored from, or nil if that database is gone, or if records don't show it.
+// restored from. It returns nil if there is no such database or, in the
+// contract, after the promotion of a replica.
 func (p *postgres) pathOfParent(at *api.Moment) *string {
 	counts := !p.restored.IsZero() || p.isReplica(at.Now) || postgresTermsOf(at).explicit
 	if p.parent == nil || at.State.ByID[p.parent.ID] == nil || !counts {

@@ -22,9 +22,9 @@ type postgresTerms struct {
 	ruleUnique string      // the columns in the real server's message for a rule that exists already
 
 	// explicit stands for several differences: the state of a database shows
-	// restores and restarts, and its record has its storage from the start. A
-	// replica can't be changed, and gets the new password of its parent. A promoted
-	// replica is independent immediately, but its record keeps the parent.
+	// restores and restarts, and its record has the storage size from the start.
+	// A replica can't be changed, and gets the new password of its parent. A
+	// promoted replica is independent immediately, but its record keeps the parent.
 	explicit bool
 
 	domain   string // of hosts, without the top-level domain

@@ -43,9 +43,10 @@ func (p *postgres) current(now time.Time) postgresServers {
 	return servers
 }
 
-// resize starts to replace the servers with new ones, which to describes. It
-// does nothing if that is already the target. If only the number of standbys
-// differs, it keeps as many servers as it can.
+// resize starts to replace the servers with new ones. The parameter to
+// describes the new servers; if they are already the target, resize does
+// nothing. If only the number of standbys differs, it keeps as many servers as
+// it can.
 func (p *postgres) resize(c *api.Call, to postgresServers) {
 	kept := p.fleet
 	switch {
@@ -58,8 +59,8 @@ func (p *postgres) resize(c *api.Call, to postgresServers) {
 	p.replace(c, to, append(kept, newServers(to.standbys+1-len(kept))...))
 }
 
-// replace starts to replace the servers with the servers in fleet, which to
-// describes.
+// replace starts to replace the servers with the servers whose IDs are in
+// fleet. The parameter to describes the new servers.
 func (p *postgres) replace(c *api.Call, to postgresServers, fleet []string) {
 	if !c.Now.Before(p.due) {
 		p.built, p.former = p.target, p.fleet

@@ -58,8 +58,8 @@ func (p *postgres) upgradeRecord(now time.Time) postgresUpgradeRecord {
 	return r
 }
 
-// upgrade replaces the servers of the database and its read replicas with
-// servers of the next version, which takes a while.
+// upgrade starts to replace the servers of the database and of its read
+// replicas with servers of the next version.
 func (p *postgres) upgrade(c *api.Call) (any, error) {
 	refuse := func(field, what string) (any, error) { return nil, reply.InvalidField(field, "%s", what) }
 	versions := postgresTermsOf(c.Moment).versions

@@ -90,15 +90,15 @@ func (p *postgres) reschedule(now time.Time) {
 	}
 }
 
-// inWindow returns when a change that is ready at t can happen: at t if the
-// maintenance window is open then or there is none, and otherwise when it opens
-// next.
+// inWindow returns when a change that is ready at t can happen: at t if there
+// is no maintenance window or if it's open at t, and otherwise when the window
+// opens next.
 func (p *postgres) inWindow(t time.Time) time.Time {
 	const open = 2 * time.Hour
 	if p.window == nil {
 		return t
 	}
-	opens := midnight(t).AddDate(0, 0, -1).Add(time.Duration(p.window.hour) * time.Hour) // it may still be open
+	opens := midnight(t).AddDate(0, 0, -1).Add(time.Duration(p.window.hour) * time.Hour) // yesterday's window may still be open
 	for !p.window.isOn(opens.Weekday()) || !t.Before(opens.Add(open)) {
 		opens = opens.AddDate(0, 0, 1)
 	}

@@ -31,8 +31,8 @@ func privateLocationOperations() []api.Operation {
 	}
 }
 
-// privateLocation is a private location as a resource. Its Name is the
-// location's name. In its record, that is ui_name, and name is the region.
+// privateLocation is a private location as a resource. Its record has the
+// location's name in the field ui_name, and the region in the field name.
 type privateLocation struct {
 	api.Object
 	location *api.Location

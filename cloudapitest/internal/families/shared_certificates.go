@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// rootCertificate returns a certificate of the owner's own certificate
-// authority that is valid for some years, as PEM.
+// rootCertificate returns the certificate of a new certificate authority for
+// the owner, as PEM. The certificate is valid for some years.
 func rootCertificate(owner string, from time.Time, years int) string {
 	key := newKey()
 	template := authority(owner+" Root Certificate Authority", from, from.AddDate(years, 0, 0))
 	return certificate(template, template, key, key)
 }
 
-// clientKeyPair returns a certificate for a client of the owner, and its private
-// key, as PEM.
+// clientKeyPair returns a certificate for a client of the owner, and its
+// private key, as PEM.
 func clientKeyPair(owner, name string, from time.Time, lifetime time.Duration) string {
 	key, until := newKey(), from.Add(lifetime)
 	template := &x509.Certificate{
@@ -47,8 +47,8 @@ func newKey() *ecdsa.PrivateKey {
 	return key
 }
 
-// authority returns the template of a certificate authority that is valid for
-// some time.
+// authority returns the template for the certificate of a certificate
+// authority.
 func authority(name string, from, until time.Time) *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber:          big.NewInt(int64(until.Year() - from.Year())),

@@ -169,7 +169,7 @@ func (v *vm) record(at *api.Moment) vmRecord {
 
 func (v *vm) isPlaced(at *api.Moment) bool { return !at.Now.Before(v.placed) }
 
-// state returns the state. A restart shows even while the VM is being created.
+// state returns the VM's state. During a restart it's never "creating".
 func (v *vm) state(at *api.Moment) string {
 	if changed := v.power.state(at.Now); changed != "" {
 		return changed

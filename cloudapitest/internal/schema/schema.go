@@ -26,7 +26,7 @@ type Schema struct {
 	Fields    []Field // of an object
 	values    *Schema // of all fields, for an object from MapOf
 	AnyOf     []Schema
-	moment    bool           // a string that must be a time
+	moment    bool           // whether the string must be a time
 	pattern   *regexp.Regexp // of a string; nil for any
 	component string         // messages call the schema by this name
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/given"
 )
 
-// environment ends the output of --help.
+// environment begins the last paragraph of --help; withoutProject completes it.
 const environment = "\nThe program uses the project that " + cloudapi.EnvToken + " and " + cloudapi.EnvProject + "\n" +
 	"name, at " + cloudapi.EnvBaseURL + " or else at Ubicloud's service. "
 

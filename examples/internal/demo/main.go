@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// Main runs a program. The program's context ends if somebody interrupts or
-// terminates the program, or if it loses its terminal or the reader of its
-// output, so that it can clean up. A second Ctrl-C kills it.
+// Main runs a program. To let the program clean up, its context ends if
+// somebody interrupts or terminates the program, or if the program loses its
+// terminal or the reader of its output. A second Ctrl-C kills the program.
 //
 // The exit status is 0 if the program succeeded, 1 if it failed, and 2 for
 // wrong arguments. If a signal ended it early, the status is 128 plus the
@@ -28,7 +28,7 @@ func Main(name string, run func(ctx context.Context, args []string, stdout, stde
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(s) { // as nohup does
+		if !signal.Ignored(s) { // nohup ignores SIGHUP
 			signal.Notify(signals, s)
 		}
 	}

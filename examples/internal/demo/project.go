@@ -21,8 +21,8 @@ const (
 // PublicKey is a valid SSH public key whose private key nobody has.
 const PublicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForExamplesOnlyxxxxxxxxxxxxxxxx examples"
 
-// The project is a shop with a web tier, an API behind it and a database in
-// Europe, and a compute VM in America.
+// The embedded server's project belongs to a shop: it has a web tier, an API
+// and a database in Europe, and compute VMs in America.
 var (
 	firewalls = []struct {
 		location, name string
