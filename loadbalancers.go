@@ -133,7 +133,7 @@ var (
 
 	loadBalancerFamily = family[LoadBalancer]{lists: &listLoadBalancers, get: &opLoadBalancersGet, del: &opLoadBalancersDelete, pauses: &waitQuick, lingers: true, homonyms: true,
 		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
-			return (&LoadBalancersService{c}).All(ctx, opts) // unlike the function all, it can read past a 500
+			return (&LoadBalancersService{c}).All(ctx, opts) // this method can read past a 500; the function all can't
 		}}
 )
 
@@ -174,7 +174,7 @@ func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.
 	}
 }
 
-// Watch yields the load balancers and then changes, except of attached VMs.
+// Watch yields load balancers and then their changes, except changes of VMs.
 func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions, known ...*LoadBalancer) iter.Seq2[Event[LoadBalancer], error] {
 	return loadBalancerFamily.watch(ctx, s.conn, opts, known)
 }
@@ -186,8 +186,8 @@ func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer s
 }
 
 // Create creates a load balancer without VMs. Traffic is balanced only seconds
-// later, or, with a certificate, once the server has obtained it. It returns
-// [ErrInvalidRequest] if there's no subnet with the ID. After
+// later, or, with a certificate, once the server has obtained it. Create
+// returns [ErrInvalidRequest] if the subnet doesn't exist. After
 // [ErrOutcomeUnknown], look for the name in the location's list.
 func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
 	body := orZero(request)
@@ -229,10 +229,10 @@ func missesCertEnabled(err error) bool {
 }
 
 // Ensure creates a load balancer unless one with the name exists in the
-// request's private_subnet_id. It compares all other fields, and can update all
-// except stack and health_check_protocol. An update can detach a VM that
-// another program attaches at that time. Records don't show a deletion in
-// progress: call [LoadBalancersService.WaitDeleted] first.
+// request's subnet. It compares all other fields, and can update all except
+// stack and health_check_protocol. An update can detach a VM that another
+// program attaches at that time. After a Delete, call WaitDeleted before
+// Ensure: records don't show that a load balancer is being deleted.
 func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (loadBalancer *LoadBalancer, outcome EnsureOutcome, err error) {
 	if request == nil {
 		return nil, "", &ArgumentError{Operation: "LoadBalancers.Ensure", Name: "request", Reason: "must not be nil"}
@@ -335,8 +335,8 @@ func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, locatio
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersToggleSSL, certRequest{enabled}, location, loadBalancer)
 }
 
-// WaitVMDetached waits until a load balancer no longer has a VM that was
-// detached or deleted, and returns the load balancer.
+// WaitVMDetached waits until a detached or deleted VM is no longer in the VMs
+// of a load balancer, and returns the load balancer.
 func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loadBalancer, vmID string, opts *WaitOptions) (*LoadBalancer, error) {
 	const operation = "LoadBalancers.WaitVMDetached"
 	if err := idOf(KindVM).check(operation, "vm_id", vmID); err != nil {
@@ -358,7 +358,7 @@ func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBa
 // load balancer of a Kubernetes cluster without a Service.
 type UnlistedError struct {
 	Operation string     // the operation's name, such as "LoadBalancers.List"
-	Resources []Resource // without their IDs, which aren't known; at least one
+	Resources []Resource // at least one; their ID is "", since the server doesn't show it
 }
 
 func (e *UnlistedError) Error() string {

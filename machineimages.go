@@ -152,7 +152,7 @@ func (s *MachineImagesService) Rename(ctx context.Context, location, image, newN
 type MachineImageVersion struct {
 	ID             string    `json:"id"`               // prefix mv
 	Version        string    `json:"version"`          // its label, unique in its image
-	State          string    `json:"state"`            // a MachineImageVersionState constant, or another; "" if it has no data; such a version can't be deleted
+	State          string    `json:"state"`            // a MachineImageVersionState constant, or another; "" for a version without data, which can't be deleted
 	ActualSizeMiB  int       `json:"actual_size_mib"`  // of the disk; 0 until the version is ready
 	ArchiveSizeMiB int       `json:"archive_size_mib"` // of the stored data, which is billed; 0 until the version is ready
 	CreatedAt      time.Time `json:"created_at"`
@@ -206,8 +206,8 @@ func (s *MachineImagesService) AllVersions(ctx context.Context, location, image 
 }
 
 // CreateVersion adds a version to a machine image;
-// [MachineImagesService.WaitVersion] waits until it's ready and the latest. It
-// returns [ErrAlreadyExists] if the image has the version.
+// [MachineImagesService.WaitVersion] waits until it's ready and the latest.
+// CreateVersion returns [ErrAlreadyExists] if the image has the version.
 func (s *MachineImagesService) CreateVersion(ctx context.Context, location, image, version string, request *MachineImageVersionCreateRequest) (*MachineImageVersion, error) {
 	return send[MachineImageVersion](ctx, s.conn, &opMachineImagesCreateVersion, request, location, image, version)
 }
@@ -215,13 +215,13 @@ func (s *MachineImagesService) CreateVersion(ctx context.Context, location, imag
 // DeleteVersion deletes a version; [MachineImagesService.WaitVersionDeleted]
 // waits until it's gone. The server keeps it while VMs use it. If it's the
 // latest, the newest other ready version becomes the latest. Unlike most
-// deletions, it returns [ErrNotFound] if the version doesn't exist: if
-// Error.Attempts is more than 1, an earlier attempt may have deleted it.
+// deletions, DeleteVersion returns [ErrNotFound] if the version doesn't exist:
+// if Error.Attempts is more than 1, an earlier attempt may have deleted it.
 func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, image, version string) error {
 	return remove(ctx, s.conn, &opMachineImagesDeleteVersion, location, image, version)
 }
 
-// WaitVersion waits until a version is ready, up to 4 minutes for each 10 GiB.
+// WaitVersion waits until a version is ready. 10 GiB take up to 4 minutes.
 func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image, version string, opts *WaitOptions) (*MachineImageVersion, error) {
 	w := waiter[MachineImageVersion]{
 		operation: "MachineImages.WaitVersion",

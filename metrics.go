@@ -83,7 +83,7 @@ func parseSamples(data []byte) (Samples, error) {
 	return samples, nil
 }
 
-// maxUnixTime is a time in seconds that fits in an int64 of microseconds.
+// maxUnixTime is a number of seconds that fits in an int64 as microseconds.
 const maxUnixTime = 9e12
 
 // parseSample parses the pair with which JSON begins, and returns the number of

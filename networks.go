@@ -30,8 +30,8 @@ type FirewallRule struct {
 	Protocol    string `json:"protocol,omitzero"`    // a FirewallProtocol constant; † only the service
 	Description string `json:"description,omitzero"` // † only the service
 
-	// IPv6Rule is the second of the two rules that CreateRule creates for a private
-	// subnet, for its IPv6 range. All other methods return the two separately.
+	// CreateRule creates two rules for a private subnet; IPv6Rule is the second,
+	// for the IPv6 range. All other methods return the two rules separately.
 	IPv6Rule *FirewallRule `json:"ipv6_rule,omitzero"`
 }
 

@@ -20,8 +20,8 @@ import (
 // Option is a setting for [NewClient] and [Client.With]. Later options win.
 type Option func(*config) error
 
-// config contains the settings of a client. It never changes: With changes a
-// copy, and clones a slice before appending to it.
+// config contains the settings of a client, and never changes. [Client.With]
+// changes a copy, and clones a slice before appending to it.
 type config struct {
 	calls        call.Config // complete once all options are applied
 	token        Secret
@@ -142,8 +142,8 @@ func WithToken(token string) Option {
 }
 
 // WithTokenSource sets a function that returns the token before each attempt.
-// It must be safe for concurrent use, and should cache the token. If it fails,
-// the call fails with its error, and waits and watches try again.
+// The function must be safe for concurrent use, and should cache the token. If
+// it returns an error, the call fails; waits and watches then poll again.
 func WithTokenSource(source func(context.Context) (string, error)) Option {
 	return func(c *config) error {
 		if source == nil {
@@ -168,11 +168,11 @@ func WithProject(id string) Option {
 }
 
 // WithTransport changes the SDK's transport, such as its certificates, proxy or
-// dialer, before the first request. By default, it speaks HTTP/1.1
+// dialer, before the first request. By default, the transport speaks HTTP/1.1
 // (t.Protocols.SetHTTP2(true) adds HTTP/2), opens up to 64 connections, and
 // uses neither a proxy nor DNS for loopback names.
 //
-// In [Client.With], it adds to the client's changes, and the copy has its own
+// In [Client.With], the client's changes also apply, and the copy has its own
 // connections. Without WithTransport, a client uses [http.DefaultTransport] if
 // the program has replaced it, for example with a mock.
 func WithTransport(change func(*http.Transport)) Option {
@@ -185,10 +185,10 @@ func WithTransport(change func(*http.Transport)) Option {
 	}
 }
 
-// WithHTTPClient sends attempts through the HTTP client's transport, or
-// [http.DefaultTransport] if it has none at that time. Its Timeout limits one
-// attempt; its redirect policy and cookies don't apply. Most programs should
-// use [WithTransport], which keeps the SDK's defaults.
+// WithHTTPClient sends each attempt through the HTTP client's current
+// Transport, or [http.DefaultTransport] if that is nil. The HTTP client's
+// Timeout limits one attempt; its redirect policy and cookies don't apply. Most
+// programs should use [WithTransport], which keeps the SDK's defaults.
 //
 // The transport must not retry, or it would repeat creates: NewClient refuses
 // the StandardClient of a go-retryablehttp client; pass its HTTPClient. If the

@@ -34,7 +34,7 @@ type ListOptions struct {
 	Tags        []PostgresTag `url:"tags,omitempty,comma"` // selects databases with all of these; only for databases
 }
 
-// Page is one page of a list. Items have the short form of their record.
+// Page is one page of a list. Items can lack fields, as their type says.
 type Page[T any] struct {
 	Items []*T
 	Count *int // the size of the list; nil if the server sends none, as for SSH keys
@@ -204,7 +204,7 @@ func decodeKeyedPage[T any](r call.Response) (*Page[T], error) {
 	return &Page[T]{Items: body.Items, Next: body.PaginationKey}, err
 }
 
-// maxWalks is how often to read a list that counts more items than it shows.
+// maxWalks is how often walk reads a list that doesn't become complete.
 const maxWalks = 4
 
 // all yields every item of a list.
@@ -273,8 +273,8 @@ func (p *Page[T]) hasAll(pageSize int) bool {
 	return p.Count != nil && *p.Count == n && n != pageSize && n != maxPageSize
 }
 
-// maxKnown is how many IDs walk remembers, so as to yield each item once, if
-// the list is sorted by ID.
+// maxKnown limits how many IDs of yielded items walk remembers to recognize
+// duplicates. The limit applies only to a list that is sorted by ID.
 const maxKnown = 2 * maxPageSize
 
 // stalled returns the error for a list that doesn't become complete.
@@ -308,7 +308,7 @@ func items[T any](ctx context.Context, c *conn, pages pageSeq[T]) iter.Seq2[*T, 
 					yield(nil, pace.Err(ctx))
 					return
 				}
-				page.Items[i] = nil // so that a record that the consumer keeps doesn't keep the page
+				page.Items[i] = nil // so that the record can be freed before the loop leaves the page
 				if !yield(item, nil) {
 					return
 				}

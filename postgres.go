@@ -18,8 +18,8 @@ import (
 type PostgresService service
 
 // Postgres is a Postgres database. Times that the server doesn't send in RFC
-// 3339 format are zero. The targets are the requested values, and differ from
-// the actual values while a resize or an upgrade is pending.
+// 3339 format are zero. Target fields have the requested values, which differ
+// from the actual values while a resize or an upgrade is pending.
 type Postgres struct {
 	ID                   string `json:"id"`       // prefix pg
 	Name                 string `json:"name"`     // unique in its project and location
@@ -48,7 +48,7 @@ type Postgres struct {
 
 	CACertificates string        `json:"ca_certificates"` // PEM; "" until they exist, or with a publicly signed certificate
 	ReadReplica    bool          `json:"read_replica"`    // whether it follows another database
-	Parent         string        `json:"parent"`          // the copied database, "/location/<location>/postgres/<name>", or ""
+	Parent         string        `json:"parent"`          // the path of the copied database, "/location/<location>/postgres/<name>", or ""
 	Tags           []PostgresTag `json:"tags"`
 
 	// ConnectionString is a URL with the superuser's name and password. Renaming
@@ -67,7 +67,7 @@ type Postgres struct {
 	FirewallRules      []PostgresFirewallRule      `json:"firewall_rules"`
 	MetricDestinations []PostgresMetricDestination `json:"metric_destinations"`
 	LogDestinations    []PostgresLogDestination    `json:"log_destinations,omitzero"` // † only the service
-	ReadReplicas       []Postgres                  `json:"read_replicas"`             // in the short form
+	ReadReplicas       []Postgres                  `json:"read_replicas"`             // as lists return them
 
 	// Restore accepts times from EarliestRestoreTime, 5 minutes after the oldest
 	// backup, to LatestRestoreTime. Both are zero before the first backup, for
@@ -223,7 +223,7 @@ var (
 
 	postgresFamily = family[Postgres]{lists: &listPostgres, get: &opPostgresGet, del: &opPostgresDelete, pauses: &waitSlow, lingers: true,
 		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*Postgres, error] {
-			return (&PostgresService{c}).All(ctx, opts) // unlike the function all, it filters by tags
+			return (&PostgresService{c}).All(ctx, opts) // this method filters by tags itself; the function all doesn't
 		}}
 
 	caCertificatesFile = fileFormat{name: "ca-certificates.pem", accept: acceptPEM, pem: []string{attachment.Certificate}}
@@ -295,7 +295,7 @@ func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*
 }
 
 // Create creates a database. It returns while the database is "creating";
-// [PostgresService.WaitRunning] waits, which takes minutes. It returns
+// [PostgresService.WaitRunning] waits, which takes minutes. Create returns
 // [ErrBillingRequired] if the project has no billing information.
 func (s *PostgresService) Create(ctx context.Context, location, name string, request *PostgresCreateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreate, request, location, name)
@@ -303,9 +303,8 @@ func (s *PostgresService) Create(ctx context.Context, location, name string, req
 
 // Update changes a database, in its maintenance window if any, and resizes its
 // read replicas. [PostgresService.WaitResized] waits for new sizes, and
-// [PostgresService.WaitServers] for a new HAType. It returns
-// [ErrInvalidRequest] for a read replica, or if sizes don't fit each other or
-// the data.
+// [PostgresService.WaitServers] for a new HAType. A read replica, or sizes that
+// don't fit each other or the data, lead to [ErrInvalidRequest].
 func (s *PostgresService) Update(ctx context.Context, location, postgres string, request *PostgresUpdateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresUpdate, request, location, postgres)
 }
@@ -322,21 +321,21 @@ func (s *PostgresService) CACertificates(ctx context.Context, location, postgres
 }
 
 // Rename renames a database, which changes the host in
-// [Postgres.ConnectionString]. It returns the short form.
+// [Postgres.ConnectionString]. Get returns the new URL.
 func (s *PostgresService) Rename(ctx context.Context, location, postgres, newName string) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresRename, renameRequest{newName}, location, postgres)
 }
 
 // ResetSuperuserPassword sets the superuser's password: 12 or more characters,
 // with a lower-case and an upper-case letter and a digit. The database accepts
-// it seconds later. It returns [ErrInvalidRequest] for a read replica.
+// the password seconds later. A read replica leads to [ErrInvalidRequest].
 func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, postgres string, password Secret) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresResetSuperuserPassword, passwordRequest{password}, location, postgres)
 }
 
 // Restart restarts the servers of a database in any state. The database is then
-// "restarting"; [PostgresService.WaitRunning] waits. With the contract, it
-// stays "running", and nothing shows the end.
+// "restarting"; [PostgresService.WaitRunning] waits. With the contract, the
+// database stays "running", and no record shows when the restart is over.
 func (s *PostgresService) Restart(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresRestart, location, postgres)
 }

@@ -27,7 +27,7 @@ type ConnectionOptions struct {
 	// need SSLRootCert, the path of the file of [PostgresService.CACertificates].
 	SSLMode     string
 	SSLRootCert string
-	Parameters  map[string]string // to add or replace, such as "connect_timeout"; not escaped
+	Parameters  map[string]string // to add or replace, such as "connect_timeout"; ConnectionURL escapes them
 }
 
 // A driver may ignore a parameter with a mistyped name, so a parameter that
@@ -43,8 +43,8 @@ var (
 // ConnectionURL returns [Postgres.ConnectionString] of a record from Get,
 // changed as the options say. It escapes names, passwords and values, and sorts
 // the parameters. It returns an [*ArgumentError] if the connection is empty, as
-// in records from lists and in replicas that are being created, and for a value
-// with "[redacted]": pass the result of [Secret.Reveal].
+// in records from lists and in replicas that are being created, or if a text
+// contains a printed Secret, "[redacted]": use [Secret.Reveal].
 func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 	invalid := func(name, value, reason string) (Secret, error) {
 		return Secret{}, argumentError("ConnectionURL", name, value, reason)
@@ -188,24 +188,24 @@ var (
 // private key. The certificate is valid for up to 366 days, in whole seconds. A
 // user's name is 1 to 64 letters, digits, hyphens and underscores, but not
 // "postgres" or "ubi_replication". To log in, the user must exist and be added
-// with [PostgresService.AddCertificateUser]. It returns [ErrServer] until the
-// database has certificates. After [ErrOutcomeUnknown], call it again. † Only
-// the service has this.
+// with [PostgresService.AddCertificateUser]. CreateClientKeyPair returns
+// [ErrServer] until the database has certificates. After [ErrOutcomeUnknown],
+// call it again. † Only the service has this.
 func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, postgres, user string, valid time.Duration) (*File, error) {
 	request := clientKeyPairRequest{user, int64(valid / time.Second)}
 	return download(ctx, s.conn, &opPostgresCreateClientKeyPair, clientKeyPairFile, request, location, postgres)
 }
 
-// AddCertificateUser lets a database user, which need not exist yet, log in
-// with a client certificate of that name. It returns all such users, before the
-// database accepts the new one. † Only the service has this.
+// AddCertificateUser lets a database user, who need not exist yet, log in with
+// a client certificate. It returns the names of all certificate users. A new
+// user can't log in immediately. † Only the service has this.
 func (s *PostgresService) AddCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
 	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresAddCertificateUser, certificateUserRequest{user}, location, postgres)
 }
 
-// RemoveCertificateUser stops a user from logging in with a client certificate.
-// It returns the others, before the database refuses this one. † Only the
-// service has this.
+// RemoveCertificateUser stops a user from logging in with a client certificate,
+// though not immediately. It returns the names of the other certificate users.
+// † Only the service has this.
 func (s *PostgresService) RemoveCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
 	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresRemoveCertificateUser, certificateUserRequest{user}, location, postgres)
 }
@@ -278,9 +278,9 @@ func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location,
 
 // CreateLogDestination adds a server to which a database sends its logs, and
 // returns the destination before the database uses it. Each call adds another
-// destination: after [ErrOutcomeUnknown], look for it with Get. It returns
-// [ErrInvalidRequest] if the URL or the options don't fit the type. † Only the
-// service has this.
+// destination: after [ErrOutcomeUnknown], look for it with Get. If the URL or
+// the options don't fit the type, CreateLogDestination returns
+// [ErrInvalidRequest]. † Only the service has this.
 func (s *PostgresService) CreateLogDestination(ctx context.Context, location, postgres string, request *PostgresLogDestinationCreateRequest) (*PostgresLogDestination, error) {
 	return send[PostgresLogDestination](ctx, s.conn, &opPostgresCreateLogDestination, request, location, postgres)
 }
@@ -343,7 +343,8 @@ func (s *PostgresService) UpdateFirewallRule(ctx context.Context, location, post
 	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresUpdateFirewallRule, request, location, postgres, ruleID)
 }
 
-// DeleteFirewallRule deletes a rule. A wrong database leads to [ErrNotFound].
+// DeleteFirewallRule deletes a rule. It returns [ErrNotFound] if the database
+// doesn't exist.
 func (s *PostgresService) DeleteFirewallRule(ctx context.Context, location, postgres, ruleID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteFirewallRule, location, postgres, ruleID)
 }

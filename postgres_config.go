@@ -8,7 +8,7 @@ import (
 	"maps"
 )
 
-// PostgresConfig contains the settings of a database that users have set. It's
+// PostgresConfig contains the settings that users have set in a database. It's
 // also the body of [PostgresService.ReplaceConfig], without the last two
 // fields. Names are case-sensitive, and depend on the database's version.
 //
@@ -86,7 +86,7 @@ var (
 	opPostgresUpdateConfig  = Operation{"Postgres.UpdateConfig", "PATCH", postgresRoute + "/config", idempotent}
 )
 
-// GetConfig returns the settings of a database that users have set.
+// GetConfig returns the settings that users have set in a database.
 func (s *PostgresService) GetConfig(ctx context.Context, location, postgres string) (*PostgresConfig, error) {
 	return fetch[PostgresConfig](ctx, s.conn, &opPostgresGetConfig, location, postgres)
 }
@@ -94,7 +94,7 @@ func (s *PostgresService) GetConfig(ctx context.Context, location, postgres stri
 // ReplaceConfig replaces the configuration of a database, and returns it.
 // Settings that config lacks are reset to their defaults. Settings take effect
 // after the response, some after a Restart, as [PostgresConfig.Message] says.
-// It returns [ErrInvalidRequest] for an invalid name or value;
+// ReplaceConfig returns [ErrInvalidRequest] for an invalid name or value;
 // [Error.FieldErrors] has names such as "pg_config.work_mem".
 func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres string, config *PostgresConfig) (*PostgresConfig, error) {
 	if config == nil {
@@ -107,7 +107,7 @@ func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres 
 }
 
 // UpdateConfig changes some settings of a database, and returns all that are
-// now set. It takes effect, and fails, like [PostgresService.ReplaceConfig].
+// now set. [PostgresService.ReplaceConfig] says when they take effect.
 func (s *PostgresService) UpdateConfig(ctx context.Context, location, postgres string, request *PostgresConfigUpdateRequest) (*PostgresConfig, error) {
 	if request == nil || request.PGConfig == nil && request.PgBouncerConfig == nil {
 		return nil, &ArgumentError{Operation: opPostgresUpdateConfig.Name, Name: "request", Reason: "must set a map"}

@@ -108,7 +108,7 @@ func contractSize(size string) string {
 	return size
 }
 
-// wantsSettings adds a map of settings unless the record has all of them.
+// wantsSettings adds a difference to d unless all wanted settings are found.
 func wantsSettings(d *drift, field string, wanted map[string]string, found map[string]PostgresSetting) {
 	for name, value := range wanted {
 		if other, ok := found[name]; !ok || other.String() != value {

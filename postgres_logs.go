@@ -29,8 +29,8 @@ type PostgresLogEntry struct {
 func (e *PostgresLogEntry) lacks() string { return missing("timestamp", e.Timestamp.IsZero()) }
 
 // hash identifies a line. It leaves out the role of the server, which can
-// change before the line is read again. It's cryptographic, so that an attacker
-// who writes messages can't give one the hash of another line.
+// change before the line is read again. It's cryptographic, so that nobody can
+// write a message with the hash of another line.
 func (e *PostgresLogEntry) hash() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q %q %q", e.Timestamp.Unix(), e.Timestamp.Nanosecond(), e.StreamName, e.ServerUBID, e.Message, e.Context))
 	return base64.RawStdEncoding.EncodeToString(sum[:8])
@@ -66,8 +66,8 @@ type PostgresLogsOptions struct {
 	QueryPattern  string `url:"query_pattern,omitempty"`  // a literal part of the message, up to 200 characters
 	PageSize      int    `url:"max_log_lines,omitempty"`  // up to 500; default 50 in Logs and 500 in AllLogs
 
-	// PaginationKey is [Page.Next] of a page with the same other options. Set
-	// Start and End: their defaults depend on the time.
+	// PaginationKey is the [Page.Next] of the previous page. Keep the other
+	// options, and set Start and End: their defaults depend on the time.
 	PaginationKey string `url:"pagination_key,omitempty"`
 }
 
@@ -82,9 +82,9 @@ const (
 
 var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", idempotent | serviceOnly}
 
-// Logs returns one page of the logs of a database: the newest lines of the time
-// in the options, in the order in which the server received them; timestamps
-// may be out of order. [Page.Next] is the PaginationKey of the next page, with
+// Logs returns one page of the logs of a database: the newest lines between
+// Start and End, in the order in which the server received them; timestamps may
+// be out of order. [Page.Next] is the PaginationKey of the next page, with
 // older lines. Logs returns [ErrInvalidRequest] if the server keeps no logs,
 // and [ErrServer] if it can't reach them. † Only the service has this.
 func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
@@ -321,7 +321,7 @@ func (f *logFollower) read(ctx context.Context, start, end time.Time) ([]*Postgr
 			return nil, err
 		}
 		pages = append(pages, page.Items)
-		size += logLineSize // also of a page without lines
+		size += logLineSize // a page without lines counts too
 		for _, line := range page.Items {
 			size += logLineSize + len(line.Message)
 		}

@@ -124,7 +124,7 @@ func (s *PostgresService) waitServers(ctx context.Context, operation, location, 
 // PostgresBackup is a base backup of a database. The server restores from it
 // and from the write-ahead log that follows it.
 type PostgresBackup struct {
-	Key          string    `json:"key"` // of the object in the store that marks the end of the backup
+	Key          string    `json:"key"` // of the object that marks the end of the backup
 	LastModified time.Time `json:"last_modified"`
 }
 
@@ -166,9 +166,9 @@ func (s *PostgresService) AllBackups(ctx context.Context, location, postgres str
 }
 
 // CreateBackupCredentials returns new credentials to read a database's backups.
-// After [ErrOutcomeUnknown], call again. It returns [ErrInvalidRequest] if the
-// backups aren't on AWS (unless the project has the feature), for read
-// replicas, and until the store is ready. † Only the service has this.
+// After [ErrOutcomeUnknown], call again. It returns [ErrInvalidRequest] for
+// read replicas, until the store is ready, and, in most projects, if the
+// backups aren't on AWS. † Only the service has this.
 func (s *PostgresService) CreateBackupCredentials(ctx context.Context, location, postgres string) (*PostgresBackupCredentials, error) {
 	return fetch[PostgresBackupCredentials](ctx, s.conn, &opPostgresCreateBackupCredentials, location, postgres)
 }
@@ -219,23 +219,23 @@ func (s *PostgresService) Promote(ctx context.Context, location, postgres string
 }
 
 // PromoteReadReplica turns a read replica into an independent database. It
-// returns the short form before the promotion is complete;
-// [PostgresService.WaitPromoted] waits. It returns [ErrInvalidRequest] if the
-// database isn't a replica. † Only the service has this.
+// returns before the promotion is complete; [PostgresService.WaitPromoted]
+// waits. PromoteReadReplica returns [ErrInvalidRequest] if the database isn't a
+// replica. † Only the service has this.
 func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresPromoteReadReplica, location, postgres)
 }
 
 // CreateReadReplica creates a read replica of a database, with the same size
-// and no standby; [PostgresService.WaitRunning] waits, which can take hours. It
-// returns [ErrInvalidRequest] before the first backup.
+// and no standby; [PostgresService.WaitRunning] waits, which can take hours.
+// Before the first backup, CreateReadReplica returns [ErrInvalidRequest].
 func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, opts *PostgresReadReplicaOptions) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, readReplicaRequest{name, orZero(opts)}, location, postgres)
 }
 
 // Restore creates a database with the data that another one had at an earlier
 // time, the same size and password, and no standby;
-// [PostgresService.WaitRunning] waits, which can take hours. It returns
+// [PostgresService.WaitRunning] waits, which can take hours. Restore returns
 // [ErrInvalidRequest] if the time isn't possible.
 func (s *PostgresService) Restore(ctx context.Context, location, postgres string, request *PostgresRestoreRequest) (*Postgres, error) {
 	body := orZero(request)
@@ -251,7 +251,7 @@ type promotedPostgres struct {
 }
 
 // WaitPromoted waits until a promoted database is running and no longer a
-// replica, and returns it. It accepts writes within another 30 seconds.
+// replica, and returns it. Writes may fail for another 30 seconds.
 func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {
 	promoted := func(p *Postgres) (bool, error) {
 		running, err := postgresRunning(p)
@@ -297,25 +297,23 @@ var (
 
 // Upgrade upgrades a database and its read replicas to the next major version,
 // in the maintenance window if it has one; [PostgresService.WaitUpgraded]
-// waits. After [ErrOutcomeUnknown], see [PostgresService.UpgradeStatus]. It
-// returns [ErrInvalidRequest] during another change or upgrade, and for a read
-// replica, a flavor other than "standard", or the latest version.
+// waits. After [ErrOutcomeUnknown], see [PostgresService.UpgradeStatus].
+// Upgrade returns [ErrInvalidRequest] during another change or upgrade, and for
+// a read replica, a flavor other than "standard", or the latest version.
 // [Error.FieldErrors] has the reason. † Only the service has this.
 func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
 	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgrade, location, postgres)
 }
 
-// UpgradeStatus returns the progress of an upgrade. It returns
-// [ErrInvalidRequest] if there is none, for example because it has succeeded.
-// † Only the service has this.
+// UpgradeStatus returns the progress of an upgrade, or [ErrInvalidRequest] if
+// there's none or it has succeeded. † Only the service has this.
 func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
 	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgradeStatus, location, postgres)
 }
 
 // WaitUpgraded waits until an upgrade is complete, and returns the database.
-// That can last until the next maintenance window, and hours for much data. It
-// fails with [ErrWaitFailed] if the upgrade failed. † Only the service has
-// this.
+// That can last until the next maintenance window, and then hours. It fails
+// with [ErrWaitFailed] if the upgrade failed. † Only the service has this.
 func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {
 	var status *PostgresUpgrade // nil if there's no upgrade
 	get := func(ctx context.Context) (*Postgres, error) {

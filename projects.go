@@ -49,8 +49,8 @@ var (
 	projectFamily = family[Project]{lists: &listProjects, get: &opProjectsGet, del: &opProjectsDelete}
 )
 
-// List returns one page of the account's projects, ordered by ID only, even if
-// the token has no rights in them. ‡ Only the contract has this.
+// List returns one page of the account's projects, whatever rights the token
+// has in them. The order is always by ID. ‡ Only the contract has this.
 func (s *ProjectsService) List(ctx context.Context, opts *ListOptions) (*Page[Project], error) {
 	return list[Project](ctx, s.conn, &listProjects, opts)
 }
@@ -60,7 +60,7 @@ func (s *ProjectsService) All(ctx context.Context, opts *ListOptions) iter.Seq2[
 	return all[Project](ctx, s.conn, &listProjects, opts)
 }
 
-// Watch yields the projects and then changes. ‡ Only the contract has this.
+// Watch yields projects and then their changes. ‡ Only the contract has this.
 func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known ...*Project) iter.Seq2[Event[Project], error] {
 	return projectFamily.watch(ctx, s.conn, opts, known)
 }

@@ -174,8 +174,8 @@ func ownFamily(operation string, resource Resource) (anyFamily, error) {
 //     balancer, Postgres database or Kubernetes cluster;
 //   - the name of an SSH public key, init script or private location.
 //
-// With kinds, it must be of one of them. Resolve returns [ErrAmbiguous] if two
-// resources have the name, and [ErrInvalidRequest] for a name such as "Web_1".
+// With kinds, Resolve finds only resources of these. It returns [ErrAmbiguous]
+// if two have the name, and [ErrInvalidRequest] for a name such as "Web_1".
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	resource, _, err := c.find(ctx, "Resolve", reference, kinds)
 	return resource, err
@@ -222,8 +222,8 @@ func Lookup[T any, P interface {
 	return record.(*T), nil
 }
 
-// DeleteExisting finds a resource like [Client.Resolve], deletes it by its ID,
-// and returns it, or [ErrNotFound] if there is none.
+// DeleteExisting finds a resource as [Client.Resolve] does, deletes it by its
+// ID, and returns it, or [ErrNotFound] if there is none.
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	ref, _ := parseReference(reference) // c.find returns the error, if any
 	if _, child := familyOf(ID(ref.ID).Kind()); child != nil {
@@ -244,7 +244,7 @@ func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...
 	return resource, nil
 }
 
-// find implements Resolve. It also returns the full record if it has read it.
+// find implements Resolve. It also returns the full record, if one was read.
 func (c *Client) find(ctx context.Context, operation, reference string, kinds []Kind) (*Resource, any, error) {
 	ref, err := parseReference(reference)
 	if e, ok := errors.AsType[*ArgumentError](err); ok {
@@ -439,7 +439,7 @@ func familyOf(kind Kind) (anyFamily, *child) {
 type child struct {
 	kind   Kind
 	parent Kind
-	listed bool // whether the short form of the parent contains it
+	listed bool // whether the parent's record in a list contains it
 
 	// list lists the children. It's nil if the parent's full record has them.
 	list func(ctx context.Context, c *conn, parent Resource) (any, error)
@@ -491,7 +491,7 @@ func member[T any](items []T, id string) any {
 	return nil
 }
 
-// itemOf returns the item of a list with the ID, or nil.
+// itemOf returns the item with the ID, or nil.
 func itemOf[T identified](items []T, id string) any {
 	if i := slices.IndexFunc(items, func(item T) bool { return item.Resource().ID == id }); i >= 0 {
 		return items[i]

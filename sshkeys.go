@@ -7,7 +7,7 @@ import (
 )
 
 // SSHPublicKeysService manages the SSH public keys that are registered in a
-// project. A VM can be created with the name of one.
+// project. [VMCreateRequest.PublicKey] accepts their names.
 type SSHPublicKeysService service
 
 // SSHPublicKey is a registered SSH public key.

@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// PrivateSubnetsService manages private subnets of VMs, databases and others.
+// PrivateSubnetsService manages private subnets of VMs and other resources.
 type PrivateSubnetsService service
 
 // PrivateSubnetCreateRequest is the body of [PrivateSubnetsService.Create].
 type PrivateSubnetCreateRequest struct {
 	// FirewallID is the ID of a firewall in the same location. By default, the
-	// server creates one that allows all traffic, such as "<subnet>-default".
+	// server creates one, such as "<subnet>-default", that allows all traffic.
 	FirewallID string `json:"firewall_id,omitzero"`
 }
 
@@ -57,7 +57,7 @@ func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter
 	return all[PrivateSubnet](ctx, s.conn, &listPrivateSubnets, opts)
 }
 
-// Watch yields the subnets and then changes, also of their firewalls and NICs.
+// Watch yields the subnets and then their changes, even of firewalls and NICs.
 func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions, known ...*PrivateSubnet) iter.Seq2[Event[PrivateSubnet], error] {
 	return subnetFamily.watch(ctx, s.conn, opts, known)
 }
@@ -74,9 +74,9 @@ func (s *PrivateSubnetsService) Create(ctx context.Context, location, name strin
 
 // Ensure creates a private subnet unless one with the name exists. It compares
 // only firewall_id: a subnet matches if it has that firewall and no other. An
-// update attaches the firewall, and then detaches all others. With the
-// contract, a record doesn't show that a subnet is being deleted: call
-// [PrivateSubnetsService.WaitDeleted] first.
+// update attaches the firewall, and then detaches all others. After a Delete,
+// call WaitDeleted before Ensure: with the contract, a record doesn't show that
+// a subnet is being deleted.
 func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, outcome EnsureOutcome, err error) {
 	wanted := orZero(request).FirewallID
 	if err := optionalIDOf(KindFirewall).check("PrivateSubnets.Ensure", "firewall_id", wanted); err != nil {

@@ -208,8 +208,8 @@ func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) 
 }
 
 // Create creates a VM. It returns while the VM is "creating";
-// [VMsService.WaitRunning] waits. It returns [ErrAlreadyExists] even while the
-// VM with the name is being deleted, and [ErrQuotaExceeded] or
+// [VMsService.WaitRunning] waits. Create returns [ErrAlreadyExists] even while
+// the VM with the name is being deleted, and [ErrQuotaExceeded] or
 // [ErrBillingRequired] if the project lacks vCPUs or billing information.
 func (s *VMsService) Create(ctx context.Context, location, name string, request *VMCreateRequest) (*VM, error) {
 	return send[VM](ctx, s.conn, &opVMsCreate, request.body(), location, name)
@@ -264,9 +264,9 @@ func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, err
 }
 
 // Start starts a VM that is stopped or unavailable, and returns it in state
-// "starting"; [VMsService.WaitRunning] waits. It returns [ErrInvalidRequest] in
-// other states, and while the server creates a machine image from the VM.
-// † Only the service has this.
+// "starting"; [VMsService.WaitRunning] waits. In other states, and while the
+// server creates a machine image from the VM, Start returns
+// [ErrInvalidRequest]. † Only the service has this.
 func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsStart, location, vm)
 }
@@ -287,8 +287,8 @@ func (s *VMsService) SetMaintenanceWindow(ctx context.Context, location, vm stri
 	return send[VM](ctx, s.conn, &opVMsSetMaintenanceWindow, vmMaintenanceWindowRequest{hour}, location, vm)
 }
 
-// SerialLog returns the text of a VM's serial console that the service last
-// fetched. If there is none, or it's an hour old, or the options ask for
+// SerialLog returns the text that the service last fetched from a VM's serial
+// console. If there is none, or it's an hour old, or the options ask for
 // another, SerialLog starts a fetch, and [VMsService.WaitSerialLog] waits for
 // its end. If the fetch failed, the Status says so, without an error. SerialLog
 // returns [ErrInvalidRequest] until the VM has a host. The options may be nil.
@@ -323,7 +323,7 @@ func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opt
 }
 
 // WaitStopped waits until a VM is stopped, and returns it. It keeps waiting
-// while the provider has stopped the VM: such a VM can't be started or copied.
+// while the VM is "stopped by admin": then it can't be started or copied.
 func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts *WaitOptions) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitStopped", location, vm, reaches[*VM](VMStateStopped), opts)
 }

@@ -69,7 +69,7 @@ func (o *WaitOptions) over(defaults WaitOptions) WaitOptions {
 }
 
 // WaitError says that a wait failed: the context ended, a poll failed, or the
-// resource can't reach the state ([ErrWaitFailed]).
+// resource can't reach the wanted state ([ErrWaitFailed]).
 type WaitError struct {
 	Operation string        // the wait, such as "VMs.WaitRunning"
 	Resource  string        // the location and reference of the resource
@@ -149,9 +149,9 @@ type waiter[T any] struct {
 	// gone: the wait is for a deletion, and succeeds if nothing is found.
 	gone bool
 
-	// isNotYet reports whether the short form of a record shows that the wait
-	// isn't over. If it's set, polls read the list that join returns, if any, and
-	// get the record itself only if isNotYet returns false.
+	// isNotYet reports whether a record from a list shows that the wait isn't over.
+	// If it's set, polls read the list that join returns, if any, and call fetch
+	// only if isNotYet returns false.
 	isNotYet  func(*T) bool
 	join      func(context.Context) *sharedlist.List[T]
 	reference string
@@ -315,8 +315,8 @@ type WaitAllOptions struct {
 //	}, nil)
 //
 // Waits of one client for resources of one family and location share lists
-// where that saves requests. The records in [Progress] can then have the short
-// form. Waits must use the context that they get; set a deadline on WaitAll's.
+// where that saves requests. The records in [Progress] can then lack fields.
+// Waits must use the context that they get; set a deadline on WaitAll's.
 func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts *WaitAllOptions) ([]*T, error) {
 	const operation = "WaitAll"
 	o := orZero(opts)

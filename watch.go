@@ -34,14 +34,14 @@ type Event[T any] struct {
 // WatchOptions are the settings of the Watch methods. Nil means the defaults.
 //
 // A watch polls the list. The first poll yields every record as [EventAdded],
-// in its short form. With known records of an earlier watch, it yields the
-// changes since then. Each later poll yields the changes since the previous
-// one, deletions last. A watch doesn't see records that come and go between
-// polls, or changes of an array's order or of fields that lists lack.
+// or, with known records of an earlier watch, the changes since then. Each
+// later poll yields the changes since the previous one, deletions last. Records
+// have only the fields in lists. A watch doesn't see changes of other fields or
+// of an array's order, or records that come and go between polls.
 //
-// A known record must have its ID and location, and be in Location if set. The
-// watch yields it as modified if it isn't in the short form or lacks secrets,
-// and as deleted if it's from another project, which records don't show.
+// A known record must have its ID and location, and be in Location if that is
+// set. The watch yields it as modified if it has fields that lists lack, or
+// lacks secrets, and as deleted if it's from another project.
 //
 // Lists leave out what the token may not see. So before a watch yields a
 // deletion, it gets the record by ID, unless the record was being deleted. The
