@@ -122,7 +122,7 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 func (c *conn) ask(op *Operation, parameters any, args []string) (*invocation, error) {
 	in, err := c.invoke(op, nil, args)
 	if err == nil {
-		values, _ := query.Values(parameters) // fails only for types that no parameters have
+		values, _ := query.Values(parameters) // fails only if parameters isn't a struct
 		in.request.Query = values.Encode()
 	}
 	return in, err
@@ -212,7 +212,7 @@ type Exchange struct {
 // CaptureExchange returns a context, and a function that returns the last
 // attempt of the calls with this context, or nil if there was none. Several
 // goroutines may use the context. A response's body is copied up to the limit
-// of [WithResponseLimit], and an error's up to 1 MiB.
+// of [WithResponseLimit], and the body of an error response up to 1 MiB.
 func CaptureExchange(ctx context.Context) (context.Context, func() *Exchange) {
 	c := &capture{outer: captureOf(ctx)}
 	return context.WithValue(ctx, captureKey{}, c), c.last.Load

@@ -100,7 +100,7 @@ func encodeBody(operation string, to *call.Request, request any) (err error) {
 }
 
 // hasReplacement reports whether JSON contains U+FFFD, as a character or an
-// escape. encoding/json replaces bytes that aren't UTF-8 with it.
+// escape. encoding/json puts it in place of bytes that aren't UTF-8.
 func hasReplacement(body []byte) bool {
 	return bytes.Contains(body, []byte("\uFFFD")) ||
 		bytes.Contains(body, []byte(`\ufffd`)) && bytes.Contains(bytes.ReplaceAll(body, []byte(`\\`), nil), []byte(`\ufffd`))

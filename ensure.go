@@ -45,12 +45,12 @@ type EnsureOutcome string
 
 // Values of [EnsureOutcome].
 const (
-	EnsureCreated   EnsureOutcome = "created"   // the resource didn't exist; also after a create whose response was lost
+	EnsureCreated   EnsureOutcome = "created"   // the resource didn't exist, and Ensure created it; the create's response may have been lost
 	EnsureUpdated   EnsureOutcome = "updated"   // the resource differed, and Ensure changed it
 	EnsureUnchanged EnsureOutcome = "unchanged" // the resource matches the request
 )
 
-// ensureSpec describes a request to Ensure.
+// ensureSpec describes one call of an Ensure method.
 type ensureSpec[T any] struct {
 	operation string
 	location  string // "" for families without locations
@@ -99,8 +99,8 @@ func (f *family[T]) ensure(ctx context.Context, c *conn, location, name string, 
 // resource returns the location and name, for messages.
 func (e *ensureSpec[T]) resource() string { return qualify(e.location, e.name) }
 
-// run looks the name up, and creates the resource if it doesn't exist, or
-// updates it. It repeats that until the outcome is settled.
+// run looks for the resource, and creates or updates it if necessary. It
+// repeats both until the outcome is settled.
 func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOutcome, error) {
 	progress := Progress{Operation: e.operation, Resource: e.resource(), Total: 1}
 	start := time.Now()

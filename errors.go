@@ -19,7 +19,7 @@ import (
 // The text of each error that a function returns begins with "cloudapi: ", and
 // contains that only once. So the sentinels below, which are wrapped, don't
 // begin with it. If an error that begins with it is wrapped, [unprefixed]
-// removes it.
+// removes the prefix.
 
 // Errors of the server, by status. Test for them with [errors.Is]; [errors.As]
 // returns the [*Error] with the details.
@@ -48,8 +48,8 @@ var (
 
 	// ErrAlreadyExists reports that a name, or another value that must be unique,
 	// is taken. The server's error, usually a 400, also matches ErrInvalidRequest;
-	// a [*DriftError] doesn't. The resource may still not exist: creating a VM can
-	// conflict with a default subnet or firewall of a concurrent call.
+	// a [*DriftError] doesn't. Even so, the resource may not exist: creating a VM
+	// can conflict with a default subnet or firewall that another call creates.
 	ErrAlreadyExists = errors.New("already exists")
 
 	// ErrQuotaExceeded reports that the request exceeds a quota: the vCPUs of a
@@ -269,7 +269,7 @@ func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.outcome.NotRetri
 // ArgumentError says that an argument or an option is invalid, and nothing was
 // sent. It matches [ErrInvalidArgument].
 type ArgumentError struct {
-	Operation string // the operation's name, or "" for an option or a helper
+	Operation string // the operation's name, or "" for an option or a function such as ParseCIDR
 	Name      string // the contract's name of the parameter or field, or the name of the option
 	Value     string // what was passed; never a secret
 	Reason    string // what is wrong with it
@@ -373,11 +373,11 @@ func causes(errs ...error) []error {
 // IsGone reports whether an error proves that a resource doesn't exist in the
 // location of the request; [Client.CheckAccess] also looks in other locations.
 // IsGone returns false for errors that match [ErrNotFound] but prove less: the
-// location doesn't exist; the service lacks the operation (‡); or
-// [ProjectsService.ObjectInfo], [Client.Resolve] or [Lookup] got an ID without
-// a location, and perhaps the token can't see the resource. IsGone returns true
-// for a project that the token can't see. On servers without the operations
-// marked †, test for [ErrMaybeUnsupported] first.
+// location doesn't exist; the service may lack the operation (‡); or
+// [ProjectsService.ObjectInfo], [Client.Resolve] or [Lookup] searched for an ID
+// and found nothing among what the token can see. IsGone returns true for a
+// project that the token can't see. On servers without the operations marked
+// †, test for [ErrMaybeUnsupported] first.
 func IsGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return isMissing(err) && !errors.Is(err, errNotShown) && !(ok && (e.class&contractOnly != 0 || e.Operation == "Projects.ObjectInfo"))
@@ -388,8 +388,8 @@ func isMissing(err error) bool {
 	return errors.Is(err, ErrNotFound) && !errors.Is(err, ErrLocationNotFound)
 }
 
-// errNotShown is the error of a search in lists that found nothing. It matches
-// ErrNotFound, but the resource may exist.
+// errNotShown is the error of a search that found nothing in the lists. It
+// matches ErrNotFound, but the resource may exist.
 var errNotShown = fmt.Errorf("%w among what the token can see", ErrNotFound)
 
 // isPartial reports whether an error at the end of a list names the resources
@@ -406,8 +406,8 @@ func isPartial(err error) bool {
 // or 408, without a response, or after an unusable response, such as a
 // gateway's page with status 200. It returns false for [ErrResponseTooLarge], a
 // certificate that isn't trusted, a server without TLS, a proxy that refuses,
-// and errors of your own transport that aren't network errors. For whether a
-// create can be sent again, see [ErrOutcomeUnknown].
+// and errors of your own transport that aren't network errors. Test for
+// [ErrOutcomeUnknown] before you send a create again.
 func IsTransient(err error) bool { return classOf(err) >= call.Later }
 
 // classOf returns the class of a failure. An error that a program has created
@@ -429,8 +429,8 @@ func classOf(err error) call.Class {
 // that the server may have executed. The request may be idempotent.
 var errMayHaveRun = errors.New("the server may have executed the request")
 
-// outcomeMatches reports whether target is ErrOutcomeUnknown or errMayHaveRun
-// and the outcome matches it.
+// outcomeMatches reports whether the outcome of a call matches target, which it
+// can do only if target is ErrOutcomeUnknown or errMayHaveRun.
 func outcomeMatches(o *call.Outcome, target error) bool {
 	return target == ErrOutcomeUnknown && o.Unknown || target == errMayHaveRun && o.MayHaveRun
 }

@@ -22,7 +22,7 @@ type family[T any] struct {
 	lingers  bool // whether a deletion takes time, in which the resource still exists
 	homonyms bool // whether a location can have two resources of one name
 
-	// each iterates over the list. If it's nil, the function all does.
+	// each iterates over the list. If it's nil, [all] is used.
 	each func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*T, error]
 }
 
@@ -64,9 +64,9 @@ func (f *family[T]) read(ctx context.Context, c *conn, location, reference strin
 	return untypedRecord(f.find(ctx, c, location, reference))
 }
 
-// find reads a resource. A 404 doesn't prove that the resource is missing if
-// the service may lack the operation. find then reads the list: if the server
-// has the list, it has the operation.
+// find reads a resource. If the service may lack the operation, a 404 doesn't
+// prove that the resource is missing. In that case, find also reads the list: a
+// server that has the list has the operation.
 func (f *family[T]) find(ctx context.Context, c *conn, location, reference string) (*T, error) {
 	record, err := fetch[T](ctx, c, f.get, f.args(location, reference)...)
 	if e, ok := errors.AsType[*Error](err); ok && f.get.class&contractOnly != 0 && e.isMaybeUnsupported() {
@@ -169,7 +169,7 @@ func (f *family[T]) join(ctx context.Context, c *conn, location string) *sharedl
 
 // waitDeleted waits until the resource with a reference is gone. It returns an
 // error for a reference that no resource of the family can have. If the
-// reference is a name, the resource is also gone when another one has the name.
+// reference is a name, the wait also ends when another resource has the name.
 func (f *family[T]) waitDeleted(ctx context.Context, c *conn, location, ref string, opts *WaitOptions) error {
 	operation, kind := strings.TrimSuffix(f.del.Name, "Delete")+"WaitDeleted", f.kind()
 	rule := f.get.lastRule()

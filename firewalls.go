@@ -192,14 +192,14 @@ func (s *FirewallsService) Delete(ctx context.Context, location, firewall string
 	return remove(ctx, s.conn, &opFirewallsDelete, location, firewall)
 }
 
-// AttachSubnet attaches a firewall to a private subnet in its location; the
-// rules take effect later. It returns [ErrServer] for an attached subnet.
+// AttachSubnet attaches a firewall to a private subnet in its location; rules
+// take effect later. It returns [ErrServer] if the subnet is already attached.
 func (s *FirewallsService) AttachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsAttachSubnet, subnetRequest{subnetID}, location, firewall)
 }
 
-// DetachSubnet detaches a firewall from a private subnet, if it's attached;
-// that takes effect later. It returns [ErrInvalidRequest] for a wrong subnetID.
+// DetachSubnet detaches a firewall from a private subnet, if attached; that
+// takes effect later. It returns [ErrInvalidRequest] for an unknown subnet.
 func (s *FirewallsService) DetachSubnet(ctx context.Context, location, firewall, subnetID string) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsDetachSubnet, subnetRequest{subnetID}, location, firewall)
 }
@@ -210,7 +210,7 @@ func (s *FirewallsService) Rename(ctx context.Context, location, firewall, newNa
 }
 
 // CreateRule adds a rule, or two for a subnet; see [FirewallRule.IPv6Rule].
-// They take effect later. It returns [ErrAlreadyExists] if one exists.
+// Rules take effect later. It returns [ErrAlreadyExists] for a duplicate.
 func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall string, request *FirewallRuleCreateRequest) (*FirewallRule, error) {
 	created, err := send[createdRule](ctx, s.conn, &opFirewallsCreateRule, request, location, firewall)
 	if err != nil {

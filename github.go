@@ -130,9 +130,9 @@ func (s *GitHubService) DeleteCacheEntry(ctx context.Context, installation, repo
 	return remove(ctx, s.conn, &opGitHubDeleteCacheEntry, installation, repository, entryID)
 }
 
-// DeleteAllCacheEntries deletes the entries that a repository's cache has now.
-// They're gone once AllCacheEntries no longer yields them. It returns
-// [ErrNotFound] if the repository doesn't exist.
+// DeleteAllCacheEntries deletes the entries that a repository's cache has now,
+// or returns [ErrNotFound] if the repository doesn't exist. The entries are
+// gone once AllCacheEntries no longer yields them.
 func (s *GitHubService) DeleteAllCacheEntries(ctx context.Context, installation, repository string) error {
 	return remove(ctx, s.conn, &opGitHubDeleteAllCacheEntries, installation, repository)
 }

@@ -218,10 +218,10 @@ type reference struct {
 	Name     string // "" if the reference is an ID
 }
 
-// parseReference parses the ID of a known kind, "location/name", "location/ID",
-// or the name of a resource that is in no location. An ID in capitals may also
-// have the letters that [ParseID] reads as digits. parseReference returns an
-// [*ArgumentError] if s is invalid.
+// parseReference parses a reference in one of four forms: "location/name",
+// "location/ID", the ID of a known kind, or the name of a resource that is in
+// no location. An ID in capitals may also have the letters that [ParseID] reads
+// as digits. parseReference returns an [*ArgumentError] if s is invalid.
 func parseReference(s string) (reference, error) {
 	location, last, found := strings.Cut(s, "/")
 	if !found {
@@ -248,11 +248,11 @@ func (r reference) String() string { return qualify(r.Location, cmp.Or(r.ID, r.N
 // a field of a request, or in a record. Names and locations are references too.
 type referenceRule struct {
 	kinds    kinds // the kinds of resources that the reference can stand for; none if the SDK doesn't know their IDs
-	idOnly   bool  // it accepts only an ID and no name
-	nameOnly bool  // it accepts only a name and no ID
-	optional bool  // it may be empty
+	idOnly   bool  // whether only an ID is valid
+	nameOnly bool  // whether only a name is valid
+	optional bool  // whether "" is valid
 
-	// certain: the rule refuses any value that no resource of these kinds can
+	// certain makes the rule refuse any value that no resource of these kinds can
 	// have, such as the ID of another kind. Only deletions need this: the server
 	// responds with a 204 even if the resource to delete doesn't exist.
 	certain bool

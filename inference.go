@@ -86,8 +86,7 @@ func (s *InferenceAPIKeysService) Watch(ctx context.Context, opts *WatchOptions,
 }
 
 // Create creates another key with each call. The endpoints may take minutes to
-// accept the key. After [ErrOutcomeUnknown], compare the lists before and
-// after.
+// accept the key. After [ErrOutcomeUnknown], use List to look for a new key.
 func (s *InferenceAPIKeysService) Create(ctx context.Context) (*InferenceAPIKey, error) {
 	return send[InferenceAPIKey](ctx, s.conn, &opInferenceAPIKeysCreate, struct{}{})
 }

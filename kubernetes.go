@@ -14,7 +14,7 @@ import (
 // have up to 40 characters. Methods that add nodes return [ErrQuotaExceeded] if
 // the project lacks vCPUs. Methods that upgrade, add or resize return
 // [ErrInvalidRequest] (422) during another change of the cluster. After
-// [ErrOutcomeUnknown], check with Get.
+// [ErrOutcomeUnknown], Get shows what has taken effect so far.
 type KubernetesService service
 
 // KubernetesCluster is a Kubernetes cluster.
@@ -169,8 +169,8 @@ func (s *KubernetesService) WaitDeleted(ctx context.Context, location, cluster s
 	return clusterFamily.waitDeleted(ctx, s.conn, location, cluster, opts)
 }
 
-// KubernetesNodePool is a group of worker nodes of the same size. In the
-// cluster, newer nodes have the label ubicloud.com/nodepool with its ID.
+// KubernetesNodePool is a group of worker nodes of the same size. Nodes that
+// joined after September 2026 have its ID in the label ubicloud.com/nodepool.
 type KubernetesNodePool struct {
 	ID                  string `json:"id"`                    // prefix kn
 	KubernetesClusterID string `json:"kubernetes_cluster_id"` // the cluster it belongs to
@@ -224,8 +224,8 @@ func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluste
 	return remove(ctx, s.conn, &opKubernetesDeleteNodePool, location, cluster, nodePool)
 }
 
-// RenameNodePool renames a node pool, but not its nodes. The record lacks VMs.
-// † Only the service has this.
+// RenameNodePool renames a node pool, but not its nodes. The returned record
+// lacks VMs. † Only the service has this.
 func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluster, nodePool, newName string) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesRenameNodePool, renameRequest{newName}, location, cluster, nodePool)
 }
@@ -246,7 +246,7 @@ func isClusterBusy(err error) bool {
 }
 
 // UpgradeNodePool upgrades a node pool to the version of its cluster; the
-// server replaces its nodes one by one. The returned record has the new Version
+// server replaces the nodes one by one. The returned record has the new Version
 // but the old VMs; [KubernetesService.WaitNodePoolUpgraded] waits. It returns
 // [ErrInvalidRequest] (422) if the node pool has that version already. † Only
 // the service has this.

@@ -439,7 +439,7 @@ func (s *LoadBalancersService) besidesPortless(ctx context.Context, o ListOption
 }
 
 // longestPage returns the longest page that the server doesn't refuse. The page
-// may be empty. refused says whether the server refuses a longer page.
+// may be empty. refused reports whether the server refused any page.
 func (s *LoadBalancersService) longestPage(ctx context.Context, o ListOptions) (longest *Page[LoadBalancer], refused bool, err error) {
 	longest = &Page[LoadBalancer]{}
 	shown, tooMany := 0, maxPageSize+1
