@@ -45,21 +45,20 @@ var clients = []contestant{
 // workload is a call that all clients make.
 type workload struct {
 	name   string
-	rounds int // divides the number of rounds: long calls need fewer
+	rounds int // the divisor of the number of rounds: long calls need fewer rounds
 	duel   func(*contestant) (client, floor call, err error)
 }
 
-// same returns a function for workload.duel. It opens the client and its floor
-// with a transport for the responses, and returns the call that pick chooses of
-// each.
+// same returns a function for workload.duel: it calls [both] with a transport
+// for the client's responses.
 func same(transport func(*replies) http.RoundTripper, pick func(*calls) call) func(*contestant) (client, floor call, err error) {
 	return func(c *contestant) (client, floor call, err error) {
 		return both(c, inProcess, transport(c.replies), pick)
 	}
 }
 
-// both opens a client and its floor, and returns the call that pick chooses of
-// each. Both calls are nil if the client doesn't have it.
+// both opens a client and its floor, and returns the call that pick chooses for
+// each. client is nil if the client doesn't have the call.
 func both(c *contestant, base string, transport http.RoundTripper, pick func(*calls) call) (client, floor call, err error) {
 	ours, err := c.client(base, transport)
 	if err != nil {

@@ -72,7 +72,7 @@ func openTimed(base string, transport http.RoundTripper) (*calls, error) {
 	f := newFloor(base, transport)
 	f.HTTP.Timeout = time.Minute
 	c := floorCalls(f)
-	c.metrics = nil // it would measure only the decoding, which is the floor's
+	c.metrics = nil // this call would measure only the decoding, which is the same as the floor's
 	return c, nil
 }
 
@@ -89,7 +89,7 @@ func openRetryable(base string, transport http.RoundTripper) (*calls, error) {
 		client.HTTPClient.Transport = transport
 	}
 	c := floorCalls(floor.Client{Base: base, Token: token, HTTP: client.StandardClient()})
-	c.metrics = nil // nearly all of the time goes to decoding, which is the floor's
+	c.metrics = nil // this call would measure only the decoding, which is the same as the floor's
 	return c, nil
 }
 

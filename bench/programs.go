@@ -8,7 +8,7 @@ import (
 )
 
 // programs compares the smallest program that uses the SDK with one that only
-// uses net/http: it has the SDK's size and work divided by the other's.
+// uses net/http. Each field is the SDK's figure divided by the other's.
 type programs struct{ size, work float64 }
 
 // measurePrograms builds both programs, each with an empty build cache.

@@ -90,7 +90,7 @@ type step struct {
 }
 
 // keptResource is a resource that stays: because Keep returns true for it,
-// because another resource that stays needs it, or because it's hidden.
+// because another resource that stays needs it, or because no list shows it.
 type keptResource struct{ resource, neededBy cloudapi.Resource }
 
 // NewPlan finds the resources of the client's project and an order in which
@@ -98,11 +98,11 @@ type keptResource struct{ resource, neededBy cloudapi.Resource }
 //
 // The plan contains everything that the lists of the project show, including
 // the default subnets and firewalls of VMs and subnets. Rules, node pools and
-// the like are deleted with their resource, and the versions of a machine
-// image before it. The server deletes a cluster's nodes with the cluster. If the
-// token may not see a cluster or database, the plan keeps it and its network. If
-// the token may see it, but not its network, the server deletes both; the plan's
-// text says so.
+// the like are deleted with their resource; Run deletes a machine image's
+// versions before the image. The server deletes a cluster's nodes with the
+// cluster. If the token may not see a cluster or database, the plan keeps it
+// and its network. If the token may see it, but not its network, the server
+// deletes both; the plan's text says so.
 //
 // A plan must be complete, so NewPlan returns an error if a list fails, such as
 // [cloudapi.ErrForbidden] if the token may not see SSH keys. But most lists of
@@ -128,7 +128,7 @@ func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan
 	if err != nil {
 		return nil, err
 	}
-	if len(all) == 0 { // or the token may not see anything
+	if len(all) == 0 { // the project is empty, or the token can't see anything in it
 		if _, err := p.client.CheckAccess(ctx); err != nil {
 			return nil, err
 		}
@@ -206,8 +206,8 @@ func (p *Plan) arrange(all []item) {
 	}
 	for i, s := range p.steps {
 		for _, id := range needs[s.resource.ID] {
-			// The index is 0 if the needed resource stays. If two resources seem to
-			// need each other, by their names, only the first one's need counts.
+			// The index is 0 if the needed resource stays. If, by their names, two
+			// resources may need each other, only the need of the first one counts.
 			if needed := index[id]; i < needed {
 				p.steps[needed].neededBy = append(p.steps[needed].neededBy, i)
 			}
@@ -219,7 +219,7 @@ func (p *Plan) arrange(all []item) {
 }
 
 // keep maps the ID of each resource that stays to a resource that needs it. The
-// value is zero if Keep chose the resource, or if the resource is hidden.
+// value is zero if Keep chose the resource, or if no list shows the resource.
 func (p *Plan) keep(all []item, needs map[string][]string, owners map[string]cloudapi.Resource) map[string]cloudapi.Resource {
 	kept := map[string]cloudapi.Resource{}
 	for _, item := range all {

@@ -103,8 +103,8 @@ type run struct {
 	deleted   int           // number of resources reported as deleted
 }
 
-// steps runs all steps. By way of each, it uses WaitAll, so that their waits
-// share polls, and the caller can recover from their panics.
+// steps runs all steps. It calls [each], which uses WaitAll, so that the steps'
+// waits share polls, and the caller can recover from a step's panic.
 func (r *run) steps(ctx context.Context) {
 	indexes := make([]int, len(r.Plan.steps))
 	for i := range indexes {
@@ -386,7 +386,7 @@ func (r *run) listedUsers(ctx context.Context, resource cloudapi.Resource) ([]cl
 	users, err := shared.take(ctx, func(ctx context.Context) (map[string][]cloudapi.Resource, error) {
 		return r.surveyor.users(ctx, resource, r.planned(resource))
 	})
-	if cloudapi.IsGone(err) { // the project is gone, or the server is wrong
+	if cloudapi.IsGone(err) { // the project is gone, or the server sent the 404 by mistake
 		if _, project := r.client.Projects.Get(ctx, r.project()); !cloudapi.IsGone(project) {
 			err = fmt.Errorf("%w: a list is missing: %v", cloudapi.ErrInvalidResponse, err)
 		}

@@ -39,10 +39,9 @@ var (
 	order = slices.Concat(located, []cloudapi.Kind{cloudapi.KindPrivateLocation, cloudapi.KindSSHPublicKey, cloudapi.KindVMInitScript, cloudapi.KindInferenceAPIKey})
 )
 
-// dependants returns the kinds of resources that may need a resource of the
-// given kind, as their records show. The server doesn't check for resources of
-// the last of these kinds: for example, it deletes a subnet even if load
-// balancers need it.
+// dependants returns the kinds of resources whose records can show that they
+// need a resource of the given kind. The server ignores some of these needs: it
+// deletes a subnet even if load balancers need it.
 func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	switch kind {
 	case cloudapi.KindKubernetesCluster, cloudapi.KindPostgres: // the subnet that the server created for it, and the load balancers in it

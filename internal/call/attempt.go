@@ -21,14 +21,14 @@ type Attempt struct {
 	Status   int // 0 if there was no response
 
 	// NotSent is nil if the request was sent. Otherwise it's the error of the
-	// limiter, the token source, the budget, or the context, and of the other
-	// fields only Number has a meaning.
+	// limiter, the token source, the budget, or the context; then the only other
+	// field with a meaning is Number.
 	NotSent error
 
 	Failure *Failure // nil if the response was accepted
 
 	Retried bool          // whether another attempt follows
-	RetryIn time.Duration // how long the pause before it is
+	RetryIn time.Duration // the pause before that attempt
 }
 
 // Received is what an attempt received, whether or not the decoder accepted it.

@@ -28,7 +28,7 @@ type Outcome struct {
 type Failure struct {
 	Outcome
 	Attempts  int
-	RequestID string // which the server assigned to the last attempt, or ""
+	RequestID string // the server's ID for the last attempt, or ""
 
 	// Cause is why there is no complete response, or what is wrong with it. It's
 	// nil for a refusal.
@@ -90,11 +90,10 @@ func (f *Failure) Class() Class {
 
 // mayHaveRun reports whether the server may have executed the request despite
 // the failure. A 302 or 303 may lead to the request's result; other redirects
-// ask for the same request at another address. A 429 or 503 says that the
-// server didn't execute it, if it's the API's own or has a Retry-After header.
-// Any other 429 or 503 may come from a gateway, and some gateways send it after
-// passing the request on. A refusal whose body breaks off may also come from a
-// gateway.
+// ask for the same request at another address. If a 429 or 503 is the API's own
+// or has a Retry-After header, the server didn't execute the request. Any other
+// 429 or 503 may come from a gateway, and some gateways send it after passing
+// the request on. A refusal whose body breaks off may also be a gateway's.
 func (f *Failure) mayHaveRun() bool {
 	switch f.Status {
 	case 0:

@@ -78,7 +78,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 			UnmarkedEnd: resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed,
 		})
 	} else if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, exchange.ErrTooLarge) {
-		return err // of the connection: the response itself is unknown
+		return err // the connection's error: the response itself is unknown
 	}
 	if len(buf.Bytes()) > jsonform.Small && ctx.Err() != nil {
 		return ctx.Err()
@@ -139,8 +139,8 @@ func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 	return f
 }
 
-// excerpt returns the beginning of a response that wasn't accepted. Of JSON,
-// which may be a record, it masks the values.
+// excerpt returns the beginning of a response that wasn't accepted. It masks
+// the values of JSON, which may be a record.
 func (c *call) excerpt(body []byte) string {
 	text := strings.TrimSpace(string(body[:min(len(body), MaxSearched)]))
 	switch {

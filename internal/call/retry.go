@@ -91,10 +91,10 @@ func (c *call) isAnswered() bool {
 
 // Budget limits the retries of all calls to a host together. Without it, every
 // goroutine would send four times as many requests during an outage. A retry
-// takes one unit when it's sent, and gives it back if it succeeds. A call that
-// succeeds without a retry gives back a fifth of a unit. So isolated failures
-// can always be retried, and retries stop when every call fails.
-type Budget struct{ taken atomic.Int64 } // in fifths of a retry
+// takes one unit when it's sent. The API's final response to a call gives back
+// one unit if the call was retried, and otherwise a fifth of a unit. So single
+// failures can always be retried, and retries stop when every call fails.
+type Budget struct{ taken atomic.Int64 } // in fifths of a unit
 
 const retryCost = 5
 
@@ -130,7 +130,7 @@ func (b *Budget) succeeded(attempts int) {
 }
 
 // parseRetryAfter parses both forms of the header: seconds and a date. A date
-// in the past becomes 0. It reports whether the header is valid.
+// in the past becomes 0. ok is false if the header is invalid.
 func parseRetryAfter(value string, now time.Time) (after time.Duration, ok bool) {
 	seconds, err := strconv.ParseUint(value, 10, 64)
 	if err == nil || errors.Is(err, strconv.ErrRange) { // with ErrRange, seconds is the largest uint64

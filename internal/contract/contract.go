@@ -25,8 +25,8 @@ var (
 type Row struct {
 	Method, Route string
 	Names         []string // the methods of the SDK, such as "VMs.List"
-	ServiceOnly   bool     // †: the contract lacks it
-	ContractOnly  bool     // ‡: the service lacks it
+	ServiceOnly   bool     // whether the contract lacks it (†)
+	ContractOnly  bool     // whether the service lacks it (‡)
 }
 
 // Rows returns the rows of both tables.

@@ -9,8 +9,8 @@ import (
 
 // List is a list as it was last read. It maps IDs to records.
 //
-// A List keeps the records, but doesn't read or change them again: it compares
-// their digests. So a program may change a record that it got from a List. A
+// A List keeps the records, but compares only digests, which it computes when a
+// record is put. So a program may change a record that it got from a List. A
 // note holds what the caller still needs to know about a record that is missing
 // in a later reading.
 type List[T, N any] struct {

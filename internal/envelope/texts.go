@@ -45,8 +45,9 @@ var quotaFields = []string{"size", "worker_nodes", "node_count", "version"}
 var quotaTexts = []string{"Insufficient quota for requested size.", "Insufficient quota for machine image versions."}
 
 // SaysQuota reports whether the error, sent with the given HTTP status, says
-// that the request exceeds a quota. It looks only at the beginning of messages,
-// and only for certain fields: others may begin with text from the request.
+// that the request exceeds a quota. It compares only beginnings of messages,
+// and only for certain fields: the messages of other fields may begin with text
+// from the request.
 func (e *Error) SaysQuota(status int) bool {
 	if status != http.StatusBadRequest || e.Type != "InvalidRequest" {
 		return false

@@ -41,7 +41,7 @@ func Begin(parent context.Context, now time.Time, timeout time.Duration, once bo
 // Sent reports whether the server may have executed the request, given the
 // transport's error. It returns false only if no transport accepted the
 // request, if there was no connection to send it on, or if the server said that
-// it didn't execute it.
+// it didn't execute the request.
 func (a *Attempt) Sent(err error) bool {
 	_, refused := errors.AsType[refusedError](err)
 	return a == nil || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err) && !refused

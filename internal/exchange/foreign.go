@@ -69,8 +69,8 @@ func isOfNetwork(transport http.RoundTripper, err error) bool {
 	})
 }
 
-// untyped contains the beginnings of errors of net/http and crypto/tls that have
-// no type of their own.
+// untyped contains the prefixes of the texts of those errors of net/http and
+// crypto/tls that have no type of their own.
 var untyped = []string{"net/http: ", "http: ", "http2: ", "tls: ", "stream error: ", "connection error: "}
 
 // says reports whether the text of an error, or of one that it wraps, matches.

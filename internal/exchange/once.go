@@ -21,7 +21,7 @@ import (
 //
 // net/http doesn't retry if it can't read the body again. So Guard gives a POST
 // a body that can't be read again, unless the transport is Own and speaks only
-// HTTP/1.1, and the POST has no such header. Guard can't know what protocols
+// HTTP/1.1, and the POST has neither header. Guard can't know what protocols
 // another transport uses, nor which POSTs are idempotent: a middleware may have
 // replaced the context. Even an empty body is replaced, which HTTP/1.1 then
 // sends without a length.
@@ -50,7 +50,7 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case err == nil:
 	case err.Error() == http.StatusText(http.StatusProxyAuthRequired):
-		err = &proxyError{http.StatusProxyAuthRequired} // as a transport of NewTransport returns it
+		err = &proxyError{http.StatusProxyAuthRequired} // the error that a transport of NewTransport returns
 	case !isOfNetwork(next, err):
 		err = ownError{err}
 	}
@@ -58,7 +58,7 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func hasIdempotencyKey(h http.Header) bool {
-	_, has := h["Idempotency-Key"] // as net/http does, even if there's no value
+	_, has := h["Idempotency-Key"] // net/http also ignores the value
 	_, hasX := h["X-Idempotency-Key"]
 	return has || hasX
 }

@@ -49,7 +49,7 @@ func Do(n, atOnce int, f func(i int)) {
 	var next atomic.Int64
 	for range atOnce {
 		wait := Go(func() {
-			defer next.Store(int64(n)) // also if f panics
+			defer next.Store(int64(n)) // so that no other call begins if f panics or exits
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				f(int(i))
 			}

@@ -6,6 +6,6 @@
 //	go test -v -run TestCreates ./internal/reliability -every # responses lost at every byte
 //	go test -v -race -run TestConcurrency ./internal/reliability
 //
-// docs/reliability.md describes the table's columns and the rules. The rules
-// themselves are in rules_test.go.
+// docs/reliability.md states the rules that calls obey under every fault. The
+// code that checks them is in rules_test.go.
 package reliability

@@ -1,5 +1,5 @@
-// Package sharedlist lets waits poll one list together, instead of each its own
-// resource.
+// Package sharedlist lets waits poll one list together. Otherwise, each wait
+// would poll its own resource.
 //
 // When one of the waits is due to poll, the list is read once, and all waits
 // take their records from it. So n waits cost the requests of one list instead
@@ -24,7 +24,7 @@ import (
 
 // Group is the context of calls whose waits share lists. Only waits with this
 // very context share them. A derived context can have other values, for example
-// for a token source, with which the same list could show something else.
+// for a token source, and with another token the list could look different.
 type Group struct {
 	context.Context
 
@@ -36,8 +36,8 @@ type Group struct {
 	lists map[any]interface{ end() } // the lists, each a *List, by the key passed to [Join]
 }
 
-// NewGroup returns the context for the given number of calls, of which up to
-// atOnce run at the same time.
+// NewGroup returns a context to pass to the given number of calls, of which up
+// to atOnce run at the same time.
 func NewGroup(ctx context.Context, calls, atOnce int) *Group {
 	return &Group{Context: ctx, atOnce: atOnce, calls: calls, lists: map[any]interface{ end() }{}}
 }
@@ -198,7 +198,7 @@ func (l *List[T]) isWorthIt() bool {
 	return l.waits > 1 && l.items <= 10*(l.waits+coming)
 }
 
-// read reads the list. It stops when that isn't worth it, or at an error.
+// read reads the list. It stops when the list proves too long, or at an error.
 func (l *List[T]) read(r *reading[T]) {
 	defer func() {
 		l.group.mu.Lock()

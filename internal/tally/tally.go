@@ -62,9 +62,9 @@ func (t *Tally) EndPage(count *int) {
 
 // IsComplete reports whether the walks have read as many items as the smallest
 // count says. That's enough, since every page's count includes the items that
-// stay in the list. An item with an ID up to passed never counts as new, so the
-// last walk may have read more items than were new; then that number is
-// compared. IsComplete also returns true if no page had a count.
+// stay in the list. Items with an ID up to passed never count as new, so it's
+// also enough if the last walk alone has read that many items in order.
+// IsComplete also returns true if no page had a count.
 func (t *Tally) IsComplete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 
 // Reached returns how many items were new, and the smallest count.

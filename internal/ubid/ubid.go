@@ -8,8 +8,8 @@
 // number of ones.
 //
 // The version and the variant of the UUID are ordinary bits. A server creates
-// identifiers with version 8 and the variant bits 10, or 11 if it marks where
-// they were created. Identifiers with other bits are also valid.
+// identifiers with version 8 and the variant bits 10, or 11 if it also puts a
+// mark for routing into them. Identifiers with other bits are also valid.
 package ubid
 
 import (
@@ -36,7 +36,7 @@ const (
 	prefixWidth = 10 // bits
 )
 
-// Value is an identifier in its 128 bits.
+// Value has the 128 bits of an identifier.
 type Value struct{ hi, lo uint64 }
 
 // WellFormed reports whether s has the length of an identifier and only
