@@ -86,7 +86,7 @@ type LoadBalancerUpdateRequest struct {
 	DstPort             int      `json:"dst_port"`              // required
 	HealthCheckEndpoint string   `json:"health_check_endpoint"` // required
 	VMs                 []string `json:"vms"`                   // required, not nil; the IDs of all VMs, each once
-	Stack               string   `json:"stack,omitzero"`        // in the contract; the server ignores it
+	Stack               string   `json:"stack,omitzero"`        // part of the contract, but the server ignores it
 	CertEnabled         *bool    `json:"cert_enabled,omitzero"` // nil: no change; † only the service
 }
 

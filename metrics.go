@@ -86,8 +86,8 @@ func parseSamples(data []byte) (Samples, error) {
 // maxUnixTime is a number of seconds that fits in an int64 as microseconds.
 const maxUnixTime = 9e12
 
-// parseSample parses the pair with which JSON begins, and returns the number of
-// bytes of the pair.
+// parseSample parses the pair at the beginning of data, and returns the number
+// of bytes of the pair.
 func parseSample(data []byte) (sample Sample, size int, ok bool) {
 	comma, end := bytes.IndexByte(data, ','), bytes.IndexByte(data, ']')
 	if data[0] != '[' || comma < 0 || end < comma+3 || data[comma+1] != '"' || data[end-1] != '"' {

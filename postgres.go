@@ -41,8 +41,8 @@ type Postgres struct {
 
 	// MaintenanceWindowStartAt is the hour in UTC, 0 to 23, at which the two-hour
 	// maintenance window begins. The server interrupts the database only then; nil
-	// means at any time. MaintenanceWindowDays are "mon" to "sun", or every day if
-	// empty; the project must have this feature; † only the service.
+	// means at any time. MaintenanceWindowDays are "mon" to "sun", or empty for
+	// every day. Only some projects can choose days. † Only the service has them.
 	MaintenanceWindowStartAt *int     `json:"maintenance_window_start_at"`
 	MaintenanceWindowDays    []string `json:"maintenance_window_days,omitzero"`
 

@@ -67,7 +67,7 @@ var (
 	privateLocationFamily = family[PrivateLocation]{lists: &listPrivateLocations, get: &opPrivateLocationsGet, del: &opPrivateLocationsDelete, pauses: &waitQuick, lingers: true}
 )
 
-// List returns one page of the private locations. The order by name is by
+// List returns one page of the private locations. An order by name uses
 // [PrivateLocation.Name], the region.
 func (s *PrivateLocationsService) List(ctx context.Context, opts *ListOptions) (*Page[PrivateLocation], error) {
 	return list[PrivateLocation](ctx, s.conn, &listPrivateLocations, opts)

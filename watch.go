@@ -182,7 +182,7 @@ func (f *family[T]) existsAnywhere(ctx context.Context, c *conn, r Resource) (bo
 	return err == nil, err
 }
 
-// retryAfter returns how long the server asks to wait in an error, or 0. It
+// retryAfter returns the delay that an error's response asks for, or 0. It
 // returns at most the policy's MaxRetryAfter.
 func (c *conn) retryAfter(err error) time.Duration {
 	if e, ok := errors.AsType[*Error](err); ok {
