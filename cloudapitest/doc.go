@@ -52,9 +52,8 @@
 //   - All servers of a new database with standbys exist immediately. The real
 //     server creates them one after another, and temporarily has one more
 //     during [cloudapi.PostgresService.Recycle].
-//   - There is one quota for the whole server, not one per project. All
-//     permissions belong to tokens, since there are no other members, roles or
-//     tags.
+//   - There is one quota for the whole server, not one per project. There are
+//     no members, roles or tags, so only tokens have permissions.
 //   - If several parameters of a path are invalid, the error may name a
 //     different one than the real server's. Some error messages are worded
 //     differently, mostly those about a body of the wrong form. A body with a

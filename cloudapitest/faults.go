@@ -20,9 +20,9 @@ import (
 type Match struct {
 	// Operation is the name of an operation in the SDK, such as "Projects.Get",
 	// or its method and route template, such as "GET /project/{project_id}".
-	// The server's API must have it; see [WithAPI]. Listing a location is an
-	// operation of its own, such as "VMs.ListInLocation". The All and Wait…
-	// methods aren't operations; they use others.
+	// The server's API must have it; see [WithAPI]. Listing the resources
+	// of one location is an operation of its own, such as "VMs.ListInLocation".
+	// The All and Wait… methods aren't operations, but use operations.
 	Operation string
 	// Method is an HTTP method, and Route a route template.
 	Method, Route string

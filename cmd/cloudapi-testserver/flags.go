@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// changeFlags defines the flags that each stand for one change of a scenario.
+// changeFlags defines flags such as -fail. Each adds a change to o.steps.
 func (o *options) changeFlags(flags *flag.FlagSet) {
 	add := func(name string, value any) error {
 		text, err := json.Marshal(map[string]any{name: value})

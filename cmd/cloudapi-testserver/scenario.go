@@ -19,7 +19,7 @@ type change interface {
 	apply(*server) error
 }
 
-// changes maps the name of a change to a function that returns an empty one.
+// changes maps the name of a change to a function that returns an empty change.
 var changes = map[string]func() change{
 	"billing":         func() change { return new(billing) },
 	"clock":           func() change { return new(clockChange) },

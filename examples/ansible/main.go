@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return encoder.Encode(output)
 }
 
-// inventory contains the names of hosts by group, and their variables by name.
+// inventory contains the names of hosts by group, and variables by host name.
 type inventory struct {
 	groups map[string][]string
 	hosts  map[string]map[string]any

@@ -197,8 +197,8 @@ func (env *environment) tearDown(ctx context.Context) error {
 }
 
 // deleteLater records how to delete a resource: by its ID, once that is known.
-// err is the error of its creation: without a response the resource may exist
-// nevertheless.
+// err is the error of the create: if the create got no response, the resource
+// may exist nevertheless.
 func (env *environment) deleteLater(kind, name string, err error, remove func(ctx context.Context, reference string) error) {
 	if err != nil && !errors.Is(err, cloudapi.ErrOutcomeUnknown) {
 		return

@@ -129,8 +129,8 @@ func (c *command) run(ctx context.Context, client *cloudapi.Client) error {
 }
 
 // planColumns are the columns of the plan. STAGE is the stage in which a
-// resource is deleted, or "keep". WHY says why it's kept, or what it's deleted
-// with.
+// resource is deleted, or "keep". WHY says why it's kept, or which other
+// resource's deletion also deletes it.
 var planColumns = []string{"STAGE", "KIND", "LOCATION", "NAME", "WHY", "ID"}
 
 // list returns a table of the plan, and the number of resources to delete.

@@ -5,8 +5,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
-// Call is a request whose operation is being executed: the service at that
-// time, what the request says, and who sent it. The server's state is locked.
+// Call is a request whose operation is being executed, with its sender and the
+// state of the service. The state is locked.
 type Call struct {
 	*Moment
 	Input
@@ -28,9 +28,9 @@ func (c *Call) Run(steps ...func(*Call) error) error {
 }
 
 // Admit returns a 404 if found is false, and otherwise a 403 if the token may
-// not execute the operation on o. found tells whether the caller has found o,
-// or the rule or node pool in it that the path names. The real server checks in
-// the same order.
+// not execute the operation on o. If the path names a rule or node pool in o,
+// found tells whether that was found, and otherwise whether o was. The real
+// server checks in the same order.
 func (c *Call) Admit(o Stored, found bool) error {
 	switch {
 	case !found:
@@ -57,7 +57,7 @@ func (c *Call) NewReference(kind cloudapi.Kind, param string) (string, error) {
 	return name, nil
 }
 
-// Rename gives an object another name, unless it already has it.
+// Rename gives an object a name, unless the object already has that name.
 func (c *Call) Rename(o Stored, name string) {
 	if o.Core().Name == name {
 		return

@@ -16,8 +16,8 @@ type Input struct {
 	Body   schema.Fields // nil if the operation has no body
 }
 
-// Choice returns the text with the name in the body, or its second argument if
-// the text is missing or blank.
+// Choice returns the text in the named field of the body, or its second
+// argument if the field is missing or blank.
 func (in *Input) Choice(name, otherwise string) string {
 	if s := in.Body.Text(name); strings.TrimSpace(s) != "" {
 		return s

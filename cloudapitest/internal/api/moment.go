@@ -8,8 +8,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// Moment is the service at a time, with its state locked. Nothing else is
-// needed to render an object's record.
+// Moment is the service at a point in time, with its state locked. To render an
+// object's record, nothing else is needed.
 type Moment struct {
 	Config *Config
 	State  *State

@@ -68,7 +68,7 @@ func TextProblems(c *Call, kind cloudapi.Kind, name string, self Stored, field, 
 	return append(problems, IDLikeNameProblems(kind, name)...)
 }
 
-// NameForm is the form of all names except names of projects.
+// NameForm is the form of most names.
 var NameForm = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9\-]{0,61}[a-z0-9])?$`)
 
 const nameRule = "must only contain lowercase letters, numbers, and hyphens and have max length 63."

@@ -35,8 +35,8 @@ const uniqueRule = "cidr and port_range and firewall_id and protocol"
 
 var everyPort = portRange{0, maxPort}
 
-// firewallTerms are the differences between the versions of the API for the
-// rules of firewalls.
+// firewallTerms contains what the versions of the API define differently for
+// the rules of firewalls.
 type firewallTerms struct {
 	protocols []string // the protocols of a firewall that lets everything in
 	unique    string   // the beginning of the message for a rule that exists already

@@ -10,9 +10,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// postgresTerms are the differences between the versions of the API for
-// databases. They don't include operations and fields that only one version
-// has.
+// postgresTerms contains what the versions of the API define differently for
+// databases, but not the operations and fields that only one version has.
 type postgresTerms struct {
 	flavors, versions []string // the default comes first
 	shared            string   // how the names of sizes with shared CPUs begin
@@ -23,7 +22,7 @@ type postgresTerms struct {
 
 	// explicit stands for several differences: the state of a database shows
 	// restores and restarts, and its record has the storage size from the start.
-	// A replica can't be changed, and gets the new password of its parent. A
+	// A replica can't be changed, but its password changes with its parent's. A
 	// promoted replica is independent immediately, but its record keeps the parent.
 	explicit bool
 

@@ -96,8 +96,8 @@ var vmSizes = []vmSize{
 	{"burstable-2", "burstable", 2, [2]int{20, 40}},
 }
 
-// vmTerms are the differences between the versions of the API for the creation
-// of VMs.
+// vmTerms contains what the versions of the API define differently for the
+// creation of VMs.
 type vmTerms struct {
 	images        []string
 	defaultImage  string

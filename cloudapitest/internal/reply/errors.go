@@ -188,8 +188,8 @@ func details(problems ...Problem) json.RawMessage {
 	return b.Bytes()
 }
 
-// DeletedOr converts the error of looking up an object to delete: if the object
-// doesn't exist, the deletion succeeds.
+// DeletedOr returns the result of a deletion that couldn't find its object: if
+// err says that the object doesn't exist, the deletion succeeds.
 func DeletedOr(err error) (any, error) {
 	if e, ok := errors.AsType[*Error](err); ok && e.Type == "ResourceNotFound" {
 		return NoContent{}, nil
