@@ -35,8 +35,8 @@ type EnsureOptions struct {
 	// create has only a location and a name. Ensure doesn't wait for a deletion.
 	DryRun bool
 
-	// Progress is called at each step, on the caller's goroutine. State is
-	// "creating", "updating" or "deleting", and at the end the record's state.
+	// Progress is called at each step, on the caller's goroutine. Its State
+	// is "creating", "updating" or "deleting", and at the end the record's state.
 	Progress func(Progress)
 }
 

@@ -91,9 +91,9 @@ type run struct {
 	ended    []chan struct{} // closed when the step ends
 	failures []*Failure      // of ended steps; nil if the resource is gone
 
-	// Shared by deletions. For resources of one kind and location, users has the
-	// reads that find out which resources need them. locations has the reads of
-	// the private locations.
+	// Shared by deletions. users has, for each kind and location of resources, the
+	// reads that find out which other resources need them. locations has the reads
+	// of the private locations.
 	mu        sync.Mutex // guards users
 	users     map[cloudapi.Resource]*reads[map[string][]cloudapi.Resource]
 	locations *reads[[]item]
