@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"runtime"
 	"strings"
@@ -35,7 +36,8 @@ func (c *conn) prepareCalls() {
 	cfg := &c.config
 	calls := &cfg.calls
 	calls.Header, calls.Secrets = cfg.headerFunc(), cfg.secrets
-	calls.MaxRetryAfter, calls.Retries = cfg.retry.MaxRetryAfter, cfg.retry.Budget
+	calls.MaxRetryAfter = cfg.retry.MaxRetryAfter
+	calls.Retries = min(cfg.retry.Budget, math.MaxInt32) // more could overflow when counted in fifths
 	calls.Token = nil
 	if source := cfg.tokenSource; source != nil && !cfg.hasHeader("Authorization") {
 		calls.Token = func(ctx context.Context) (string, error) {

@@ -10,6 +10,7 @@ import (
 	"net/textproto"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
@@ -244,7 +245,7 @@ func WithObserver(observers ...Observer) Option {
 // X-Idempotency-Key, with which net/http would repeat a create.
 func WithHeader(name, value string) Option {
 	return func(c *config) error {
-		name = textproto.CanonicalMIMEHeaderKey(name)
+		name, value = textproto.CanonicalMIMEHeaderKey(name), strings.Trim(value, " \t") // net/http sends no space around it
 		if reason := syntax.Header(name, value); reason != "" {
 			return optionError("header", name, reason)
 		}

@@ -48,6 +48,7 @@ func TestWithHeader(t *testing.T) {
 		want   []string
 	}{
 		{"added", []cloudapi.Option{cloudapi.WithHeader("x-tenant", "a b\té")}, "X-Tenant", []string{"a b\té"}},
+		{"without the space around it, as net/http sends it", []cloudapi.Option{cloudapi.WithHeader("X-Tenant", " a b\t")}, "X-Tenant", []string{"a b"}},
 		{"the later one holds", []cloudapi.Option{cloudapi.WithHeader("X-Tenant", "a"), cloudapi.WithHeader("x-tenant", "b")}, "X-Tenant", []string{"b"}},
 		{"in place of the token", []cloudapi.Option{cloudapi.WithHeader("authorization", "Basic dXNlcg==")}, "Authorization", []string{"Basic dXNlcg=="}},
 		{"in place of the token source", []cloudapi.Option{source, cloudapi.WithHeader("Authorization", "Basic dXNlcg==")}, "Authorization", []string{"Basic dXNlcg=="}},

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -130,6 +131,7 @@ func TestWithRetryInWith(t *testing.T) {
 			{cloudapi.RetryPolicy{MaxAttempts: 2}, 2, 7 * time.Second},
 			{cloudapi.RetryPolicy{MaxAttempts: 1}, 1, 0},
 			{cloudapi.RetryPolicy{MaxRetryAfter: time.Second}, 3, 2 * time.Second},
+			{cloudapi.RetryPolicy{Budget: math.MaxInt / 4}, 3, 14 * time.Second},
 		} {
 			changed := stub.Must(client.With(cloudapi.WithRetry(tt.policy)))(t)
 			start := time.Now()

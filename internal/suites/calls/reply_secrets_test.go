@@ -56,7 +56,7 @@ func TestSecretsInResponses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			network := replying(tt.status, "application/json", tt.body)
-			client := sdktest.Recorded(t, network, cloudapi.WithHeader("X-Key", "gateway-key"), cloudapi.WithHeader("X-Key-2", "gateway-key-2"), cloudapi.WithHeader("X-Key-3", "gateway/key"), cloudapi.WithHeader("X-Tenant", "acme"), cloudapi.WithHeader("X-Port", "1"), cloudapi.WithHeader("X-Team", "blue department"),
+			client := sdktest.Recorded(t, network, cloudapi.WithHeader("X-Key", " gateway-key\t"), cloudapi.WithHeader("X-Key-2", "gateway-key-2"), cloudapi.WithHeader("X-Key-3", "gateway/key"), cloudapi.WithHeader("X-Tenant", "acme"), cloudapi.WithHeader("X-Port", "1"), cloudapi.WithHeader("X-Team", "blue department"),
 				cloudapi.WithHeader("Proxy-Authorization", stub.Token))
 			if strings.Contains(tt.name, "credentials") {
 				var err error
