@@ -154,7 +154,7 @@ type listKey struct {
 // join lets a wait share the list of a location with other waits of a WaitAll.
 // It returns nil if there is nothing to share.
 func (f *family[T]) join(ctx context.Context, c *conn, location string) *sharedlist.List[T] {
-	if f.lists == nil || !f.takesIDs() { // a shared list finds records by ID
+	if f.lists == nil {
 		return nil
 	}
 	return sharedlist.Join(ctx, listKey{c, f.lists, location}, func() sharedlist.Source[T] {

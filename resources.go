@@ -129,9 +129,7 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 	for i, r := range known {
 		exists, err := families[i].exists(ctx, &c.conn, r)
 		if errors.Is(err, ErrForbidden) {
-			if err := pace.Sleep(ctx, time.Second); err != nil {
-				return nil, err
-			}
+			pace.Sleep(ctx, time.Second) // if the context ends, so does the next call
 			exists, err = families[i].exists(ctx, &c.conn, r)
 		}
 		isNotThere := err == nil && !exists || errors.Is(err, ErrLocationNotFound)

@@ -9,9 +9,6 @@ import (
 	"strings"
 )
 
-// maxError is more bytes than any JSON error has.
-const maxError = 1 << 20
-
 // Check returns an error if a response is recognizably not a complete file.
 func Check(status int, header http.Header, body []byte) error {
 	mediaType, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
@@ -37,5 +34,5 @@ func isErrorObject(body []byte) bool {
 	var object struct {
 		Error json.RawMessage `json:"error"`
 	}
-	return body[0] == '{' && len(body) <= maxError && json.Unmarshal(body, &object) == nil && object.Error != nil
+	return json.Unmarshal(body, &object) == nil && object.Error != nil
 }

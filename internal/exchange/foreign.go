@@ -20,8 +20,7 @@ var original, _ = http.DefaultTransport.(*http.Transport)
 // IsDefaultReplaced reports whether the program has replaced
 // http.DefaultTransport. It reads the variable without a lock, as net/http does.
 func IsDefaultReplaced() bool {
-	t, ok := http.DefaultTransport.(*http.Transport)
-	return !ok || t != original
+	return http.DefaultTransport != http.RoundTripper(original)
 }
 
 // Retries reports whether a transport is known to retry requests itself.

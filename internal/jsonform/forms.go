@@ -80,15 +80,10 @@ func idOrRecord(item json.RawMessage, t reflect.Type) json.RawMessage {
 	return item
 }
 
-// fieldName returns the name of a field in JSON, or "" if it has none.
+// fieldName returns the name of a field in JSON. All fields of records have a
+// tag.
 func fieldName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	switch {
-	case !f.IsExported() || name == "-" || f.Anonymous && name == "":
-		return ""
-	case name == "":
-		return f.Name
-	}
 	return name
 }
 

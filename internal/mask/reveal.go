@@ -63,7 +63,7 @@ func walk(v reflect.Value, tree any, found func(string)) any {
 		if v.CanInterface() {
 			if s, ok := v.Interface().(secret); ok {
 				found(s.Reveal())
-				if text, err := s.MarshalText(); err == nil && tree == any(string(text)) {
+				if text, _ := s.MarshalText(); tree == any(string(text)) {
 					return s.Reveal()
 				}
 				return tree // which is nil, or belongs to another field with the same name

@@ -19,11 +19,7 @@ func Go(f func()) (wait func()) {
 	var panicked any
 	go func() {
 		defer close(done)
-		defer func() {
-			if !returned {
-				panicked = recover()
-			}
-		}()
+		defer func() { panicked = recover() }()
 		f()
 		returned = true
 	}()
