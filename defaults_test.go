@@ -2,12 +2,12 @@ package cloudapi
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -32,7 +32,7 @@ func TestDefaults(t *testing.T) {
 		}
 	}
 	set("RetryPolicy.%s", reflect.ValueOf(config.retry))
-	transport := exchange.NewTransport().Transport
+	transport := stub.Must(NewClient(WithToken(stub.Token)))(t).config.roundTripper().(*http.Transport)
 	set("WithTransport.HTTP2.%s", reflect.ValueOf(transport.HTTP2).Elem())
 	transport.HTTP2, transport.Proxy, transport.OnProxyConnectResponse, transport.DialContext = nil, nil, nil, nil
 	set("WithTransport.%s", reflect.ValueOf(transport).Elem())

@@ -23,6 +23,7 @@ type record struct {
 	IDs   []string          `json:"ids"`
 	Raw   json.RawMessage   `json:"raw"`
 	Texts map[string]string `json:"texts"`
+	Sizes map[string]int    `json:"sizes"`
 }
 
 // TestDecode: without other forms, decoding is that of encoding/json. A text
@@ -112,9 +113,9 @@ func TestMemory(t *testing.T) {
 // TestForms: values in another form are converted, also in a large text.
 func TestForms(t *testing.T) {
 	t.Parallel()
-	const text = `{"id":"a","items":["b",{"id":"c","time":1},{"items":["d"]}],"ids":[{"id":"e"},"f"],"time":"soon","texts":{"a":"b\n","c":-1.50,"d":true,"e":null},"next":{"ids":[{"id":"g"}],"time":[1]}}`
+	const text = `{"id":"a","items":["b",{"id":"c","time":1},{"items":["d"]}],"ids":[{"id":"e"},"f"],"time":"soon","texts":{"a":"b\n","c":-1.50,"d":true,"e":null},"next":{"ids":[{"id":"g"}],"time":[1]},"sizes":{"a":7}}`
 	want := record{ID: "a", Items: []record{{ID: "b"}, {ID: "c"}, {Items: []record{{ID: "d"}}}}, IDs: []string{"e", "f"},
-		Texts: map[string]string{"a": "b\n", "c": "-1.50", "d": "true", "e": ""}, Next: &record{IDs: []string{"g"}}}
+		Texts: map[string]string{"a": "b\n", "c": "-1.50", "d": "true", "e": ""}, Next: &record{IDs: []string{"g"}}, Sizes: map[string]int{"a": 7}}
 	for _, padding := range []int{0, Small} {
 		var got record
 		d := Decoder{Memory: 1 << 20, OtherForms: true}

@@ -24,6 +24,7 @@ func TestTally(t *testing.T) {
 		"one goes during the walk":   {true, []string{"abc/5 d/4"}, "abcd", true},
 		"not found":                  {true, []string{"ac/3", "ac/3"}, "ac", false},
 		"again on the next page":     {true, []string{"abc/4 cd/4"}, "abcd", true},
+		"again, and one is missing":  {true, []string{"abc/4 c/4"}, "abc", false},
 		"any order":                  {false, []string{"cab/4 bd/4"}, "cabd", true},
 		"any order, again":           {false, []string{"cab/4", "dcab/4"}, "cabd", true},
 		"added before the forgotten": {true, []string{"bcdef/6 g/7", "abcdef/7 g/7"}, "bcdefg", true},

@@ -110,6 +110,9 @@ func TestNew(t *testing.T) {
 		}
 		seen[value] = true
 	}
+	if _, ok := New("0a"); !ok {
+		t.Error("0 is a character of a prefix")
+	}
 	for _, prefix := range []string{"", "v", "vmx", "vu", "-m"} {
 		if value, ok := New(prefix); ok {
 			t.Errorf("New(%q) = %v", prefix, value)

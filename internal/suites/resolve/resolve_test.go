@@ -218,8 +218,10 @@ func TestResolveFailures(t *testing.T) {
 				t.Errorf("%s: Resolve(%q) = %v, %v; want %v", c.what, c.reference, got, err, c.want)
 			}
 		}
-		if _, err := p.Client.Resolve(t.Context(), "nowhere/web-1"); !strings.Contains(err.Error(), "eu-central-h1") {
-			t.Errorf("the error does not name the locations: %v", err)
+		for reference, text := range map[string]string{"nowhere/web-1": "eu-central-h1", "web-1": "by location/name"} {
+			if _, err := p.Client.Resolve(t.Context(), reference); !strings.Contains(err.Error(), text) {
+				t.Errorf("the error does not have %q: %v", text, err)
+			}
 		}
 		if _, err := cloudapi.Lookup[cloudapi.Postgres](t.Context(), p.Client, "db-1"); !strings.Contains(err.Error(), `["Postgres database"]`) {
 			t.Errorf("the error does not name the kind: %v", err)

@@ -221,6 +221,7 @@ func TestWaitsSendFewRequests(t *testing.T) {
 	t.Parallel()
 	hangs := func(req *http.Request) (*http.Response, error) {
 		<-req.Context().Done()
+		<-time.After(time.Millisecond)
 		return nil, req.Context().Err()
 	}
 	for name, tt := range map[string]struct {
@@ -245,17 +246,19 @@ func TestWaitsSendFewRequests(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f := &fleet{n: tt.vms, runs: time.Now().Add(40 * time.Second), stale: tt.stale}
-				var failed atomic.Int32 // number of failed lists
+				var failed, inProgress atomic.Int32 // number of failed lists
 				client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 					<-time.After(tt.latency)
 					if strings.HasSuffix(req.URL.Path, "/vm") && tt.fail != nil {
 						failed.Add(1)
+						inProgress.Add(1)
+						defer inProgress.Add(-1)
 						return tt.fail(req)
 					}
 					return f.RoundTrip(req)
 				}))
 				took := f.waitFor(t, client, tt.waits, &cloudapi.WaitOptions{Tolerance: -1}) // no failed Get is tolerated, and none fails
-				if n := f.lists.Load() + failed.Load(); n > tt.lists || f.gets.Load() > tt.gets || took > tt.took {
+				if n := f.lists.Load() + failed.Load(); n > tt.lists || f.gets.Load() > tt.gets || took > tt.took || inProgress.Load() != 0 {
 					t.Errorf("%d lists and %d gets in %v, want at most %d, %d and %v", n, f.gets.Load(), took, tt.lists, tt.gets, tt.took)
 				}
 				f.runs = time.Now().Add(40 * time.Second)

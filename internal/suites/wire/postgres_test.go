@@ -154,15 +154,18 @@ func TestPostgresWaits(t *testing.T) {
 
 	upgrade := func(version, state, status string) string {
 		reply := `{"current_version":"17","target_version":"18","upgrade_status":"` + status + `","upgrade_stage":null}`
-		if status == "" { // the response for a database that isn't being upgraded
+		switch status {
+		case "": // the response for a database that isn't being upgraded
 			reply = stub.Envelope(400)
+		case "unknown":
+			reply = stub.Envelope(500)
 		}
 		return `{"id":"` + pgID + `","state":"` + state + `","version":"` + version + `","target_version":"18"}` + "\n" + reply
 	}
 	runWaits(t, slow, orders+" "+orders+"/upgrade", []waitCase{
 		{"upgraded", wait("WaitUpgraded"), polls{
 			upgrade("17", "running", ""), upgrade("17", "running", "running"), upgrade("17", "unavailable", "running"),
-			upgrade("18", "running", "running"), // until the last server is replaced
+			upgrade("18", "running", "unknown"), upgrade("18", "running", "running"), // until the last server is replaced
 			upgrade("18", "unavailable", ""), upgrade("18", "running", ""),
 		}, nil, ""},
 		{"nothing to upgrade", wait("WaitUpgraded"), polls{upgrade("18", "running", "")}, nil, ""},
