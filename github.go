@@ -33,8 +33,8 @@ func (r *GitHubRepository) Resource() Resource {
 	return Resource{Kind: KindGitHubRepository, ID: r.ID, Name: r.Name}
 }
 
-// cursor returns the value that the server sorts by. If it sorts by name,
-// that's the name of the installation and the repository.
+// cursor returns the value that the server sorts by: the ID, or the names of
+// the installation and the repository, such as "acme/api".
 func (r *GitHubRepository) cursor(column string) string {
 	if column == OrderByName {
 		return r.InstallationName + "/" + r.Name
@@ -93,9 +93,9 @@ func (s *GitHubService) GetInstallation(ctx context.Context, installation string
 	return fetch[GitHubInstallation](ctx, s.conn, &opGitHubGetInstallation, installation)
 }
 
-// ListRepositories returns one page of the repositories of an installation. The
-// order by name has capital letters first, and needs a StartAfter with the name
-// of the installation, such as "acme/api".
+// ListRepositories returns one page of the repositories of an installation. In
+// the order by name, capital letters come first. StartAfter must then include
+// the name of the installation, as in "acme/api".
 func (s *GitHubService) ListRepositories(ctx context.Context, installation string, opts *ListOptions) (*Page[GitHubRepository], error) {
 	return list[GitHubRepository](ctx, s.conn, &listGitHubRepositories, opts, installation)
 }

@@ -25,7 +25,7 @@ const (
 	KindLoadBalancer              Kind = "1b"
 	KindNIC                       Kind = "nc"
 	KindPostgres                  Kind = "pg"
-	KindPostgresFirewallRule      Kind = "pf" // IsID also accepts "fr", which these rules have with the service
+	KindPostgresFirewallRule      Kind = "pf" // the service uses "fr", which IsID also accepts
 	KindPostgresMetricDestination Kind = "md"
 	KindPrivateLocation           Kind = "10"
 	KindPrivateSubnet             Kind = "ps"
@@ -214,7 +214,7 @@ func qualify(location, reference string) string {
 // reference is how people refer to a resource.
 type reference struct {
 	ID       string // "" if the reference is a name
-	Location string // "" if the reference has none
+	Location string // "" if the reference has no location
 	Name     string // "" if the reference is an ID
 }
 
@@ -247,7 +247,7 @@ func (r reference) String() string { return qualify(r.Location, cmp.Or(r.ID, r.N
 // A referenceRule says which references are valid as an argument: in a path, in
 // a field of a request, or in a record. Names and locations are references too.
 type referenceRule struct {
-	kinds    kinds // the kinds of resources that the reference can stand for; none if the SDK doesn't know their IDs
+	kinds    kinds // the kinds of resources that the reference can stand for; empty if the SDK doesn't check the kind
 	idOnly   bool  // whether only an ID is valid
 	nameOnly bool  // whether only a name is valid
 	optional bool  // whether "" is valid
@@ -258,8 +258,8 @@ type referenceRule struct {
 	certain bool
 }
 
-// Rules for references of which the contract says only that they are strings.
-// The server checks their kind, and its error names the field.
+// Rules for references that the contract describes only as strings. The server
+// checks their kind, and its error names the field.
 var (
 	anyReference      = referenceRule{}
 	optionalReference = referenceRule{optional: true}

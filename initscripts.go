@@ -30,7 +30,7 @@ type VMInitScriptCreateRequest struct {
 func (r VMInitScriptCreateRequest) newName() string { return r.Name }
 
 // VMInitScriptUpdateRequest is the body of [VMInitScriptsService.Update], which
-// keeps fields that aren't set. At least one is required.
+// keeps fields that aren't set. At least one field is required.
 type VMInitScriptUpdateRequest struct {
 	Name   string `json:"name,omitzero"`
 	Script string `json:"script,omitzero"`
@@ -63,7 +63,7 @@ func (s *VMInitScriptsService) All(ctx context.Context, opts *ListOptions) iter.
 	return all[VMInitScript](ctx, s.conn, &listVMInitScripts, opts)
 }
 
-// Watch yields the init scripts and then changes, except changes of the text.
+// Watch yields the init scripts and then their changes, except of their text.
 func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions, known ...*VMInitScript) iter.Seq2[Event[VMInitScript], error] {
 	return vmInitScriptFamily.watch(ctx, s.conn, opts, known)
 }

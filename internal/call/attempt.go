@@ -20,9 +20,9 @@ type Attempt struct {
 	Duration time.Duration
 	Status   int // 0 if there was no response
 
-	// NotSent is nil if the request was sent. Otherwise it's the error of the
-	// limiter, the token source, the budget, or the context; then the only other
-	// field with a meaning is Number.
+	// NotSent is nil if the transport got the request. Otherwise it's the error
+	// of the limiter, the token source, the budget, or the context. Then the only
+	// other valid field is Number.
 	NotSent error
 
 	Failure *Failure // nil if the response was accepted
@@ -71,7 +71,7 @@ func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.attempt(req, header)
 	c.mayHaveRun = c.mayHaveRun || c.failure != nil && c.failure.mayHaveRun()
 	if c.retrying = c.next(); c.retrying {
-		return &http.Response{Body: http.NoBody, Request: req}, nil // [backoff] gets the call from it
+		return &http.Response{Body: http.NoBody, Request: req}, nil // [backoff] gets the call from the Request
 	}
 	return noResponse, nil
 }
@@ -118,8 +118,8 @@ func (c *call) attempt(req *http.Request, header http.Header) {
 		req.ContentLength = int64(len(c.req.Body))
 	}
 	resp, err := c.cfg.Transport.RoundTrip(req)
-	// With a response the request counts as sent, whatever the connection did: a
-	// middleware may have got the response in another way.
+	// After a response the request counts as sent, whatever the connection did:
+	// a middleware may have got the response in another way.
 	sent := resp != nil || attempt.Sent(err)
 	switch {
 	case err != nil && resp != nil && resp.Body != nil:

@@ -1,7 +1,7 @@
-// Package call makes the calls of a client: one attempt after another, until it
-// accepts the server's response, or until another attempt would be useless or
-// unsafe. It knows the API's error envelope, but no operations, records or
-// lists.
+// Package call makes the calls of a client. A call makes one attempt after
+// another, until a response is accepted, or until another attempt would be
+// useless or unsafe. The package knows the API's error envelope, but no
+// operations, records or lists.
 package call
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
-// Config is shared by the calls of a client, which don't change it.
+// Config has what the calls of a client share. A call doesn't change it.
 type Config struct {
 	BaseURL   *url.URL
 	Transport http.RoundTripper
@@ -68,7 +68,7 @@ type Request struct {
 	Attempted func(context.Context, *Attempt)
 
 	// Decode decodes a response with a status below 300 into the caller's
-	// variable, or returns what is wrong with it.
+	// variable, or returns why the response isn't accepted.
 	Decode func(Response) error
 
 	call call // here so that it's allocated with the request
@@ -88,7 +88,7 @@ type call struct {
 	cfg *Config
 	req *Request
 
-	// Arguments and results of net/http and retryablehttp.
+	// The request, as net/http and retryablehttp need it.
 	url     url.URL
 	http    http.Request
 	request retryablehttp.Request
@@ -109,11 +109,11 @@ type call struct {
 	failure *Failure // nil if the response was accepted
 }
 
-// Loop is the loop of attempts of a client's calls. It calls
-// [transport.RoundTrip] for each attempt and [checkRetry] after it, and waits
-// as long as [backoff] says. They get the call from the context. An attempt
-// includes reading and decoding the response, so a truncated response is a
-// failed attempt, like a broken connection.
+// Loop makes the attempts of a client's calls. It calls [transport.RoundTrip]
+// for each attempt and [checkRetry] after it, and waits as long as [backoff]
+// says. These functions get the call from the context. An attempt includes
+// reading and decoding the response, so a truncated response is a failed
+// attempt, like a broken connection.
 type Loop struct {
 	retryablehttp.Client
 	http http.Client
@@ -127,7 +127,7 @@ func (l *Loop) Init(maxAttempts int, minDelay, maxDelay time.Duration) {
 	l.CheckRetry, l.Backoff, l.ErrorHandler = checkRetry, backoff, retryablehttp.PassthroughErrorHandler
 }
 
-// Do makes attempts until one succeeds or no other is due.
+// Do makes attempts until one succeeds or no retry is due.
 func Do(ctx context.Context, cfg *Config, req *Request) *Failure {
 	c := &req.call
 	c.Context, c.cfg, c.req = ctx, cfg, req
@@ -171,10 +171,10 @@ var (
 	noResponse = &http.Response{Body: http.NoBody}
 )
 
-// newRequest returns the request for retryablehttp. It has no headers and no
-// body, since each attempt gets its own: only the transport ever gets the
-// credentials, and an attempt shares nothing with an earlier one that is still
-// in progress.
+// newRequest returns the request for retryablehttp, without headers and body.
+// Each attempt sends a copy with its own headers and body. So only the
+// transport ever gets the credentials, and an attempt shares nothing with an
+// earlier attempt that is still in progress.
 func (c *call) newRequest() *http.Request {
 	base := c.cfg.BaseURL
 	c.url = url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path + c.req.Path, RawQuery: c.req.Query}

@@ -14,13 +14,13 @@ import (
 type Outcome struct {
 	Truncated  bool  // whether the body of the response seems to break off
 	MayHaveRun bool  // whether the server may have executed a request that changes something
-	Unknown    bool  // whether the result is unknown: Earlier is set, or MayHaveRun and the request isn't idempotent
+	Unknown    bool  // whether the result is unknown: Earlier is set, or MayHaveRun is set and the request isn't idempotent
 	Earlier    bool  // whether the server may have executed an earlier attempt, and the API refused the retry
 	NotRetried error // why a due retry wasn't sent, such as the context's error; or nil
 }
 
 // Failure says how a call ended without an accepted response: what ended its
-// last attempt, and why no other followed. Its texts show no secrets.
+// last attempt, and why no retry followed. A Failure's texts show no secrets.
 //
 // There are three kinds. Without a Status there was no complete response. With
 // a Status of 300 or above the server refused the request. With a lower Status
@@ -30,13 +30,13 @@ type Failure struct {
 	Attempts  int
 	RequestID string // the server's ID for the last attempt, or ""
 
-	// Cause is why there is no complete response, or what is wrong with it. It's
-	// nil for a refusal.
+	// Cause is why no complete response arrived, or why the response wasn't
+	// accepted. It's nil for a refusal.
 	Cause error
 
 	Status      int
 	ContentType string // of a response that the decoder didn't accept
-	Body        string // the beginning of the body, if it isn't an envelope
+	Body        string // the beginning of a body that isn't an envelope
 
 	Envelope      envelope.Error // of a refusal
 	RetryAfter    time.Duration  // of a refusal: the delay in its Retry-After header, or 0

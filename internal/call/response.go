@@ -78,7 +78,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 			UnmarkedEnd: resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed,
 		})
 	} else if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, exchange.ErrTooLarge) {
-		return err // the connection's error: the response itself is unknown
+		return err // the connection failed before the response was complete
 	}
 	if len(buf.Bytes()) > jsonform.Small && ctx.Err() != nil {
 		return ctx.Err()
@@ -139,8 +139,8 @@ func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 	return f
 }
 
-// excerpt returns the beginning of a response that wasn't accepted. It masks
-// the values of JSON, which may be a record.
+// excerpt returns the beginning of a response that wasn't accepted. If that is
+// JSON, excerpt masks the values, since the JSON may be a record.
 func (c *call) excerpt(body []byte) string {
 	text := strings.TrimSpace(string(body[:min(len(body), MaxSearched)]))
 	switch {

@@ -27,14 +27,13 @@ func (cfg *Config) Delay(attempts int, retryAfter time.Duration) time.Duration {
 	return 1 + rand.N(ceiling) // at least 1 ns
 }
 
-// backoff tells retryablehttp how long the pause is, which [call.next] has
-// chosen.
+// backoff tells retryablehttp the pause that [call.next] has chosen.
 func backoff(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
 	return resp.Request.Context().(*call).pause
 }
 
 // checkRetry tells retryablehttp whether there is another attempt, and reports
-// the last one.
+// the last attempt.
 func checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) {
 	c := ctx.(*call)
 	c.retrying = c.retrying && err == nil // err can only be the http.Client's own
@@ -55,9 +54,9 @@ func checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) 
 	return c.retrying, nil
 }
 
-// next decides whether there is another attempt, and chooses the pause before
-// it. There is one only if it can succeed, and if it doesn't repeat a change
-// that the server may already have executed.
+// next decides whether to retry, and chooses the pause before the retry. It
+// retries only if that can succeed, and only if the request is idempotent or
+// the server can't have executed it.
 func (c *call) next() bool {
 	if c.failure == nil || c.attempts > c.cfg.Loop.RetryMax ||
 		c.failure.Class() != Soon || !c.req.Idempotent && c.failure.mayHaveRun() {
@@ -115,8 +114,8 @@ func (b *Budget) isUsedUp(retries int) bool {
 	return b.taken.Load()+retryCost > int64(retries)*retryCost
 }
 
-// succeeded gives back a retry, or a fifth of one, after the API's final
-// response to a call that took the given number of attempts.
+// succeeded is called after the API's final response to a call. It gives back a
+// retry if the call took several attempts, and otherwise a fifth of a retry.
 func (b *Budget) succeeded(attempts int) {
 	earned := int64(1)
 	if attempts > 1 {

@@ -2,7 +2,7 @@
 // contract, and those that only the service has. Tests compare the SDK, the
 // test server and the documents with the tables.
 //
-// A row is an HTTP method, a route, and the methods of the SDK that send it. A
+// A row is an HTTP method, a route, and the methods of the SDK that use both. A
 // row of the contract ends with a ‡ if the service lacks the operation.
 package contract
 

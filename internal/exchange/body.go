@@ -62,15 +62,15 @@ func (buf *Buffer) ReadBody(resp *http.Response, limit int64) error {
 	return err
 }
 
-// read reads up to n bytes of a body. The buffer grows to the announced length
-// if that is trusted, and otherwise doubles.
+// read reads up to n bytes of a body. The buffer begins with the announced
+// length, but at most maxTrustedLength, and then doubles.
 func (buf *Buffer) read(body io.Reader, n, announced int64) error {
 	announced = min(max(announced, 0), maxTrustedLength-minRead) + minRead
 	for int64(len(buf.data)) < n {
 		if full := int64(len(buf.data)); full == int64(cap(buf.data)) {
 			size := 2 * full
 			if size > n/2 {
-				size = n // so that the bytes so far are copied once more at most
+				size = n // so that the buffer grows only once more
 			}
 			buf.data = append(make([]byte, 0, min(max(size, announced), n)), buf.data...)
 		}

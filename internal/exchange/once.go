@@ -16,15 +16,15 @@ import (
 //   - On HTTP/1.1 if nothing was written, which is safe, or if the request has
 //     an Idempotency-Key or X-Idempotency-Key header, which is not.
 //   - On HTTP/2 if it believes that the server didn't execute the request. Up
-//     to Go 1.26 it also believes that after a PROTOCOL_ERROR, which may arrive
-//     after the server has executed the request.
+//     to Go 1.26 a PROTOCOL_ERROR also makes it believe so, even though the
+//     server may have executed the request.
 //
 // net/http doesn't retry if it can't read the body again. So Guard gives a POST
 // a body that can't be read again, unless the transport is Own and speaks only
 // HTTP/1.1, and the POST has neither header. Guard can't know what protocols
 // another transport uses, nor which POSTs are idempotent: a middleware may have
-// replaced the context. Even an empty body is replaced, which HTTP/1.1 then
-// sends without a length.
+// replaced the context. Guard replaces even an empty body. HTTP/1.1 then sends
+// the POST without a length.
 type Guard struct {
 	Own     Transport // the transport of [NewTransport], or zero
 	Current func() http.RoundTripper
@@ -32,7 +32,7 @@ type Guard struct {
 
 func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	next := g.Current()
-	if reason := refusal(next); reason != "" { // the program has replaced http.DefaultTransport since
+	if reason := refusal(next); reason != "" { // the program has since replaced http.DefaultTransport
 		if req.Body != nil {
 			req.Body.Close()
 		}

@@ -68,7 +68,7 @@ func NewTransport(changes ...func(*http.Transport)) Transport {
 		// create that is sent at that moment would be unknown.
 		IdleConnTimeout: 50 * time.Second,
 
-		// The limit for bodies doesn't apply to headers. The default is 10 MiB.
+		// The limit for bodies doesn't apply to headers. net/http allows 10 MiB.
 		MaxResponseHeaderBytes: 1 << 20,
 	}
 	t.Protocols.SetHTTP1(true)
@@ -125,7 +125,7 @@ func ProxyCredentials(transport http.RoundTripper, req *http.Request) (credentia
 	return append(credentials, name, password, escapedName, escapedPassword, base64.StdEncoding.EncodeToString([]byte(name+":"+password)))
 }
 
-// proxyError is the response of a proxy that doesn't connect. It doesn't repeat
+// proxyError is the response of a proxy that refuses to connect. It doesn't repeat
 // the proxy's words, which may contain the credentials.
 type proxyError struct{ code int }
 

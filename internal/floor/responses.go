@@ -47,8 +47,8 @@ const (
 	NotFound = `{"error":{"code":404,"type":"ResourceNotFound","message":"Sorry, we couldn’t find the resource you’re looking for.","details":null}}`
 )
 
-// VMs returns a page of n VMs, in their short form, of a list of total VMs. The
-// first VM of the page has the number first.
+// VMs returns a page of a list that has the given total number of VMs. The page
+// has n VMs in their short form, numbered from first.
 func VMs(first, n, total int) string {
 	var b bytes.Buffer
 	b.WriteString(`{"items":[`)

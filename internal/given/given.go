@@ -1,6 +1,6 @@
-// Package given parses the arguments of a program, and refuses values that a
-// shell has lost: if a variable isn't set, the shell passes "$NAME" as an empty
-// argument, and $NAME as no argument.
+// Package given parses the arguments of a program, and detects unset variables
+// in a shell's command: the shell then passes "$NAME" as an empty argument, and
+// $NAME as no argument.
 package given
 
 import (

@@ -12,7 +12,7 @@ import (
 const formLevels = 16
 
 // otherForms converts JSON that doesn't decode into a type, such as a record
-// where the type has an ID. It converts the given number of levels.
+// where the type has an ID. It converts at most the given number of levels.
 func otherForms(data json.RawMessage, t reflect.Type, levels int) json.RawMessage {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -87,7 +87,7 @@ func fieldName(f reflect.StructField) string {
 	return name
 }
 
-// rawJSON encodes a value that came from JSON, which can't fail.
+// rawJSON encodes a value that came from JSON. That can't fail.
 func rawJSON(v any) json.RawMessage {
 	data, _ := json.Marshal(v)
 	return data

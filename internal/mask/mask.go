@@ -1,7 +1,7 @@
 // Package mask decides what may be shown. It replaces secrets in texts and
 // errors, shortens and cleans text of unknown origin for errors and log lines,
-// and finds the secrets in a value. There, a secret is a struct with a Reveal
-// method and with a MarshalText method that masks it.
+// and finds the secrets in a Go value: structs with a Reveal method, and with a
+// MarshalText method that returns a masked text.
 package mask
 
 import (
@@ -119,7 +119,7 @@ func jsonString(s string, escapeHTML bool) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(escapeHTML)
-	_ = encoder.Encode(s) // a string can't fail
+	_ = encoder.Encode(s) // encoding a string can't fail
 	quoted := strings.TrimSpace(b.String())
 	return quoted[1 : len(quoted)-1]
 }

@@ -1,5 +1,5 @@
 // Package pace has pauses that grow from one to the next, and sleeps that end
-// with a context.
+// when a context ends.
 package pace
 
 import (

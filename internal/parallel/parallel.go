@@ -54,8 +54,8 @@ func Do(n, atOnce int, f func(i int)) {
 	}
 }
 
-// Ahead yields what seq yields, and takes up to n pairs in advance. When the
-// consumer stops, Ahead cancels the context of seq and waits for it to end.
+// Ahead yields what seq yields, but takes up to n pairs in advance. When the
+// consumer stops, Ahead cancels the context of seq and waits for seq to end.
 func Ahead[K, V any](ctx context.Context, n int, seq func(context.Context) iter.Seq2[K, V]) iter.Seq2[K, V] {
 	type pair struct {
 		k K

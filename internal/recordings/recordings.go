@@ -6,8 +6,8 @@
 //
 //	zgrep createVM internal/recordings/testdata/story.jsonl.gz
 //
-// To renew them from the folder that contains the original recordings, or with
-// -check to compare them:
+// To create the files again from the folder of the original recordings (with
+// -check, the command only compares them):
 //
 //	go run ./internal/recordings/pack ../shared
 package recordings
@@ -50,8 +50,8 @@ func Contract() []string { return []string{Story, Lifecycle, Matrix, HTTP} }
 
 // An Exchange is a request and the server's response.
 type Exchange struct {
-	Story     string // "" in the files of the contract
-	Seq       int    // unique among all files of the contract; in other files, within its story
+	Story     string // "" in the files of [Contract]
+	Seq       int    // unique among all files of [Contract]; in other files, within its story
 	Operation string // the server's name for the operation, such as "createVM"
 	Case      string // what was tried
 	Request   struct {

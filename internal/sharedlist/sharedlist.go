@@ -23,7 +23,7 @@ import (
 )
 
 // Group is the context of calls whose waits share lists. Only waits with this
-// very context share them. A derived context can have other values, for example
+// very context take part. A derived context can have other values, for example
 // for a token source, and with another token the list could look different.
 type Group struct {
 	context.Context
@@ -89,8 +89,8 @@ type reading[T any] struct {
 	records map[string]*T
 }
 
-// Join lets a wait share the list with the key until it calls Leave. Join
-// calls open for the first wait, and returns nil if the context isn't a Group.
+// Join returns the list for the key, to be used until Leave. It calls open if
+// there is no such list, and returns nil if the context isn't a Group.
 func Join[T any](ctx context.Context, key any, open func() Source[T]) *List[T] {
 	g, ok := ctx.(*Group)
 	if !ok {
@@ -130,11 +130,10 @@ func (l *List[T]) Leave() {
 	l.group.waits--
 }
 
-// Await returns the records of the next reading that began after since. If
-// there is none when the wait is due, Await waits for the reading in progress,
-// or begins one, and waits no longer than one more pause. It returns nil if the
-// wait should get its resource itself, and the context's error if the context
-// ends.
+// Await waits for a reading that began after since, and returns its records. If
+// none has ended when the wait is due, Await takes the reading in progress, or
+// begins one, and waits for up to one more pause. It returns nil if the wait
+// must get its resource itself, and the context's error if the context ends.
 func (l *List[T]) Await(ctx context.Context, since, due time.Time, pause time.Duration) (map[string]*T, error) {
 	timer := time.NewTimer(time.Until(due))
 	defer timer.Stop()
@@ -190,8 +189,8 @@ func (l *List[T]) begin(since time.Time) *reading[T] {
 }
 
 // isWorthIt reports whether reading the list takes fewer requests than getting
-// each resource: whether it has at most 10 items for each wait. Calls that may
-// begin to wait soon count as waits.
+// each resource: at least two waits share it, and it has at most 10 items for
+// each wait and for each call that may soon begin to wait.
 func (l *List[T]) isWorthIt() bool {
 	g := l.group
 	coming := max(0, min(g.calls, g.atOnce)-g.waits)
@@ -217,8 +216,8 @@ func (l *List[T]) read(r *reading[T]) {
 	r.records = records
 }
 
-// hasSize records how many items the list has at least, and returns the result
-// of isWorthIt.
+// hasSize records that the list has at least the given number of items, and
+// returns the result of isWorthIt.
 func (l *List[T]) hasSize(items int) bool {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()

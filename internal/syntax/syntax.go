@@ -10,14 +10,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// isMasked is the reason for refusing a value that nobody has revealed.
+// isMasked is the reason for refusing the masked form of a Secret.
 const isMasked = "is the masked form of a Secret: use the result of Reveal"
 
 // maxSegment is the maximum length of a path segment.
 const maxSegment = 255
 
-// Segment checks a path segment. A valid one needs no percent-encoding, which
-// the server wouldn't decode, and can't lead to another route.
+// Segment checks a path segment. A valid segment can't lead to another route,
+// and needs no percent-encoding, which the server wouldn't decode.
 func Segment(s string) string {
 	switch {
 	case s == "":

@@ -10,7 +10,7 @@ type Tally struct {
 	known     map[string]struct{} // IDs of read items, except those up to passed
 	passed    string              // IDs up to and including this one count as known
 	ascending bool                // whether the IDs of every walk have ascended
-	most      int                 // how many IDs are remembered at most, while they ascend
+	most      int                 // the maximum number of remembered IDs, while they ascend
 	items     int                 // number of different items
 	least     *int                // the smallest count of a page; nil if no page had one
 
@@ -46,10 +46,9 @@ func (t *Tally) Add(id string) bool {
 	return true
 }
 
-// EndPage ends a page. count is the size of the list that the page states, or
-// nil if it states none. If the IDs ascend and more than most are remembered,
-// EndPage forgets all IDs up to the last one, since the walk has read everything
-// up to there.
+// EndPage ends a page. count is the size of the list as the page states it, or
+// nil. If the IDs ascend and the tally remembers too many of them, EndPage
+// forgets all IDs up to the last one: the walk has read all items up to there.
 func (t *Tally) EndPage(count *int) {
 	if count != nil && (t.least == nil || *count < *t.least) {
 		t.least = count
@@ -67,7 +66,7 @@ func (t *Tally) EndPage(count *int) {
 // IsComplete also returns true if no page had a count.
 func (t *Tally) IsComplete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 
-// Reached returns how many items were new, and the smallest count.
+// Reached returns the number of items read, and the smallest count of a page.
 func (t *Tally) Reached() (items, count int) {
 	if t.least != nil {
 		count = *t.least
