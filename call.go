@@ -90,8 +90,8 @@ type invocation struct {
 }
 
 // invoke prepares an operation: the path from the arguments, and the body from
-// the request. If the request is nil, there is no body; if it's a nil pointer,
-// the body is {}.
+// the request. If request is nil, there is no body; if it contains a nil
+// pointer, the body is {}.
 func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, error) {
 	path, want, err := op.path(c.config.project, args)
 	if errors.Is(err, ErrNoProject) {
@@ -197,7 +197,7 @@ func OperationFromContext(ctx context.Context) (Operation, bool) {
 
 // Exchange is the request and the response of one attempt, without the
 // request's headers. It shows no secrets when printed or encoded: in Header,
-// cookies and values with the client's credentials are masked.
+// cookies are masked, and so are values with the client's credentials.
 type Exchange struct {
 	Operation  string      // the operation's name, such as "VMs.Get"
 	Method     string      // the HTTP method
@@ -210,7 +210,7 @@ type Exchange struct {
 }
 
 // CaptureExchange returns a context, and a function that returns the last
-// attempt of the calls with this context, or nil if there was none. Several
+// attempt of all calls with this context, or nil if there was none. Several
 // goroutines may use the context. A response's body is copied up to the limit
 // of [WithResponseLimit], and the body of an error response up to 1 MiB.
 func CaptureExchange(ctx context.Context) (context.Context, func() *Exchange) {

@@ -22,8 +22,8 @@ func ParseCIDR(s string) (netip.Prefix, error) {
 // PortRange is an inclusive range of ports.
 type PortRange struct{ First, Last uint16 }
 
-// ParsePortRange parses "80" or "80..90"; "" means all ports. A single port is
-// "80" in the service's records, and "80..80" in the contract's.
+// ParsePortRange parses "80" or "80..90"; "" means all ports. The service
+// writes a single port as "80", and the contract as "80..80".
 func ParsePortRange(s string) (PortRange, error) {
 	first, last, ok := cidr.ParsePorts(s)
 	if !ok {

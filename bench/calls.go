@@ -49,8 +49,8 @@ type workload struct {
 	duel   func(*contestant) (client, floor call, err error)
 }
 
-// same returns a function for workload.duel: it calls [both] with a transport
-// for the client's responses.
+// same returns a function for workload.duel. The client and its floor use the
+// same transport, which returns the client's responses.
 func same(transport func(*replies) http.RoundTripper, pick func(*calls) call) func(*contestant) (client, floor call, err error) {
 	return func(c *contestant) (client, floor call, err error) {
 		return both(c, inProcess, transport(c.replies), pick)
@@ -112,8 +112,8 @@ func workloads(server *httptest.Server) []workload {
 	}
 }
 
-// missing returns calls that get a VM that doesn't exist. They fail if the
-// client's error doesn't say so, or if the floor returns no error at all.
+// missing returns calls that get a VM that doesn't exist. They return nil if
+// the client reports that the VM is missing, or if the floor returns any error.
 func missing(c *contestant) (client, byHand call, err error) {
 	get, getByHand, err := both(c, inProcess, floor.Fixed{Status: http.StatusNotFound, Body: c.replies.missing}, getVM)
 	if err != nil {

@@ -67,12 +67,13 @@ func openFloor(base string, transport http.RoundTripper) (*calls, error) {
 	return floorCalls(newFloor(base, transport)), nil
 }
 
-// openTimed is the floor with a time limit, like the SDK's for each attempt.
+// openTimed opens the floor with a time limit for each request, like the time
+// limit that the SDK has for each attempt.
 func openTimed(base string, transport http.RoundTripper) (*calls, error) {
 	f := newFloor(base, transport)
 	f.HTTP.Timeout = time.Minute
 	c := floorCalls(f)
-	c.metrics = nil // this call would measure only the decoding, which is the same as the floor's
+	c.metrics = nil // this call would measure only the decoding, and the floor decodes in the same way
 	return c, nil
 }
 
@@ -81,7 +82,7 @@ func isFloorError(err error) bool {
 	return ok
 }
 
-// openRetryable is the floor with go-retryablehttp and its defaults.
+// openRetryable opens the floor with a default client of go-retryablehttp.
 func openRetryable(base string, transport http.RoundTripper) (*calls, error) {
 	client := retryablehttp.NewClient()
 	client.Logger = nil
@@ -89,7 +90,7 @@ func openRetryable(base string, transport http.RoundTripper) (*calls, error) {
 		client.HTTPClient.Transport = transport
 	}
 	c := floorCalls(floor.Client{Base: base, Token: token, HTTP: client.StandardClient()})
-	c.metrics = nil // this call would measure only the decoding, which is the same as the floor's
+	c.metrics = nil // this call would measure only the decoding, and the floor decodes in the same way
 	return c, nil
 }
 

@@ -19,12 +19,13 @@ const (
 )
 
 // crowd has the results of many concurrent callers: the number of connections,
-// and times in seconds or as multiples of the floor's.
+// the time of all calls, and the 99th percentile of the time of one call. The
+// times are in seconds, or divided by the floor's times.
 type crowd struct{ connections, total, p99 float64 }
 
-// measureConcurrency runs many callers over loopback, for each client with its
-// own transport. It returns the medians of all rounds by client, with times as
-// multiples of the floor's.
+// measureConcurrency runs many callers of each client over loopback. Each
+// client uses its own transport. The results are the medians of all rounds, by
+// client, with times divided by the floor's times.
 func measureConcurrency(ctx context.Context, rounds int) (map[string]crowd, error) {
 	rest := map[string][3][]float64{}
 	for range rounds {

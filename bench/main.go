@@ -10,10 +10,9 @@
 // client's type. All responses come from memory, except where a table says
 // loopback, and all clients use default options.
 //
-// In each round every client runs for a millisecond, or for one call that takes
-// longer, immediately before or after its floor. The figures are medians of the
-// ratios of all rounds, on which other load on the machine has hardly any
-// influence.
+// In each round every client runs for a millisecond, or for one call if that
+// takes longer, immediately before or after its floor. The figures are medians
+// of the ratios of all rounds. Other load on the machine hardly changes them.
 package main
 
 import (

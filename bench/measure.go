@@ -113,7 +113,7 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// keep uses the result of a call, so that it isn't optimized away.
+// keep uses the result of a call, so that the compiler can't remove the call.
 func keep[T any](value *T, err error) error {
 	if err == nil && value == nil {
 		return fmt.Errorf("neither a %T nor an error", value)

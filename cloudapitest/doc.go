@@ -48,10 +48,10 @@
 //   - The server executes one request at a time, except during [BeforeCount].
 //     So there are no errors caused by concurrent requests, such as the real
 //     server's 500 for a GET of a VM at the moment of its deletion, or its 403
-//     for a deletion during another one of the same resource.
-//   - All servers of a new database with standbys exist immediately. The real
-//     server creates them one after another, and temporarily has one more
-//     during [cloudapi.PostgresService.Recycle].
+//     for one of two concurrent deletions of a resource.
+//   - All servers of a new database with standbys exist immediately. In the
+//     real API they appear one after another, and during
+//     [cloudapi.PostgresService.Recycle] there is one more for a while.
 //   - There is one quota for the whole server, not one per project. There are
 //     no members, roles or tags, so only tokens have permissions.
 //   - If several parameters of a path are invalid, the error may name a

@@ -137,9 +137,9 @@ func (f Fault) Repeating() Fault {
 }
 
 // For returns a fault that applies to all further matching requests, if any,
-// until d has passed since the first of them. After that the next fault of the
-// script applies. It simulates an outage. The server's clock measures d; see
-// [WithClock].
+// until d has passed since the first of these requests. After that the next
+// fault of the script applies. It simulates an outage. The server's clock
+// measures d; see [WithClock].
 func (f Fault) For(d time.Duration) Fault {
 	if f.lasts = d; d <= 0 {
 		f.lasts = -1

@@ -10,7 +10,7 @@ type Access struct {
 	Token      *Token
 	Project    *Project  // nil if the route has none
 	Location   *Location // nil if the route has none
-	permission string    // the one that the operation needs
+	permission string    // the permission that the operation needs
 }
 
 // Permitted reports whether the token may execute the call's operation in the
@@ -37,8 +37,8 @@ func (a *Access) AllowedOn(o Stored, permission string) bool {
 // both. A permission followed by "@" and an ID is for that object only.
 type Permissions []string
 
-// allow reports whether a token with these permissions has the given one for
-// the object with the ID or, if the ID is "", for the whole project.
+// allow reports whether a token with these permissions has a permission for the
+// object with the ID or, if the ID is "", for the whole project.
 func (all Permissions) allow(permission, id string) bool {
 	family, action, _ := strings.Cut(permission, ":")
 	return slices.ContainsFunc(all, func(entry string) bool {

@@ -17,9 +17,9 @@ type LogEntry struct {
 	Objects []string // IDs of the changed object and of other objects involved
 }
 
-// maxLog is the number of newest entries that a project always keeps. With
-// twice as many it drops the older half, since a server may run for a long
-// time.
+// maxLog is the number of newest entries that a project always keeps. A log
+// with twice as many entries loses the older half, since a server may run for a
+// long time.
 const maxLog = 10_000
 
 // addEntry adds an action of an account to the audit log. The project itself

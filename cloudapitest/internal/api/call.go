@@ -29,8 +29,8 @@ func (c *Call) Run(steps ...func(*Call) error) error {
 
 // Admit returns a 404 if found is false, and otherwise a 403 if the token may
 // not execute the operation on o. If the path names a rule or node pool in o,
-// found tells whether that was found, and otherwise whether o was. The real
-// server checks in the same order.
+// found reports whether that rule or node pool exists; otherwise it reports
+// whether o exists. The real server checks in the same order.
 func (c *Call) Admit(o Stored, found bool) error {
 	switch {
 	case !found:

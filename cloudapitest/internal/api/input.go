@@ -16,8 +16,8 @@ type Input struct {
 	Body   schema.Fields // nil if the operation has no body
 }
 
-// Choice returns the text in the named field of the body, or its second
-// argument if the field is missing or blank.
+// Choice returns the text in the named field of the body. If the field is
+// missing or blank, Choice returns its second argument.
 func (in *Input) Choice(name, otherwise string) string {
 	if s := in.Body.Text(name); strings.TrimSpace(s) != "" {
 		return s
@@ -25,7 +25,8 @@ func (in *Input) Choice(name, otherwise string) string {
 	return otherwise
 }
 
-// NewName returns the name in the body if its form is valid.
+// NewName returns the name in the body, or an error if the form of the name is
+// invalid.
 func (in *Input) NewName() (string, error) {
 	name, err := in.Body.NonEmpty("name")
 	if err == nil {

@@ -53,7 +53,7 @@ type Items[R any] struct {
 	Items []R `json:"items"`
 }
 
-// At returns a function that calls record with its argument and the [Moment].
+// At returns a function that passes its argument and the [Moment] to record.
 func At[T, R any](at *Moment, record func(T, *Moment) R) func(T) R {
 	return func(row T) R { return record(row, at) }
 }
@@ -73,8 +73,8 @@ func Records[T, R any](rows []T, record func(T) R) []R {
 func ObjectName[T Stored](o T) string { return o.Core().Name }
 
 // Paginate returns the page that the query asks for. list returns all rows in
-// the order of IDs. It is called twice, since the real server reads the items
-// and their count separately as well. nameOf returns a row's value in the
+// the order of IDs. Paginate calls list twice, since the real server also reads
+// the items and their count separately. nameOf returns a row's value in the
 // column "name"; it's nil if the list can't be sorted by name.
 func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T) string, record func(T, *Moment) R) (any, error) {
 	column, ok := Last(c.Query, "order_column")
@@ -103,7 +103,7 @@ func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T
 	rows = rows[:min(len(rows), c.pageSize())]
 	page := Page{Items: Records(As[T](rows), At(c.Moment, record))}
 	if c.between != nil {
-		page.Items = json.RawMessage(reply.Encode(page.Items)) // encoded before between is called, which may change the objects
+		page.Items = json.RawMessage(reply.Encode(page.Items)) // encoded now, since the call of between may change the objects
 		c.between()
 	}
 	page.Count = len(list(c))

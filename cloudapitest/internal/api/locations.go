@@ -12,8 +12,8 @@ type Location struct {
 	Name   string
 	Hidden bool      // readable, but nothing can be created there
 	Owner  *Project  // the owner of a private location
-	Region string    // the provider's name of a private location
-	InUse  time.Time // not deleted before this time, even if empty
+	Region string    // the AWS region of a private location, such as "us-west-2"
+	InUse  time.Time // until this time the location isn't deleted, even if it has no resources
 }
 
 func (l *Location) usableBy(p *Project) bool { return l.Owner == nil || l.Owner == p }

@@ -107,9 +107,9 @@ func As[T Stored](objects []Stored) []T {
 	return typed
 }
 
-// Listed returns a function that returns the objects for a list of the kind, in
-// the order of IDs: the objects of the project, or of the location if the route
-// has one, that the token may see.
+// Listed returns a function that returns the objects of the kind that the token
+// may see, in the order of IDs. If the route has a location, it returns only
+// the objects in that location.
 func Listed(kind cloudapi.Kind) func(*Call) []Stored {
 	all := Every(kind)
 	return func(c *Call) []Stored {

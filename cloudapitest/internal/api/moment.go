@@ -71,7 +71,7 @@ type delayed struct {
 	ref  string
 }
 
-// SetDelays sets the delays of the object of a kind that has, or will have, the
-// ID or name. If ref is "", it sets the delays of all objects of the kind that
-// have no delays of their own.
+// SetDelays sets the delays of the object of the kind with the ID or name. The
+// object needn't exist yet. If ref is "", SetDelays sets the delays of all
+// objects of the kind that have no delays of their own.
 func (s *State) SetDelays(kind cloudapi.Kind, ref string, d Delays) { s.delays[delayed{kind, ref}] = d }

@@ -22,7 +22,7 @@ type Operation struct {
 	Method     string
 	Route      string // the contract's template of the path
 	Body       schema.Schema
-	Permission string // needed by the token, such as "Vm:view"; see [Guard]
+	Permission string // the permission that the token needs, such as "Vm:view"; see [Guard]
 
 	handle       Handler
 	only         version.Version
@@ -70,9 +70,9 @@ func (o Operation) BodyOptional() Operation { o.bodyOptional = true; return o }
 // would set.
 func (o Operation) Needs(permission string) Operation { o.Permission = permission; return o }
 
-// Guarded returns the operation with its permission checked before its handler
-// runs. The handlers of other operations check it for the object that they
-// find, so a missing object is a 404 for every token.
+// Guarded returns the operation with a check of the permission before the
+// handler runs. Without Guarded the handler itself checks the permission, for
+// the object that it finds, so a missing object is a 404 for every token.
 func (o Operation) Guarded() Operation { o.guarded = true; return o }
 
 // Only returns the operation for one version of the API.
@@ -86,7 +86,7 @@ func AllOnly(v version.Version, operations ...Operation) []Operation {
 	return operations
 }
 
-// In returns the operations that an API has, with the body fields that it has.
+// In returns the operations of an API, each with the body fields of that API.
 func In(v version.API, operations []Operation) []Operation {
 	rows := version.Select(v, operations, func(o *Operation) (version.Version, string) { return o.only, o.Target() })
 	for i := range rows {

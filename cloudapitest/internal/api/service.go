@@ -18,15 +18,15 @@ import (
 // Config contains the data that operations depend on besides the state.
 type Config struct {
 	version.API
-	Locations []string // the public ones
-	Hidden    []string // readable, but nothing can be created there
-	PageCap   int      // the largest page of a list
+	Locations []string // the public locations
+	Hidden    []string // locations that can be read, but in which nothing can be created
+	PageCap   int      // the largest page size of a list
 	Delays    Delays
 	Quota     Quota
 	Now       func() time.Time // nil: time.Now
 
-	// PortlessBalancers gives even a cluster without Services a load balancer for
-	// Services. That load balancer has no ports.
+	// PortlessBalancers says whether a cluster has its load balancer for Services
+	// even before it has Services. That load balancer has no ports.
 	PortlessBalancers bool
 
 	Families   map[cloudapi.Kind]string // the first word of the kind's permissions, such as "Vm" in "Vm:view"
@@ -39,15 +39,15 @@ type Config struct {
 // Delays are the durations of asynchronous effects.
 type Delays struct{ Create, Backup, Restart, Resize, Promote, Detach, Delete, SerialLog time.Duration }
 
-// Quota is the maximum number of vCPUs and machine image versions in a project,
-// and of projects in an account.
+// Quota limits the vCPUs and the machine image versions of a project, and the
+// projects of an account.
 type Quota struct{ VM, Postgres, Kubernetes, MachineImageVersions, Projects int }
 
 // Service executes requests on its state, one at a time.
 type Service struct {
 	Config     Config // guarded by mu, as far as it changes
 	initial    Config
-	Operations []Operation // those that the API has
+	Operations []Operation // the operations of Config.Operations that Config.API has
 
 	router *router // of Operations
 	every  *router // of Config.Operations
@@ -87,7 +87,7 @@ func (s *Service) InSomeVersion(method, path string) bool {
 // Request is an HTTP request with its body and its operation.
 type Request struct {
 	*http.Request
-	Operation *Operation // nil if the API has none
+	Operation *Operation // nil if the API has no operation for the request
 	Params    map[string]string
 	Body      []byte
 
@@ -98,7 +98,7 @@ type Request struct {
 }
 
 // Refusal returns the error for a request without a valid token, and nil for
-// others. It doesn't read the body.
+// other requests. It doesn't read the body.
 func (s *Service) Refusal(r *http.Request) (refused *reply.Error) {
 	s.Do(func(m *Moment) {
 		_, err := m.authenticate(r.Header.Get("Authorization"))
@@ -115,7 +115,7 @@ type Remarks struct {
 }
 
 // Execute executes a request. It renders the response while the state is
-// locked, since records may share slices with it.
+// locked, since records may share slices with the state.
 func (s *Service) Execute(r Request) (out reply.Reply, remarks Remarks) {
 	if between := r.BeforeCount; between != nil {
 		r.BeforeCount = func() { s.whileUnlocked(between) }

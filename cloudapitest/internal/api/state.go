@@ -27,10 +27,10 @@ type Stored interface{ Core() *Object }
 // Kinds embed it.
 type Object struct {
 	ID       string
-	order    string // the UUID of the ID, by which lists are sorted
+	order    string // the ID's UUID, the sort key of lists
 	Name     string // changed by Index.Rename only
 	Project  *Project
-	Location *Location // nil for kinds without
+	Location *Location // nil for kinds without locations
 
 	gone      time.Time // when the deletion is complete, unless it is blocked
 	afterGone func()    // called after the deletion, or nil
@@ -99,8 +99,8 @@ type arrival struct {
 }
 
 // Sweep adds the objects whose time to arrive has come, if they're still
-// wanted, and completes the deletions that are due and not blocked, the oldest
-// first.
+// wanted, and completes the deletions that are due and not blocked, the
+// earliest first.
 func (s *State) Sweep(now time.Time) {
 	s.arriving = slices.DeleteFunc(s.arriving, func(a arrival) bool {
 		due := !now.Before(a.when)

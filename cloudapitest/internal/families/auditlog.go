@@ -45,7 +45,7 @@ func recordLogEntry(e api.LogEntry) auditLogRecord {
 func action(e api.LogEntry) string { return string(e.Kind) + "/" + e.Verb }
 
 // listAuditLog returns the newest entries that match the query, and the key of
-// the next page if there are more. An invalid filter matches nothing; an
+// the next page if more entries match. An invalid filter matches nothing; an
 // invalid key is ignored.
 func listAuditLog(c *api.Call) (any, error) {
 	const most = 1000
@@ -89,7 +89,8 @@ func auditLogFilter(c *api.Call) func(api.LogEntry) bool {
 }
 
 // auditLogRange returns the three months that end with a day, by default today.
-// It reports false if the day is invalid, or more than three months away.
+// It reports false if the day is invalid, or more than three months from
+// today.
 func auditLogRange(now time.Time, day string) (from, until time.Time, ok bool) {
 	const months = 3
 	today := midnight(now)

@@ -15,7 +15,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// New returns the service of all families.
+// New returns a service with the operations of all families.
 func New(cfg api.Config) *api.Service {
 	cfg.Families, cfg.Operations, cfg.Pattern = familyNames, operations(), patternsOf(cfg.Version)
 	cfg.Hidden = []string{"eu-central-a1", "github-runners", "hetzner-ai", "latitude-ai"}

@@ -133,7 +133,8 @@ func (f *firewall) delete(c *api.Call) error {
 	return nil
 }
 
-// attach fails if the firewall is already attached, as on the real server.
+// attach fails, as on the real server, if the firewall is already attached to
+// the subnet.
 func (f *firewall) attach(c *api.Call) (any, error) {
 	s, err := subnetInBody(c)
 	switch {

@@ -38,10 +38,10 @@ var everyPort = portRange{0, maxPort}
 // firewallTerms contains what the versions of the API define differently for
 // the rules of firewalls.
 type firewallTerms struct {
-	protocols []string // the protocols of a firewall that lets everything in
+	protocols []string // the protocols for which allowAll adds rules
 	unique    string   // the beginning of the message for a rule that exists already
 	ports     func(portRange) string
-	subnets   bool // whether a rule can name a subnet, which stands for its two networks
+	subnets   bool // whether a rule can name a subnet instead of the subnet's networks
 }
 
 func firewallTermsOf(at *api.Moment) firewallTerms {

@@ -158,8 +158,8 @@ func createKubernetesCluster(c *api.Call) (any, error) {
 	return k.details(c.Moment), nil
 }
 
-// nodeCount returns a number of nodes from the body, or 1 if it isn't positive.
-// It limits very large numbers, so that they can be multiplied.
+// nodeCount returns a number of nodes from the body, or 1 if the number isn't
+// positive. It reduces very large numbers, so that products don't overflow.
 func nodeCount(c *api.Call, field string) int {
 	return min(max(c.Body.Number(field), 1), math.MaxInt>>7)
 }

@@ -65,7 +65,7 @@ func (p *nodePool) details(at *api.Moment) nodePoolDetails {
 func (p *nodePool) idle(now time.Time) bool { return !now.Before(p.settled) && !p.Deleting() }
 
 // addPool adds a node pool with the cluster's version. joins is the time at
-// which its nodes join.
+// which the pool's nodes join.
 func (k *kubernetesCluster) addPool(c *api.Call, name string, nodes nodeGroup, joins time.Time) *nodePool {
 	p := &nodePool{Object: c.NewObject(cloudapi.KindKubernetesNodePool, name), nodeGroup: nodes, cluster: k, settled: joins}
 	p.prefix, p.version = p.ID, k.controlPlane.version

@@ -23,8 +23,9 @@ type nodeGroup struct {
 
 func (g *nodeGroup) vcpus() int { return g.count * g.size.vcpus }
 
-// present returns the visible nodes. New nodes are visible after the response
-// to the request, and draining nodes until they are gone.
+// present returns the visible nodes. A new node becomes visible after the
+// response to the request that adds it. A draining node is visible until it's
+// gone.
 func (g *nodeGroup) present(at *api.Moment) []*vm {
 	return slices.DeleteFunc(slices.Clone(g.nodes), func(v *vm) bool {
 		return v.GoneBy(at.Now) || !v.isPlaced(at) && !at.Now.After(v.ordered)
@@ -47,7 +48,8 @@ func (g *nodeGroup) records(at *api.Moment) []vmRecord {
 	})
 }
 
-// grow orders the missing nodes. joins is the time at which they join.
+// grow orders as many nodes as the group lacks. joins is the time at which the
+// new nodes join.
 func (g *nodeGroup) grow(c *api.Call, joins time.Time) {
 	for range g.count - len(g.staying()) {
 		g.order(c, c.Now, joins)
@@ -63,8 +65,8 @@ func (g *nodeGroup) shrink(at *api.Moment, delay time.Duration) {
 }
 
 // replace replaces one node after another. each is the time that this takes for
-// one node: the new node joins after half of it, and the old node leaves at the
-// end. replace returns the time at which the last old node has left.
+// one node: the new node joins after half of the time, and the old node leaves
+// at the end. replace returns the time at which the last old node has left.
 func (g *nodeGroup) replace(c *api.Call, each time.Duration) time.Time {
 	var after time.Duration
 	for _, v := range g.staying() {
@@ -75,8 +77,8 @@ func (g *nodeGroup) replace(c *api.Call, each time.Duration) time.Time {
 	return c.Now.Add(after)
 }
 
-// order adds a node that appears after the time ordered. Its state is
-// "creating" until the time joins, and then "running".
+// order adds a node that appears when the time given by ordered has passed. The
+// node's state is "creating" until the time given by joins, and then "running".
 func (g *nodeGroup) order(c *api.Call, ordered, joins time.Time) {
 	v := &vm{
 		Object:     c.NewObject(cloudapi.KindVM, g.prefix+"-"+strings.ToLower(rand.Text()[:5])),

@@ -59,7 +59,7 @@ func loadBalancerOperations() []api.Operation {
 }
 
 // loadBalancer is in the location of its subnet, even if the path of the
-// request that created it had another one.
+// request that created it had another location.
 type loadBalancer struct {
 	api.Object
 	subnet           *privateSubnet
@@ -154,7 +154,7 @@ func (l *loadBalancer) vms(at *api.Moment) []*vm {
 
 // portless reports whether the load balancer has no ports, since its cluster has
 // no Service. The real server can't show such a load balancer, and responds with
-// a 500: its own check refuses the record.
+// a 500: the check of its own responses refuses the record.
 func (l *loadBalancer) portless() bool { return l.srcPort == 0 }
 
 // listLoadBalancers fails if the page contains a load balancer without ports.

@@ -42,7 +42,7 @@ func machineImageOperations() []api.Operation {
 type machineImage struct {
 	api.Object
 	created time.Time
-	latest  *machineImageVersion // read it by calling current, which updates it
+	latest  *machineImageVersion // call current instead of reading this field: current updates it first
 }
 
 // machineImageVersion is a version of a machine image. Its Name is its label,
@@ -53,7 +53,7 @@ type machineImageVersion struct {
 	storage int // GiB
 	created time.Time
 	stored  time.Time // end of the creation
-	offered bool      // whether it has already become the latest version, as each does when it's stored
+	offered bool      // whether the version has already become the latest, as every version does once it's stored
 }
 
 type machineImageRecord struct {
@@ -271,7 +271,7 @@ func (m *machineImage) listVersions(c *api.Call) (any, error) {
 }
 
 // deleteVersion fails if the version doesn't exist. If it's the latest version,
-// the newest of the other ready ones immediately becomes the latest.
+// the newest other ready version immediately becomes the latest.
 func (m *machineImage) deleteVersion(c *api.Call) (any, error) {
 	v := m.version(c.Moment, c.Params["version"])
 	if v == nil {

@@ -96,14 +96,14 @@ type postgres struct {
 	certificates string // created by the first request for them
 
 	parent   *postgres // parent of a replica or restored copy, even if the parent is deleted
-	restored time.Time // the time to which a copy was restored; zero for others
-	released time.Time // when a promoted replica stops being a replica; zero for others
-	promoted time.Time // when a promoted replica begins to take writes; zero for others
+	restored time.Time // the time to which a copy was restored; zero if the database isn't a restored copy
+	released time.Time // when a promoted replica stops being a replica; zero without a promotion
+	promoted time.Time // when a promoted replica begins to take writes; zero without a promotion
 
 	created   time.Time
 	running   time.Time // end of the creation
 	restarted time.Time // end of the last restart
-	backup    time.Time // time of its first own backup
+	backup    time.Time // time of the first backup since the creation or promotion
 
 	// built describes the servers before the last change, and target the servers
 	// that replace them at the time due. During the creation, built is the primary
