@@ -15,9 +15,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// namer is a request that contains the name which the resource in the response
-// must have. If the operation is idempotent, it renames the resource in the
-// path. Otherwise, it creates a resource.
+// namer is a request that contains a name. The resource in the response must
+// have this name. An idempotent operation with such a request renames the
+// resource in the path, and any other operation creates a resource.
 type namer interface {
 	newName() string // "" if the resource keeps its name
 }
@@ -145,8 +145,7 @@ func decodeRecords(r call.Response, v any) error {
 
 var errMasked = errors.New(`a secret in it is "` + redacted + `", as in the JSON of the SDK's records: a mock sends cloudapitest.Encode of a record`)
 
-// decodeJSON decodes a JSON response. otherForms is the setting of
-// [jsonform.Decoder].
+// decodeJSON decodes a JSON response. See [jsonform.Decoder] for otherForms.
 func decodeJSON(r call.Response, v any, otherForms bool) error {
 	if firstByte(r.Body) == 0 {
 		return errors.New("it is empty")

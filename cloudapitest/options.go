@@ -76,12 +76,12 @@ func Lenient() Option {
 type API string
 
 const (
-	// Service is the service of today, without what only the contract has.
+	// Service is the service of today. It has nothing that only Contract has.
 	Service API = API(version.Service)
 	// Contract is version 0.1.0 of the API's contract: the service of October
 	// 2025, plus registered init scripts, which no real server has. Where the
-	// contract doesn't specify an error message or an order, the server has the
-	// one of today's service.
+	// contract doesn't specify an error message or an order, the server does what
+	// today's service does.
 	Contract API = API(version.Contract)
 )
 
@@ -100,8 +100,8 @@ func (cfg config) has() string {
 	return "the " + string(cfg.api) + " has"
 }
 
-// WithAPI makes the server implement exactly [Service] or [Contract]. It
-// refuses what only the other one has.
+// WithAPI makes the server implement exactly [Service] or [Contract]. The
+// server refuses operations and fields that only the other version has.
 //
 // Without WithAPI, the server implements [Service], and also the operations and
 // fields that only [Contract] has, such as the list of projects and registered
@@ -118,9 +118,9 @@ func WithAPI(v API) Option {
 	}
 }
 
-// WithLog sets where the server logs surprises, one line each, such as the first
-// use of something that no real server has. By default a test's server writes to
-// the test's log, and [NewServer] writes nothing.
+// WithLog sets where the server logs surprises, one line each, such as the
+// first use of something that no real server has. By default, a server from
+// [New] logs to the test's log, and a server from [NewServer] logs nothing.
 func WithLog(w io.Writer) Option {
 	return func(c *config) error {
 		c.log = w
@@ -255,7 +255,7 @@ type Delays struct {
 	// restored immediately, and has an hour of logs.
 	Backup time.Duration
 	// Restart is how long a VM has the state "restarting", "starting" or
-	// "stopping".
+	// "stopping", and how long a database has the state "restarting".
 	Restart time.Duration
 	// Resize is how long a database or node pool keeps its old size, how long a
 	// retired node stays, and how long an upgrade of a cluster or node pool

@@ -25,8 +25,8 @@ type Request struct {
 	// Header contains the request's headers, with credentials replaced by "***".
 	Header http.Header
 	Body   []byte // with [WithRequestLog] at most the first 64 KiB
-	// Status is the status of the response, or 0 if there is no response yet, or
-	// never will be.
+	// Status is the status of the response. It is 0 until there is a response, and
+	// remains 0 if the server never responds.
 	Status int
 	Time   time.Time
 }
@@ -94,7 +94,7 @@ func (l *requestLog) add(r *http.Request, op *api.Operation, body []byte, now ti
 	defer l.mu.Unlock()
 	l.entries = append(l.entries, e)
 	if l.bounded && len(l.entries) > l.bound {
-		l.entries[0] = nil // or the array would keep it in memory
+		l.entries[0] = nil // otherwise the array would keep the entry in memory
 		l.entries = l.entries[1:]
 	}
 	return e
@@ -137,7 +137,7 @@ type statusRecorder struct {
 }
 
 func (w *statusRecorder) WriteHeader(status int) {
-	if status >= 200 || status == http.StatusSwitchingProtocols { // 1xx responses precede the response
+	if status >= 200 || status == http.StatusSwitchingProtocols { // a 1xx response isn't the final response
 		w.entry.answered(status)
 	}
 	w.ResponseWriter.WriteHeader(status)

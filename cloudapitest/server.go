@@ -138,7 +138,7 @@ func (s *Server) URL() string { return "http://api.localhost" }
 // whatever the URL.
 func (s *Server) RoundTripper() http.RoundTripper { return s.transport }
 
-// HTTPClient returns a new client with [Server.RoundTripper].
+// HTTPClient returns a new client that uses [Server.RoundTripper].
 func (s *Server) HTTPClient() *http.Client { return &http.Client{Transport: s.transport} }
 
 // Client returns a client with the server's token and project, which connects
@@ -161,7 +161,8 @@ func (s *Server) Client(opts ...cloudapi.Option) *cloudapi.Client {
 // [Server.ProjectID].
 func (s *Server) Token() string { return s.config.token }
 
-// ProjectID returns the ID of the first project.
+// ProjectID returns the ID of the project that exists from the start; see
+// [WithProjectID].
 func (s *Server) ProjectID() string { return s.config.projectID }
 
 // OtherProjectID returns the ID of a project of another account, which only
@@ -241,7 +242,7 @@ func (s *Server) countConnection(c net.Conn, now http.ConnState) {
 		s.connections.Add(1)
 		s.lifecycle.Lock()
 		defer s.lifecycle.Unlock()
-		if s.closed { // accepted while Close was closing the others
+		if s.closed { // accepted while Close was closing the other connections
 			c.Close()
 		}
 	case http.StateClosed, http.StateHijacked:
@@ -250,8 +251,8 @@ func (s *Server) countConnection(c net.Conn, now http.ConnState) {
 }
 
 // The largest headers and bodies that the server reads, in bytes. The limit for
-// a body depends on whether the token is valid. A request of a client has a few
-// KiB.
+// a body depends on whether the token is valid. A real client's request has
+// only a few KiB.
 const (
 	maxHeader      = 64 << 10
 	maxBody        = 1 << 20
@@ -334,7 +335,7 @@ func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 	for _, name := range remarks.Unknown {
 		s.misuse("cloudapitest: %s has no %s", r.Operation.Target(), name)
 	}
-	if s.config.api == "" { // with WithAPI, the test has asked for the contract
+	if s.config.api == "" { // WithAPI refuses these, or the test asked for them
 		for _, name := range remarks.ContractOnly {
 			if _, again := s.surprises.LoadOrStore(name, true); !again {
 				s.logf("cloudapitest: %s is in the contract, but not in the service: it fails in production", name)

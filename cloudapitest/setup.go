@@ -68,7 +68,7 @@ func (s *Server) SetClusterService(clusterID string, srcPort, dstPort int) {
 }
 
 // AddLogLine adds a line to the logs of the database with the ID, as if the
-// service received it now. The line's Timestamp defaults to now; an older one
+// service received it now. The line's Timestamp defaults to now; an older time
 // means that the line arrived late. The severity level defaults to "INFO", the
 // stream to "postgres", and the server to the primary. The service sorts and
 // selects lines by the time at which it received them.
@@ -91,7 +91,7 @@ func (s *Server) SetSerialLog(vmID, output string) {
 	s.setSerialLog("SetSerialLog", vmID, output, false)
 }
 
-// FailSerialLog makes fetches of a VM's serial log fail, until
+// FailSerialLog causes each fetch of a VM's serial log to fail until
 // [Server.SetSerialLog] is called. The test fails if there's no such VM.
 func (s *Server) FailSerialLog(vmID string) { s.setSerialLog("FailSerialLog", vmID, "", true) }
 
@@ -104,7 +104,7 @@ func (s *Server) setSerialLog(method, vmID, output string, fails bool) {
 }
 
 // AddProject adds a project to the account of [Server.Token], and returns its
-// ID. The token has every permission in it.
+// ID. The token has every permission in the project.
 func (s *Server) AddProject(name string) string {
 	id := NewID(cloudapi.KindProject).String()
 	if !families.IsProjectName(name) {
@@ -120,7 +120,7 @@ func (s *Server) AddProject(name string) string {
 // SetPermissions replaces the permissions of a token in a project. A token
 // without permissions gets empty lists, and a 403 for each existing object.
 //
-// A permission is a family, by the real server's name, and an action, such as
+// A permission consists of the real server's name for a family and an action:
 // "Vm:view". The families are Firewall, InferenceApiKey, KubernetesCluster,
 // LoadBalancer, Location (for private locations), MachineImage, Postgres,
 // PrivateSubnet, Project and Vm. The actions are view, create, edit and delete,
@@ -132,7 +132,7 @@ func (s *Server) AddProject(name string) string {
 // A permission followed by "@" and an ID is for a single object and what it
 // contains, such as "Firewall:view@"+firewall.ID for a firewall and its rules.
 // A token with only such permissions sees these objects in lists, and gets a
-// 403 for each other one.
+// 403 for every other object.
 //
 // The test fails if the project, the token, a permission or an object doesn't
 // exist.
@@ -156,9 +156,9 @@ func (s *Server) SetPermissions(projectID, token string, permissions ...string) 
 	})
 }
 
-// SetBilling sets whether a project has valid billing information, as it has by
-// default. Without it, VMs, databases and clusters can't be created; existing
-// ones remain.
+// SetBilling sets whether a project has valid billing information. The default
+// is true. Without billing information, VMs, databases and clusters can't be
+// created, but existing ones remain.
 func (s *Server) SetBilling(projectID string, valid bool) {
 	s.setProject("SetBilling", projectID, func(_ *api.Moment, p *api.Project) { p.Unpaid = !valid })
 }
@@ -203,13 +203,14 @@ func (s *Server) setProject(method, id string, change func(*api.Moment, *api.Pro
 	})
 }
 
-// SetDelays replaces the delays of [WithDelays] for one object: the one of the
-// kind with the ID or name ref, which need not exist yet. If ref is "", it
-// replaces them for all objects of the kind. If kind is also "", it replaces
-// them for all objects that have no delays of their own. Effects that have
-// already begun keep their delay. VMs, databases, clusters, subnets, load
-// balancers, private locations and image versions have delays. The test fails
-// for another kind, and for a negative delay except Backup.
+// SetDelays replaces the delays of one object of the kind; ref is its ID or
+// name. The object need not exist yet. If ref is "", SetDelays replaces the
+// delays of all objects of the kind that have no delays of their own. If kind
+// is also "", it replaces the delays of [WithDelays], which all other objects
+// have. Effects that have already begun keep their delay. VMs, databases,
+// clusters, subnets, load balancers, private locations and image versions have
+// delays. The test fails for another kind, and for a negative delay except
+// Backup.
 func (s *Server) SetDelays(kind cloudapi.Kind, ref string, d Delays) {
 	if !families.HasDelays(kind) && (kind != "" || ref != "") {
 		s.complain("cloudapitest: SetDelays: %s has no delays", kind)

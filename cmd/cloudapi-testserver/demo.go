@@ -14,8 +14,8 @@ import (
 const location = "eu-central-h1"
 
 // addDemo adds some resources to the server's project. They are ready
-// immediately, and the database can be restored as if it were a day old. The
-// delays apply after that.
+// immediately, and the database can be restored as if it were a day old. Then
+// addDemo sets the delays that o asks for.
 func addDemo(ctx context.Context, srv *cloudapitest.Server, o options) error {
 	srv.SetDelays("", "", cloudapitest.Delays{Backup: -24 * time.Hour})
 	defer srv.SetDelays("", "", o.delays())

@@ -72,8 +72,8 @@ func (o *options) changeFlags(flags *flag.FlagSet) {
 	})
 }
 
-// start returns the changes to apply at the start: first the flags' changes,
-// then the scenario's.
+// start returns the changes to apply at the start: first the changes that flags
+// ask for, then the changes in the scenario.
 func (o options) start() ([]step, error) {
 	if o.scenario == "" {
 		return o.steps, nil

@@ -10,8 +10,8 @@
 // see docs/other-languages/control.md.
 //
 // The program prints shell commands, runs until it's interrupted, and then
-// loses its state. The token is valid only here, and random unless -token sets
-// it. See cloudapi-testserver -help for the flags.
+// loses its state. The token is valid only for this server, and random unless
+// -token sets it. See cloudapi-testserver -help for the flags.
 package main
 
 import (

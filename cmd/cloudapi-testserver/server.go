@@ -17,10 +17,10 @@ type server struct {
 	*cloudapitest.Server
 	options options
 	clock   *clock
-	start   []step // what the flags and the scenario ask for
+	start   []step // the changes that the flags and the scenario ask for
 
 	mu      sync.Mutex // held during a change
-	scripts []script   // the changes that add faults, oldest first
+	scripts []script   // the scripts of faults, oldest first
 	quota   cloudapitest.Quota
 }
 

@@ -112,9 +112,9 @@ type postgres struct {
 	former, fleet []string          // the IDs of the built and the target servers, the primary first
 	shown         map[string]string // the states that servers show instead of their own, by ID
 	begun         time.Time         // beginning of the last change
-	ready         time.Time         // when the new servers are ready; zero for the first servers
+	ready         time.Time         // when the new servers are ready; zero before the first change
 	due           time.Time         // when the new servers take over
-	step          time.Duration     // duration of a failover at due, and of each stage of an upgrade after that
+	step          time.Duration     // from due on, a failover takes one step and an upgrade 4
 }
 
 // onAWS reports whether the database is in a private location, which is a
@@ -210,8 +210,8 @@ func (p *postgres) update(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Before the real server reduces the storage, it asks the database how much is
-	// in use.
+	// Before the real server reduces the storage, it asks the database how much it
+	// uses. Only a running database answers.
 	if now := p.record(c.Moment); servers.storage < now.StorageSizeGiB && now.State != "running" {
 		err := reply.InvalidRequest("Database is not ready for update")
 		err.Details = json.RawMessage("{}")
@@ -247,7 +247,7 @@ func (p *postgres) delete(c *api.Call) error {
 	return nil
 }
 
-// restart restarts the servers, which the state shows only in the service.
+// restart restarts the servers. In the contract, the state doesn't show that.
 func (p *postgres) restart(c *api.Call) (any, error) {
 	p.restarted = latest(c.Now, p.running).Add(c.Delays(&p.Object).Restart)
 	c.Log("restart", p.ID)

@@ -60,7 +60,7 @@ func (p *postgres) createBackupCredentials(c *api.Call) (any, error) {
 		return nil, reply.InvalidRequest("Backup downloads are not available for this PostgreSQL database.")
 	}
 	c.Log("create_backup_credentials", p.ID)
-	region := cmp.Or(p.Location.Region, "us-east-1") // the region of backups outside of AWS
+	region := cmp.Or(p.Location.Region, "us-east-1") // databases outside of AWS have their backups there
 	return postgresBackupCredentials{
 		Bucket:          "backups-of-" + p.ID,
 		Endpoint:        "https://s3." + region + ".localhost",

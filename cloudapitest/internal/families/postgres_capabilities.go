@@ -72,8 +72,8 @@ var flavorNames = map[string]string{"standard": "PostgreSQL Database", lantern: 
 
 var haNames = []string{"No Standbys", "1 Standby", "2 Standbys"}
 
-// postgresFamilyTree returns the families of a location with their options, and
-// adds their descriptions to known.
+// postgresFamilyTree returns the families of sizes in a location, with their
+// options. It adds descriptions of the families and sizes to known.
 func postgresFamilyTree(at *api.Moment, l *api.Location, known map[string]object) object {
 	haTypes := object{}
 	for _, name := range postgresHATypes {

@@ -40,7 +40,8 @@ func (p *postgres) caCertificates(now time.Time) *string {
 
 const pemType = "application/x-pem-file"
 
-// file fails until the database has certificates.
+// file returns the root certificates as a file, or an error before the database
+// runs.
 func (p *postgres) file(c *api.Call) (any, error) {
 	certificates := p.caCertificates(c.Now)
 	if certificates == nil {
@@ -51,8 +52,8 @@ func (p *postgres) file(c *api.Call) (any, error) {
 
 var commonNameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// createKeyPair creates a new pair each time. Like the real server, it fails
-// with a 500 until the database has certificates.
+// createKeyPair creates a certificate and its key for a client. Like the real
+// server, it fails with a 500 until the database has root certificates.
 func (p *postgres) createKeyPair(c *api.Call) (any, error) {
 	const longest = 366 * 24 * 60 * 60
 	name, err := c.Body.NonEmpty("common_name")
@@ -80,7 +81,7 @@ func (p *postgres) createKeyPair(c *api.Call) (any, error) {
 	return reply.File{ContentType: pemType, Name: name + ".pem", Content: []byte(pair)}, nil
 }
 
-// addUser and removeUser return all users.
+// addUser and removeUser return the names of all users of certificates.
 func (p *postgres) addUser(c *api.Call) (any, error) {
 	name, err := c.Body.NonEmpty("name")
 	if err != nil {

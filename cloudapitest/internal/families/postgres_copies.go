@@ -46,8 +46,8 @@ func (p *postgres) restore(c *api.Call) (any, error) {
 	return p.derive(c, name, target)
 }
 
-// newName returns the name in the body for a copy of a database, after a check
-// of the quota.
+// newName returns the name in the body for a new database, after checking the
+// name and the quota.
 func (p *postgres) newName(c *api.Call) (string, error) {
 	name, err := c.Body.NonEmpty("name")
 	if err == nil {
@@ -59,8 +59,8 @@ func (p *postgres) newName(c *api.Call) (string, error) {
 	return name, err
 }
 
-// derive creates a read replica or a restored copy. Neither copies standbys or
-// firewall rules. Both copy settings, and a restored copy also copies tags.
+// derive creates a read replica or a restored copy. Neither gets p's standbys
+// or firewall rules. Both get p's settings. A restored copy also gets p's tags.
 func (p *postgres) derive(c *api.Call, name string, restored time.Time) (any, error) {
 	if err := api.CheckName[*postgres](c, cloudapi.KindPostgres, name, nil); err != nil {
 		return nil, err

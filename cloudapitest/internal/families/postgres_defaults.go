@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// commonDefaults are some of the settings with which the real server starts all
-// servers.
+// commonDefaults are some of the settings that the real service gives to all
+// database servers.
 var commonDefaults = map[string]string{
 	connections:                strconv.Itoa(defaultConnections),
 	"archive_mode":             "on",
@@ -19,8 +19,8 @@ var commonDefaults = map[string]string{
 	"effective_io_concurrency": "200",
 }
 
-// defaults returns the settings of a new server: commonDefaults, and those that
-// depend on the server's size.
+// defaults returns the settings of a new database server: commonDefaults, and
+// settings that depend on its size.
 func (s postgresServers) defaults() map[string]string {
 	size := s.size()
 	megabytes := func(n int) string { return fmt.Sprintf("%dMB", n) }

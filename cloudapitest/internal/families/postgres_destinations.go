@@ -200,8 +200,8 @@ func deleteLogDestination(c *api.Call) (any, error) {
 	return reply.NoContent{}, nil
 }
 
-// findDestination returns the database in the path and the ID of a destination,
-// which may not exist.
+// findDestination returns the database in the path, and the destination's ID in
+// the path. The destination may not exist.
 func findDestination(c *api.Call, param string) (*postgres, string, error) {
 	id := c.Params[param]
 	p, err := findPostgres(c)
@@ -211,8 +211,8 @@ func findDestination(c *api.Call, param string) (*postgres, string, error) {
 	return p, id, err
 }
 
-// destinationURL parses the URL of a destination. otherwise is the message for a
-// URL with another scheme.
+// destinationURL parses the URL of a destination. otherwise is the error
+// message for a URL that doesn't have the scheme.
 func destinationURL(text, scheme, otherwise string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {

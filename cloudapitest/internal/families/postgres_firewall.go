@@ -73,8 +73,8 @@ func (p *postgres) rules(at *api.Moment) []*firewallRule {
 	return slices.DeleteFunc(slices.Clone(f.rules), func(r *firewallRule) bool { return !slices.Contains(ports, r.ports) })
 }
 
-// allowPostgres lets a network connect to the firewall's database: it adds the
-// rules for that to the firewall, and returns them.
+// allowPostgres adds rules that let a network connect to the firewall's
+// database, and returns these rules.
 func (f *firewall) allowPostgres(at *api.Moment, cidr netip.Prefix, description string) ([]*firewallRule, error) {
 	terms := postgresTermsOf(at)
 	rules := api.Records(terms.rulePorts, func(ports portRange) *firewallRule {
@@ -90,8 +90,8 @@ func (f *firewall) allowPostgres(at *api.Moment, cidr netip.Prefix, description 
 	return rules, nil
 }
 
-// findPostgresRule returns the firewall of the database in the path, and the rule
-// in the path, which is nil if there is none.
+// findPostgresRule returns the firewall of the database in the path, and the
+// rule with the ID in the path, or a nil rule if the firewall has no such rule.
 func findPostgresRule(c *api.Call) (*firewall, *firewallRule, error) {
 	id := c.Params["firewall_rule_id"]
 	p, err := findPostgres(c)
@@ -140,7 +140,7 @@ func (p *postgres) createRule(c *api.Call) (any, error) {
 	return recordPostgresRule(rules[0]), nil
 }
 
-// updatePostgresRule changes the fields that the body has and that aren't null.
+// updatePostgresRule changes the fields that the body contains, except nulls.
 func updatePostgresRule(c *api.Call) (any, error) {
 	f, r, err := findPostgresRule(c)
 	switch {

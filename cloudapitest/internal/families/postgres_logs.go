@@ -46,7 +46,7 @@ type postgresLogLine struct {
 }
 
 type logFilter struct {
-	stream, severity, role string // "" for all
+	stream, severity, role string // "" matches any
 	pattern                string // a text that the message must contain
 	start, end             time.Time
 	before                 logPosition // only lines before this position, unless it's zero
@@ -76,7 +76,7 @@ func (p logPosition) key() string {
 // logPositionOf parses a pagination key.
 func logPositionOf(key string) logPosition {
 	part := func(from, to int) int64 {
-		n, _ := strconv.ParseInt(key[from:to], 16, 64) // the form was checked
+		n, _ := strconv.ParseInt(key[from:to], 16, 64) // the schema checks the key's form
 		return n
 	}
 	return logPosition{time.Unix(part(0, 8), part(9, 13)<<16|part(14, 18)), int(part(24, 36))}
@@ -88,8 +88,8 @@ type loggedLine struct {
 	postgresLogLine
 }
 
-// showLogs returns the newest lines of a range, sorted from old to new, and the
-// key of the preceding page if there are more.
+// showLogs returns the newest lines of a range of time, sorted from old to new.
+// If the range has older lines, it also returns the key of their page.
 func (p *postgres) showLogs(c *api.Call) (any, error) {
 	f := logFilterOf(c)
 	if err := f.setRange(c); err != nil {
@@ -98,7 +98,7 @@ func (p *postgres) showLogs(c *api.Call) (any, error) {
 	return p.logLines(c.Now, f), nil
 }
 
-// logFilterOf returns the filter of the query, without the range.
+// logFilterOf returns the filter in the query, without the range of time.
 func logFilterOf(c *api.Call) logFilter {
 	const first = 50
 	asked := func(name string) string {
@@ -121,8 +121,8 @@ func logFilterOf(c *api.Call) logFilter {
 	return f
 }
 
-// setRange reads the range from the query, and does the checks that aren't in
-// the API description.
+// setRange reads the range of time from the query. It also makes the checks of
+// the query that the API description doesn't mention.
 func (f *logFilter) setRange(c *api.Call) (err error) {
 	const longest, oldest, most, pattern = 24 * time.Hour, 7 * 24 * time.Hour, 500, 200
 	if f.start, f.end, err = queryRange(c); err != nil {
@@ -143,7 +143,7 @@ func (f *logFilter) setRange(c *api.Call) (err error) {
 	return nil
 }
 
-// logInterval is the number of seconds between two lines of a server.
+// logInterval is the number of seconds between the generated lines of a server.
 const logInterval = 10
 
 // logLines returns the lines that match a filter.
@@ -173,12 +173,12 @@ func (p *postgres) logLines(now time.Time, f logFilter) postgresLogs {
 }
 
 // logged returns the lines that the service received in a range of time, the
-// newest first. Some were added with AddLogLine. The others are generated from
-// the time: while the database runs, each server writes one every 10 seconds.
+// newest first. Some were added with AddLogLine. The others are generated:
+// while the database runs, each server writes a line every 10 seconds.
 func (p *postgres) logged(now, from, to time.Time) iter.Seq[loggedLine] {
 	runs := p.running
 	if p.backup.Before(runs) {
-		runs = p.backup // Delays.Backup is negative: the database has an older log, as if it had run since then
+		runs = p.backup // Delays.Backup is negative: the log begins with the backup
 	}
 	runs = latest(from, runs)
 	servers := p.servers(now)
@@ -268,7 +268,7 @@ func (f logFilter) lets(line postgresLogLine) bool {
 		strings.Contains(line.Message, f.pattern)
 }
 
-// inventedLines are the lines that a server writes in turn.
+// inventedLines are the generated lines, which each server writes in a cycle.
 var inventedLines = []postgresLogLine{
 	{Stream: "postgres", Severity: "INFO", Message: "checkpoint complete: wrote 17 buffers"},
 	{Stream: "postgres", Severity: "WARN", Message: "checkpoints are occurring too frequently"},
@@ -279,7 +279,7 @@ var inventedLines = []postgresLogLine{
 	{Stream: "postgres", Severity: "INFO", Message: "connection received"},
 }
 
-// newLogLine returns the generated line of a server at a position.
+// newLogLine returns the line that is generated for a position and a server.
 func newLogLine(position logPosition, server postgresServerRecord) postgresLogLine {
 	line := inventedLines[position.received.Unix()/logInterval%int64(len(inventedLines))]
 	line.Timestamp, line.Server, line.Role = logTimestamp(position.received), server.ID, server.Role

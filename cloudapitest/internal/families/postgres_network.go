@@ -27,8 +27,8 @@ func (p *postgres) checkSubnetName(c *api.Call) error {
 	return api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, name, nil)
 }
 
-// makeNetwork creates the subnet and the firewall, which lets everything in if
-// the database is open.
+// makeNetwork creates the subnet and the firewall. If open is set, the firewall
+// lets all addresses connect to the database.
 func (p *postgres) makeNetwork(c *api.Call, open bool) error {
 	f := &firewall{
 		Object:      c.NewObject(cloudapi.KindFirewall, p.firewallName()),

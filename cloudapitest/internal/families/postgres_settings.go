@@ -13,9 +13,9 @@ import (
 // settings maps the names of settings to the rules for their values.
 type settings map[string]settingRule
 
-// settingRule returns the problem of a value, or "". text is the text of the
-// value. isNumber tells whether the value was sent as a JSON number, not as a
-// string.
+// settingRule returns what is wrong with a value, or "". text is the text of
+// the value. isNumber tells whether the request had the value as a JSON number
+// instead of a string.
 type settingRule func(text string, isNumber bool) string
 
 // highestCost is PostgreSQL's maximum for costs, nearly the largest float64.

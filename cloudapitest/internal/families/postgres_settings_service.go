@@ -14,7 +14,7 @@ import (
 )
 
 // deniedSettings are settings that the real server refuses, since it sets them
-// itself. There may be more.
+// itself. It may refuse other settings as well.
 var deniedSettings = []string{"ssl"}
 
 // restartSettings are the settings that a database reads only at its start.
@@ -69,7 +69,7 @@ func (config postgresConfig) connectionLimit() int {
 	limit := defaultConnections
 	if raw, ok := config.Postgres[connections].(json.RawMessage); ok {
 		value, _ := text(raw)
-		fmt.Sscan(value, &limit) // already checked
+		fmt.Sscan(value, &limit) // settingProblems has checked the value
 	}
 	return limit
 }

@@ -39,7 +39,7 @@ type postgresSize struct {
 	memory  int             // GiB
 	storage []int           // GiB
 	aws     bool            // only for private locations
-	only    version.Version // the only version of the API that offers it; "" if both do
+	only    version.Version // the only version of the API that offers the size; "" if both do
 }
 
 var postgresSizes = []postgresSize{
@@ -125,7 +125,7 @@ func checkPostgres(c *api.Call, choice postgresChoice) (postgresServers, error) 
 
 // postgresLocations returns the locations that offer databases of the flavor:
 // all public locations except one and, for the standard flavor, the project's
-// own.
+// private locations.
 func postgresLocations(c *api.Call, flavor string) []*api.Location {
 	var locations []*api.Location
 	for _, l := range c.State.Locations {

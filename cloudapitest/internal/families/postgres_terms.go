@@ -14,22 +14,23 @@ import (
 // databases, but not the operations and fields that only one version has.
 type postgresTerms struct {
 	flavors, versions []string // the default comes first
-	shared            string   // how the names of sizes with shared CPUs begin
+	shared            string   // prefix of the names of sizes with shared CPUs
 
 	ruleKind   cloudapi.Kind
 	rulePorts  []portRange // a network that may connect gets a rule for each of these
-	ruleUnique string      // the columns in the real server's message for a rule that exists already
+	ruleUnique string      // the columns in the error message for a duplicate rule
 
 	// explicit stands for several differences: the state of a database shows
 	// restores and restarts, and its record has the storage size from the start.
-	// A replica can't be changed, but its password changes with its parent's. A
-	// promoted replica is independent immediately, but its record keeps the parent.
+	// A replica can't be changed, but a reset of its parent's password also resets
+	// its own. A promoted replica is independent immediately, but its record keeps
+	// the parent.
 	explicit bool
 
 	domain   string // of hosts, without the top-level domain
 	sslQuery string // of connection strings
 
-	noCertificates error // the error until certificates exist
+	noCertificates error // the error of a request for certificates that don't exist yet
 }
 
 func postgresTermsOf(at *api.Moment) postgresTerms {

@@ -19,8 +19,8 @@ func (p *postgres) isPrimary(now time.Time) bool {
 	return !p.isReplica(now) && !now.Before(p.promoted) && (p.restored.IsZero() || !now.Before(p.running))
 }
 
-// earliestRestore returns the earliest time to restore to, if there is a
-// backup. A database without its own backups uses its parent's.
+// earliestRestore returns the earliest time to restore to, or false before the
+// first backup. Until a database is a primary, it uses its parent's backups.
 func (p *postgres) earliestRestore(now time.Time) (time.Time, bool) {
 	if !p.isPrimary(now) {
 		return p.parent.earliestRestore(now)

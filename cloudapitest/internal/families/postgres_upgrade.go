@@ -29,7 +29,8 @@ func (p *postgres) upgrading(now time.Time) bool {
 	return p.built.version != p.target.version && now.Before(p.due.Add(4*p.step))
 }
 
-// upgraded returns when the upgrade to the target version is complete.
+// upgraded returns when the servers have the target version. The upgrade takes
+// two more steps after that.
 func (p *postgres) upgraded() time.Time { return p.due.Add(2 * p.step) }
 
 func (p *postgres) showUpgrade(c *api.Call) (any, error) {

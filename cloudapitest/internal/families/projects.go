@@ -96,8 +96,8 @@ func deleteProject(c *api.Call) (any, error) {
 	return reply.NoContent{}, nil
 }
 
-// objectTypes maps the kinds of objects that prevent the deletion of a project
-// to their names in object-info.
+// objectTypes has the kinds of objects that prevent the deletion of a project,
+// and the type that getObjectInfo returns for each kind.
 var objectTypes = map[cloudapi.Kind]string{
 	cloudapi.KindFirewall:          "firewall",
 	cloudapi.KindKubernetesCluster: "kubernetes cluster",

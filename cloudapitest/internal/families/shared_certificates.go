@@ -33,7 +33,7 @@ func clientKeyPair(owner, name string, from time.Time, lifetime time.Duration) s
 	}
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
-		panic(err) // the curve is known
+		panic(err) // can't happen: x509 supports the curve P-256
 	}
 	return certificate(template, authority(owner+" Client Certificate Authority", from, until), key, newKey()) +
 		string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}))
@@ -42,7 +42,7 @@ func clientKeyPair(owner, name string, from time.Time, lifetime time.Duration) s
 func newKey() *ecdsa.PrivateKey {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		panic(err) // crypto/rand doesn't fail
+		panic(err) // can't happen: crypto/rand doesn't fail
 	}
 	return key
 }
@@ -66,7 +66,7 @@ func authority(name string, from, until time.Time) *x509.Certificate {
 func certificate(template, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) string {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
 	if err != nil {
-		panic(err) // the template is valid for every owner
+		panic(err) // can't happen: every template is valid
 	}
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }

@@ -39,7 +39,7 @@ func (r portRange) short() string {
 
 var portRangeForm = regexp.MustCompile(`^([0-9]+)(?:\.\.([0-9]+))?$`)
 
-// parsePortRange reads a port, or two with dots between them.
+// parsePortRange parses a port, such as "80", or a range, such as "80..443".
 func parsePortRange(s string) (portRange, error) {
 	m := portRangeForm.FindStringSubmatch(s)
 	if m == nil {

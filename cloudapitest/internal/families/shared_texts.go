@@ -96,7 +96,7 @@ func (f *textFamily) create(c *api.Call) (any, error) {
 	return s.record(c.Moment), nil
 }
 
-// update changes the fields that aren't blank.
+// update changes the fields that aren't blank in the body.
 func (s *storedText) update(c *api.Call) (any, error) {
 	changed := *s
 	changed.Name = c.Choice("name", s.Name)
@@ -126,8 +126,8 @@ func (s *storedText) validate(c *api.Call, before api.Stored) error {
 // spaces are quoted; the type of the key; and the key in base64.
 var keyLine = regexp.MustCompile(`^(?:(?:[^ "]|"[^"]*")+ +)?[^ ]+ +[A-Za-z0-9+/]+=*(?: .*)?$`)
 
-// authorizedKeysProblem returns the problem of the text of an authorized_keys
-// file, or "".
+// authorizedKeysProblem returns what is wrong with the text of an
+// authorized_keys file, or "".
 func authorizedKeysProblem(text string) string {
 	found := false
 	for line := range strings.Lines(text) {

@@ -3,7 +3,7 @@ package families
 import "time"
 
 // parseDate parses a time or a date in RFC 3339. The zone is optional, and a
-// space may stand for the T.
+// space may replace the T.
 func parseDate(s string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339, time.DateTime, time.DateTime + "Z07:00", time.DateTime + "Z07", time.DateOnly} {
 		if t, err := time.Parse(layout, s); err == nil {

@@ -42,7 +42,7 @@ type privateSubnet struct {
 	firewalls  []*firewall
 	vms        []*vm                   // including VMs that are being deleted
 	connected  map[*privateSubnet]bool // in both directions
-	cluster    *kubernetesCluster      // the cluster whose nodes are in it, or nil
+	cluster    *kubernetesCluster      // the cluster whose nodes are in the subnet, or nil
 }
 
 type privateSubnetRecord struct {
@@ -103,8 +103,8 @@ func createPrivateSubnet(c *api.Call) (any, error) {
 	return s.record(c.Moment), nil
 }
 
-// addPrivateSubnet creates a subnet with the firewall. If f is nil it also
-// creates a firewall.
+// addPrivateSubnet creates a subnet with the firewall f. If f is nil, it
+// creates a firewall for the subnet.
 func addPrivateSubnet(c *api.Call, name string, f *firewall) (*privateSubnet, error) {
 	if err := api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, name, nil); err != nil {
 		return nil, err
@@ -131,8 +131,8 @@ func addPrivateSubnet(c *api.Call, name string, f *firewall) (*privateSubnet, er
 	return s, nil
 }
 
-// addDefaultFirewall creates the firewall of a subnet without one. It lets
-// everything in.
+// addDefaultFirewall creates a firewall for the subnet with the name. The
+// firewall lets everything in.
 func addDefaultFirewall(c *api.Call, subnet string) *firewall {
 	name := subnet[:min(len(subnet), 55)] + "-default"
 	if _, taken := api.FindByName[*firewall](c, cloudapi.KindFirewall, name); taken {
@@ -203,7 +203,7 @@ func (s *privateSubnet) addresses(host uint32) (ip4, ip6 netip.Addr) {
 	return netip.AddrFrom4(b4), netip.AddrFrom16(b6)
 }
 
-// delete deletes the subnet's load balancers, but not its firewalls.
+// delete also deletes the subnet's load balancers, but not its firewalls.
 func (s *privateSubnet) delete(c *api.Call) error {
 	if s.isUsed(c.Moment) {
 		return reply.Dependency("Private subnet '%s' has VMs attached, first, delete them.", s.Name)

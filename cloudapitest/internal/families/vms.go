@@ -64,7 +64,7 @@ type vm struct {
 	nic        *nic
 	placed     time.Time // end of the creation
 	power      power
-	capture    *machineImageVersion // the last image version that it was copied to, or nil
+	capture    *machineImageVersion // the last image version that was captured from the VM, or nil
 	ordered    time.Time            // when a cluster's node was requested
 	window     *int                 // the hour (UTC) at which the maintenance window opens, or nil
 
@@ -103,7 +103,7 @@ type vmTerms struct {
 	defaultImage  string
 	machineImages bool
 	storageFirst  bool   // whether records of a VM without a host contain the storage
-	imageHint     string // what the error message says after the list of images
+	imageHint     string // for an unknown image: the end of the error message, after the list of images
 }
 
 func vmTermsOf(at *api.Moment) vmTerms {
@@ -140,8 +140,9 @@ type vmDetails struct {
 	GPU         *string          `json:"gpu"` // null: GPUs aren't available
 }
 
-// record contains a VM's public addresses once the VM has a host. The same goes
-// for the storage in the contract, except in private locations.
+// record returns the VM's record. The public addresses are null until the VM
+// has a host. In the contract, the storage is 0 until then, except in private
+// locations.
 func (v *vm) record(at *api.Moment) vmRecord {
 	r := vmRecord{
 		ID:         v.ID,
@@ -255,7 +256,7 @@ func (v *vm) setStorage(c *api.Call) error {
 }
 
 // checkImage checks that the machine image exists and fits into the VM's
-// storage. It does nothing if the VM boots another image.
+// storage. It does nothing if the VM doesn't boot a machine image.
 func (v *vm) checkImage(c *api.Call) error {
 	image, err := imageInBody(c, v.image)
 	if err == nil && image != nil && image.storage > v.storage {
@@ -293,10 +294,10 @@ func (v *vm) setSubnet(c *api.Call) error {
 	return nil
 }
 
-// setInitScript checks the script, which no response contains. In the contract
-// init_script is the name or ID of a registered script, and in the service the
-// text of a script. A server that has both expects a name if the request also
-// has arguments for the script.
+// setInitScript checks init_script, which no response contains. In the contract
+// it's the name or ID of a registered script; in the service it's the text of a
+// script. A server with the operations of both expects a name or ID if the
+// request has init_script_args.
 func setInitScript(c *api.Call) error {
 	if c.Config.Version == version.Contract || c.Config.Both && c.Body.Has("init_script_args") {
 		return checkInitScriptReference(c)
@@ -357,8 +358,8 @@ func (v *vm) setUnixUser(c *api.Call) error {
 	return nil
 }
 
-// validate checks the name, and that the public key is a key or the name of a
-// registered one.
+// validate checks the name, and that public_key is either a key or the name of
+// a registered key.
 func (v *vm) validate(c *api.Call) error {
 	problems := api.NameProblems[*vm](c, cloudapi.KindVM, v.Name, nil)
 	key := c.Body.Text("public_key")
@@ -384,7 +385,7 @@ func (v *vm) connect(c *api.Call) (err error) {
 	return err
 }
 
-// defaultSubnet returns the subnet of VMs that are created without one.
+// defaultSubnet returns the subnet of VMs that are created without a subnet.
 func defaultSubnet(c *api.Call) (*privateSubnet, error) {
 	name := "default-" + c.Location.Name
 	if s, ok := api.FindByName[*privateSubnet](c, cloudapi.KindPrivateSubnet, name); ok {

@@ -17,9 +17,9 @@ type serialLog struct {
 }
 
 const (
-	serialLogFresh = time.Minute // even a refresh returns a result that is younger than this
-	serialLogValid = time.Hour   // a result that is older is fetched again
-	serialLogBytes = 64 << 10    // maximum length of a result, which is the end of the log
+	serialLogFresh = time.Minute // a younger result isn't fetched again, even for a refresh
+	serialLogValid = time.Hour   // an older result is fetched again
+	serialLogBytes = 64 << 10    // maximum length of a result, taken from the end of the log
 )
 
 type serialLogRecord struct {
@@ -28,8 +28,8 @@ type serialLogRecord struct {
 	Timestamp time.Time `json:"timestamp"`
 }
 
-// showSerialLog returns the last fetch, or starts a new one, which discards the
-// old text.
+// showSerialLog returns the result of the last fetch. If that is too old, it
+// discards the result and starts a new fetch.
 func (v *vm) showSerialLog(c *api.Call) (any, error) {
 	if !v.isPlaced(c.Moment) && v.Location.Owner == nil {
 		return nil, reply.InvalidRequest("VM has no assigned host")
@@ -63,8 +63,8 @@ func (v *vm) fetchSerialLog(at *api.Moment) serialLog {
 	return serialLog{at.Now, at.Now.Add(delay), output}
 }
 
-// SetSerialLog sets the text of the VM's serial log, or lets fetches of it
-// fail. It reports whether there is a VM with the ID.
+// SetSerialLog sets the text of a VM's serial log. If fails is set, fetches of
+// the log fail. It reports whether there is a VM with the ID.
 func SetSerialLog(at *api.Moment, id, output string, fails bool) bool {
 	v, ok := at.State.ByID[id].(*vm)
 	if ok {

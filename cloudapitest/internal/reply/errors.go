@@ -85,8 +85,8 @@ func NoVersion() *Error {
 	return &Error{http.StatusNotFound, "ResourceNotFound", "Machine image version not found", nullDetails}
 }
 
-// TooLarge is the error for a body that is larger than any body of the API. The
-// real server has no limit.
+// TooLarge is the error for a body that is larger than any valid request body.
+// The real server has no limit.
 func TooLarge() *Error {
 	return &Error{http.StatusRequestEntityTooLarge, "BadRequest", "The request body is too large.", nullDetails}
 }
@@ -148,8 +148,8 @@ func InvalidRecord(problems ...string) error {
 	return InvalidRequest("%s", strings.Join(problems, ", "))
 }
 
-// Taken returns the problem of a record whose values must be unique together,
-// but exist already. columns is the real server's list of their names.
+// Taken returns the message that another record has the same values in the
+// columns, which must be unique together.
 func Taken(columns string) string { return columns + " is already taken" }
 
 // Unprocessable is the error for an action that the present state of an object
@@ -168,8 +168,8 @@ func Unexpected() *Error {
 		"Sorry, we couldn’t process your request because of an unexpected error.", nullDetails}
 }
 
-// Problem is a member of an error's details: the problem with a field, as a
-// string or a []string.
+// Problem is a member of an error's details. It says what is wrong with a
+// field, as a string or a []string.
 type Problem struct {
 	Field string
 	What  any
@@ -188,8 +188,8 @@ func details(problems ...Problem) json.RawMessage {
 	return b.Bytes()
 }
 
-// DeletedOr returns the result of a deletion that couldn't find its object: if
-// err says that the object doesn't exist, the deletion succeeds.
+// DeletedOr returns the result of a deletion that failed with err. If err says
+// that the object doesn't exist, the deletion has succeeded.
 func DeletedOr(err error) (any, error) {
 	if e, ok := errors.AsType[*Error](err); ok && e.Type == "ResourceNotFound" {
 		return NoContent{}, nil

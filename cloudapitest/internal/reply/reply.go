@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Reply is a response before it is written. A handler returns one if it needs
-// its own header; see [New] for what else it may return.
+// Reply is a response before it is written. A handler returns a Reply only to
+// set headers or a status; [New] lists the other results of handlers.
 type Reply struct {
 	Status int
 	Header http.Header
@@ -28,9 +28,9 @@ type File struct {
 	Content           []byte
 }
 
-// New returns the response for failure if that isn't nil, and otherwise for the
-// result of a handler: a Reply unchanged, a [File] or [NoContent] as a response
-// without JSON, and anything else as JSON.
+// New returns the response to a request. If failure isn't nil, the response is
+// this error. Otherwise it's the result of the handler: a Reply unchanged, a
+// [File] or [NoContent] as a response without JSON, and anything else as JSON.
 func New(result any, failure *Error) Reply {
 	if failure != nil {
 		return failure.reply()
@@ -49,8 +49,8 @@ func New(result any, failure *Error) Reply {
 	return JSON(http.StatusOK, result)
 }
 
-// disposition returns the header with the file name. A name with a hyphen also
-// appears in the form "filename*=", as on the real server.
+// disposition returns the Content-Disposition header. It repeats a file name
+// with a hyphen in the form "filename*=", as the real server does.
 func (f File) disposition() string {
 	d := fmt.Sprintf("attachment; filename=%q", f.Name)
 	if strings.Contains(f.Name, "-") {

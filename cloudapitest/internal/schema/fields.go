@@ -32,8 +32,7 @@ func (f Fields) Flag(name string) bool {
 	return b
 }
 
-// List returns the elements of an array; it is empty if the field is absent or
-// null.
+// List returns the elements of an array, or nil if the field is absent or null.
 func (f Fields) List(name string) []any {
 	l, _ := f[name].([]any)
 	return l

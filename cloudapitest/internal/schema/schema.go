@@ -24,7 +24,7 @@ type Schema struct {
 	Enum      []string
 	Items     *Schema // of an array
 	Fields    []Field // of an object
-	values    *Schema // of all fields, for an object from MapOf
+	values    *Schema // of the value of every field, for MapOf
 	AnyOf     []Schema
 	moment    bool           // whether the string must be a time
 	pattern   *regexp.Regexp // of a string; nil for any
@@ -39,7 +39,7 @@ type Field struct {
 	only     version.Version
 }
 
-// Only returns the field for one version of the API.
+// Only returns the field, limited to one version of the API.
 func (f Field) Only(v version.Version) Field { f.only = v; return f }
 
 // In returns the schema with the fields that an API has.
@@ -154,8 +154,8 @@ func (s Schema) checkAnyOf(pointer string, raw json.RawMessage) (any, error) {
 	return nil, reply.BadRequest("%s isn't any of in %s", raw, pointer)
 }
 
-// convert returns the value of raw with the schema's type, or false if it has
-// another type.
+// convert returns the value of raw in the schema's type, or false if raw can't
+// be converted to that type.
 func (s Schema) convert(pointer string, raw json.RawMessage) (any, bool, error) {
 	var value any
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -254,8 +254,8 @@ func (s Schema) field(name string) (Field, bool) {
 	return s.Fields[i], true
 }
 
-// UnknownFields returns the names of the fields in a JSON object that neither
-// the schema nor one of its alternatives has.
+// UnknownFields returns the names of a JSON object's fields that neither the
+// schema nor any of its alternatives has.
 func (s Schema) UnknownFields(raw json.RawMessage) []string {
 	var unknown []string
 	for _, m := range members(raw) {
@@ -266,8 +266,8 @@ func (s Schema) UnknownFields(raw json.RawMessage) []string {
 	return unknown
 }
 
-// ContractOnlyFields returns the names of the fields in a JSON object that only
-// the contract has.
+// ContractOnlyFields returns the names of a JSON object's fields that only the
+// contract has.
 func (s Schema) ContractOnlyFields(raw json.RawMessage) []string {
 	var fields []string
 	for _, m := range members(raw) {

@@ -33,8 +33,8 @@ func members(raw json.RawMessage) []member {
 	return found
 }
 
-// class returns the name of a JSON value's type in messages, which is the name
-// in Ruby.
+// class returns the type of a JSON value as error messages name it: with the
+// name of its class in Ruby.
 func class(raw json.RawMessage) string {
 	switch raw = bytes.TrimSpace(raw); raw[0] {
 	case '{':

@@ -14,7 +14,7 @@ const (
 )
 
 // API is what a server offers: a version and, if Both is set, the operations
-// and fields that only the other one has.
+// and fields that only the other version has.
 type API struct {
 	Version Version
 	Both    bool
