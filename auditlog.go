@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// AuditLogService reads a project's audit log. † Only the service has this.
+// AuditLogService reads a project's audit log. † Only the service has these.
 type AuditLogService service
 
 // AuditLogEntry is one action.
