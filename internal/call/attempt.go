@@ -96,7 +96,7 @@ func (c *call) prepare() (http.Header, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.tokens, c.known = append(c.tokens, token), nil
+		c.tokens = append(c.tokens, token)
 		header["Authorization"] = []string{"Bearer " + token}
 	}
 	if c.attempts > 0 && !c.cfg.Budget.take(c.cfg.Retries) {

@@ -94,7 +94,6 @@ type call struct {
 	request retryablehttp.Request
 
 	tokens     []string      // returned by the token source
-	known      mask.Secrets  // the last result of the method secrets; cleared by a new token
 	attempts   int           // number of requests passed to the transport
 	mayHaveRun bool          // whether the server may have executed any of the attempts
 	earlier    bool          // whether the server may have executed a request before the last one
@@ -150,7 +149,7 @@ func Do(ctx context.Context, cfg *Config, req *Request) *Failure {
 		f.NotRetried = c.secrets().Error(c.notSent) // the cause of a context's end may contain secrets
 	}
 	f.MayHaveRun = c.mayHaveRun && c.req.changes()
-	f.Earlier = c.earlier && c.req.changes() && c.req.Idempotent && c.isAnswered()
+	f.Earlier = c.earlier && c.req.changes() && c.isAnswered()
 	f.Unknown = f.Earlier || f.MayHaveRun && !c.req.Idempotent
 	return f
 }
@@ -158,11 +157,8 @@ func Do(ctx context.Context, cfg *Config, req *Request) *Failure {
 // secrets returns what a response may repeat and no text may show: the
 // credentials, and the secrets in the request.
 func (c *call) secrets() mask.Secrets {
-	if c.known == nil {
-		values := append(c.cfg.Secrets(c.request.Request), c.req.Secrets...)
-		c.known = mask.New(append(values, c.tokens...))
-	}
-	return c.known
+	values := append(c.cfg.Secrets(c.request.Request), c.req.Secrets...)
+	return mask.New(append(values, c.tokens...))
 }
 
 // All calls pass these two to retryablehttp, which doesn't change them.
