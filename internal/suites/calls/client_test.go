@@ -258,6 +258,10 @@ func TestDoRefuses(t *testing.T) {
 		{"empty method", "", []string{"a"}, nil, "method"},
 		{"bad method", "GET /x", []string{"a"}, nil, "method"},
 		{"no JSON", "POST", []string{"a"}, make(chan int), "request"},
+		{"no JSON beside secrets", "POST", []string{"a"}, struct {
+			*cloudapi.PostgresMetricDestinationCreateRequest
+			F chan int
+		}{new(cloudapi.PostgresMetricDestinationCreateRequest), nil}, "request"},
 		{"masked secret", "POST", []string{"a"}, map[string]any{"password": cloudapi.NewSecret("hunter2")}, "request"},
 	} {
 		var network stub.Recorder

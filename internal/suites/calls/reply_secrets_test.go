@@ -188,7 +188,7 @@ func (e echoes) Error() string { return strings.Join(e, " ") }
 func TestSecretsOfProxies(t *testing.T) {
 	t.Parallel()
 	const name, password = "proxy-user", "pass:word/of the proxy"
-	secrets := []string{name, password, url.UserPassword(name, password).String(),
+	secrets := []string{"another-secret", name, password, url.UserPassword(name, password).String(),
 		base64.StdEncoding.EncodeToString([]byte(name + ":" + password))}
 	said := strings.Join(secrets, " ")
 	listener := memnet.Listen()
@@ -205,6 +205,7 @@ func TestSecretsOfProxies(t *testing.T) {
 	t.Cleanup(func() { server.Close() })
 	through := func(tr *http.Transport) {
 		tr.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy.example.com", User: url.UserPassword(name, password)})
+		tr.ProxyConnectHeader = http.Header{"Proxy-Authorization": {"Digest another-secret"}}
 		tr.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.Dial(ctx) }
 	}
 	foreign := new(http.Transport)

@@ -238,6 +238,10 @@ func TestRefusedRetries(t *testing.T) {
 		if _, err = w.client.Kubernetes.ResizeNodePool(ctx, location, "apps", w.pool.ID, 4); errors.Is(err, cloudapi.ErrOutcomeUnknown) {
 			t.Errorf("behind an attempt that was declined it ends with %v", err)
 		}
+		srv.Fail(resize, cloudapitest.DropAfter(), cloudapitest.Reply(503, nil, stub.Envelope(503)))
+		if _, err = w.client.Kubernetes.ResizeNodePool(ctx, location, "apps", w.pool.ID, 4); !errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+			t.Errorf("behind a lost attempt and one that was declined it ends with %v", err)
+		}
 		for _, status := range []int{302, 505} {
 			srv.Fail(resize, cloudapitest.Reply(status, nil, stub.Envelope(status)))
 			if _, err = w.client.Kubernetes.ResizeNodePool(ctx, location, "apps", w.pool.ID, 4); errors.Is(err, cloudapi.ErrOutcomeUnknown) {

@@ -251,7 +251,8 @@ func TestResolveFailures(t *testing.T) {
 		// If a request fails, it's unknown whether the name is ambiguous, so Resolve
 		// fails. If it's forbidden, Resolve still finds the resources that the token
 		// may see.
-		for operation, reference := range map[string]string{"Firewalls.Get": "eu-central-h1/web-1", "Kubernetes.Get": cloudapitest.NewID(cloudapi.KindKubernetesNodePool).String()} {
+		pool := cloudapitest.NewID(cloudapi.KindKubernetesNodePool).String()
+		for operation, reference := range map[string]string{"Firewalls.Get": "eu-central-h1/web-1", "LoadBalancers.ListInLocation": "eu-central-h1/lb-1", "Kubernetes.Get": pool, "Kubernetes.List": pool} {
 			p.Server.Fail(cloudapitest.Match{Operation: operation}, slices.Repeat([]cloudapitest.Fault{cloudapitest.Reply(500, nil, "")}, 4)...)
 			if got, err := p.Client.Resolve(t.Context(), reference); got != nil || !errors.Is(err, cloudapi.ErrServer) {
 				t.Errorf("with a failure %s is %v, %v", reference, got, err)
