@@ -63,7 +63,7 @@ type PostgresLogsOptions struct {
 	StreamName    string `url:"stream_name,omitempty"`    // one of the PostgresLogStream constants
 	SeverityLevel string `url:"severity_level,omitempty"` // a PostgresLogSeverity constant; only this level, no higher
 	ServerRole    string `url:"server_role,omitempty"`    // one of the PostgresServerRole constants
-	QueryPattern  string `url:"query_pattern,omitempty"`  // a literal part of the message, up to 200 characters
+	QueryPattern  string `url:"query_pattern,omitempty"`  // text that the message contains, not a regular expression; up to 200 characters
 	PageSize      int    `url:"max_log_lines,omitempty"`  // up to 500; default 50 in Logs and 500 in AllLogs
 
 	// PaginationKey is the [Page.Next] of the previous page. Keep the other
@@ -121,8 +121,8 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 
 // PostgresLogMarker is a position in the logs of a database, from which
 // [PostgresService.FollowLogs] continues with the same filters. Store it as
-// JSON, which has 16 characters for each line of the last minute or so, or of
-// up to a day while FollowLogs catches up.
+// JSON, which has about 16 characters for each line of the last poll. A poll
+// covers about a minute, and up to a day while FollowLogs catches up.
 type PostgresLogMarker struct {
 	Start time.Time      `json:"start,omitzero"`
 	End   time.Time      `json:"end,omitzero"`
@@ -141,7 +141,7 @@ type PostgresFollowLogsOptions struct {
 	ServerRole    string
 	QueryPattern  string
 
-	UntilNow              bool          // whether to end after the lines up to now, and at any error except ErrLogsExpired
+	UntilNow              bool          // whether FollowLogs ends after the lines up to now, or at the first error that isn't ErrLogsExpired
 	Overlap               time.Duration // how late a line may appear in the logs; default 1 minute, maximum 12 hours
 	Interval, MaxInterval time.Duration // the pauses, as in WatchOptions
 
@@ -156,7 +156,7 @@ type PostgresFollowLogsOptions struct {
 }
 
 const (
-	followLogs  = "Postgres.FollowLogs" // in errors and progress
+	followLogs  = "Postgres.FollowLogs" // the operation's name in errors and in Progress
 	logsOverlap = time.Minute
 	maxHeldLogs = 64 << 20
 	logLineSize = 512 // an estimate of the bytes of a line without its message
@@ -175,13 +175,13 @@ const (
 // time without a successful poll in between. Any other error ends it
 // immediately.
 //
-// Lines have no ID: FollowLogs asks for overlapping ranges of time, and
+// Lines have no ID: FollowLogs requests overlapping ranges of time, and
 // recognizes lines by their contents. It can miss a line that appears later
-// than Overlap. It expects that either this machine's clock or the Date of the
-// server's responses is right, and that they differ by less than a day. It
-// holds up to about 64 MiB of lines in memory: if there are more, it reads
-// shorter ranges, and yields ErrPaginationStalled if even a range of twice the
-// Overlap has too many. † Only the service has this.
+// than Overlap. This machine's clock or the Date of the server's responses must
+// be right, and the two must differ by less than a day. FollowLogs holds up to
+// about 64 MiB of lines in memory. If a range has more, it requests shorter
+// ranges, and yields ErrPaginationStalled if even a range of twice the Overlap
+// has too many. † Only the service has this.
 func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, opts *PostgresFollowLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	o := orZero(opts)
 	o.Overlap = cmp.Or(max(o.Overlap, 0), logsOverlap)
@@ -208,11 +208,11 @@ type logFollower struct {
 	behind time.Duration // how far this machine's clock is behind the Date of the last response; 0 before the first
 }
 
-// now returns the time at which the last range was requested, by the earlier one
-// of this machine's clock and the server's.
+// now returns when the last range was requested, by this machine's clock or the
+// server's, whichever is behind.
 func (f *logFollower) now() time.Time { return f.sent.Add(min(f.behind, 0)) }
 
-// run yields lines until the consumer leaves the loop, or returns an error.
+// run yields lines until something ends it, and returns the error, if any.
 func (f *logFollower) run(ctx context.Context, yield func(*PostgresLogEntry, error) bool) error {
 	switch {
 	case ctx == nil:
@@ -221,7 +221,7 @@ func (f *logFollower) run(ctx context.Context, yield func(*PostgresLogEntry, err
 		return argumentError(followLogs, "Overlap", f.Overlap.String(), "must be at most 12 hours")
 	}
 	ctx, f.last = CaptureExchange(ctx)
-	f.Marker.Start = earlier(f.Marker.Start, time.Now()) // one in the future would skip lines
+	f.Marker.Start = earlier(f.Marker.Start, time.Now()) // a Start in the future would skip lines
 	watch := (&WatchOptions{Interval: f.Interval, MaxInterval: f.MaxInterval}).withDefaults()
 	pauses, stalls := pace.Pauses{First: watch.Interval, Longest: watch.MaxInterval}, tolerance{}
 	began, lines := time.Now(), 0
@@ -259,9 +259,9 @@ func (f *logFollower) run(ctx context.Context, yield func(*PostgresLogEntry, err
 	}
 }
 
-// poll reads the next range and moves the Marker behind it. It returns the new
-// lines, and whether to wait before the next poll: after an error, and if the
-// range reaches the present.
+// poll reads the next range, and moves the Marker to the end of the range. It
+// returns the new lines, and whether to wait before the next poll, as after
+// most errors and once the range reaches the present.
 func (f *logFollower) poll(ctx context.Context) (lines []*PostgresLogEntry, wait bool, err error) {
 	if f.Marker.Seen == nil { // the program chose the Start, and its clock can be ahead
 		if _, err := f.page(ctx, PostgresLogsOptions{PageSize: 1}); err != nil {
@@ -302,7 +302,7 @@ func (f *logFollower) poll(ctx context.Context) (lines []*PostgresLogEntry, wait
 	f.Marker = next
 	present := f.now()
 	if f.UntilNow {
-		present = f.until // not now: new lines can come faster than FollowLogs reads
+		present = f.until // not f.now(): new lines can arrive faster than FollowLogs reads them
 	}
 	return lines, !end.Before(present), nil
 }
@@ -334,8 +334,8 @@ func (f *logFollower) read(ctx context.Context, start, end time.Time) ([]*Postgr
 	return slices.Concat(pages...), nil
 }
 
-// page returns one page. For the first page of a range, it records when it sent
-// the request, since the range lacks the lines that are written later.
+// page returns one page. For the first page of a range, it also records when it
+// sent the request: lines written later aren't in the range's pages.
 func (f *logFollower) page(ctx context.Context, o PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
 	sent := time.Now().Round(0).UTC() // without the monotonic clock, which can stop while the machine sleeps
 	page, err := listByKey[PostgresLogEntry](ctx, f.conn, &f.op, o, o.PageSize, f.location, f.postgres)

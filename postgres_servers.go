@@ -15,7 +15,7 @@ import (
 type PostgresServer struct {
 	ID                    string `json:"id"`                     // prefix pv
 	Role                  string `json:"role"`                   // one of the PostgresServerRole constants
-	State                 string `json:"state"`                  // one of the PostgresServerState constants, or another
+	State                 string `json:"state"`                  // one of the PostgresServerState constants, or another value
 	SynchronizationStatus string `json:"synchronization_status"` // of a standby: "ready" or "catching_up"
 	VMSize                string `json:"vm_size"`                // such as "standard-2"
 	FallbackActive        bool   `json:"fallback_active"`        // whether it has another instance type than requested
@@ -39,7 +39,7 @@ const (
 
 // Known values of [PostgresServer.State].
 const (
-	PostgresServerStateUpdating      = "updating" // also at first, before "creating"
+	PostgresServerStateUpdating      = "updating" // also the first state, before "creating"
 	PostgresServerStateCreating      = "creating"
 	PostgresServerStateSynchronizing = "synchronizing" // is copying data for the first time
 	PostgresServerStateRunning       = "running"
@@ -121,10 +121,10 @@ func (s *PostgresService) waitServers(ctx context.Context, operation, location, 
 	return w.run(ctx, opts)
 }
 
-// PostgresBackup is a base backup of a database. The server restores from it
-// and from the write-ahead log that follows it.
+// PostgresBackup is a base backup of a database. Restore uses a base backup and
+// the write-ahead log that was written after it.
 type PostgresBackup struct {
-	Key          string    `json:"key"` // of the object that marks the end of the backup
+	Key          string    `json:"key"` // the key, in the object store, of the object that marks the end of the backup
 	LastModified time.Time `json:"last_modified"`
 }
 
@@ -178,8 +178,8 @@ type PostgresRestoreRequest struct {
 	Name          string    `json:"name"`           // of the new database; required
 	RestoreTarget time.Time `json:"restore_target"` // see Postgres.EarliestRestoreTime; required
 
-	// † Only the service has these. The maps replace single settings of the copied
-	// database; Tags replaces all its tags.
+	// † Only the service has these. By default, the new database has the old one's
+	// settings and tags. The maps change single settings; Tags replaces all tags.
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
 	Tags            []PostgresTag     `json:"tags,omitzero"`
@@ -187,7 +187,7 @@ type PostgresRestoreRequest struct {
 
 func (r PostgresRestoreRequest) newName() string { return r.Name }
 
-// PostgresReadReplicaOptions are the settings of a read replica that differ
+// PostgresReadReplicaOptions are the settings in which a read replica differs
 // from its parent; see [PostgresConfig]. † Only the service has these.
 type PostgresReadReplicaOptions struct {
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
@@ -233,18 +233,18 @@ func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postg
 	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, readReplicaRequest{name, orZero(opts)}, location, postgres)
 }
 
-// Restore creates a database with the data that another one had at an earlier
-// time, the same size and password, and no standby;
-// [PostgresService.WaitRunning] waits, which can take hours. Restore returns
-// [ErrInvalidRequest] if the time isn't possible.
+// Restore creates a copy of a database as it was at an earlier time, with the
+// same size and password, but no standby; [PostgresService.WaitRunning] waits,
+// which can take hours. Restore returns [ErrInvalidRequest] if the server can't
+// restore that time.
 func (s *PostgresService) Restore(ctx context.Context, location, postgres string, request *PostgresRestoreRequest) (*Postgres, error) {
 	body := orZero(request)
 	body.RestoreTarget = body.RestoreTarget.UTC()
 	return send[Postgres](ctx, s.conn, &opPostgresRestore, body, location, postgres)
 }
 
-// promotedPostgres is a [Postgres] whose ReadReplica is nil if the response
-// lacks it. WaitPromoted must tell that from false.
+// promotedPostgres is a [Postgres] whose ReadReplica is nil if the response has
+// no read_replica. WaitPromoted must not take that for false.
 type promotedPostgres struct {
 	Postgres
 	ReadReplica *bool `json:"read_replica"`
@@ -311,9 +311,9 @@ func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres 
 	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgradeStatus, location, postgres)
 }
 
-// WaitUpgraded waits until an upgrade is complete, and returns the database.
-// That can last until the next maintenance window, and then hours. It fails
-// with [ErrWaitFailed] if the upgrade failed. † Only the service has this.
+// WaitUpgraded waits until an upgrade is complete, and returns the database, or
+// [ErrWaitFailed] if the upgrade fails. An upgrade can wait for the maintenance
+// window, and then take hours. † Only the service has this.
 func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres string, opts *WaitOptions) (*Postgres, error) {
 	var status *PostgresUpgrade // nil if there's no upgrade
 	get := func(ctx context.Context) (*Postgres, error) {

@@ -12,7 +12,7 @@ type PostgresTag struct {
 	Value string `json:"value"`
 }
 
-// String returns the tag as in a query, such as "team:payments".
+// String returns the tag as key:value, such as "team:payments".
 func (t PostgresTag) String() string { return t.Key + ":" + t.Value }
 
 // hasTags reports whether tags has all the wanted tags.

@@ -65,7 +65,7 @@ func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known .
 	return projectFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Create creates a project, even if another one has the name. It returns
+// Create creates a project, even if the name is taken. It returns
 // [ErrQuotaExceeded] if the account has 10 projects. The token gets no rights
 // in it: calls return [ErrForbidden] until an administrator grants them. With
 // the service, create projects in the console. ‡ Only the contract has this.

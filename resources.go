@@ -16,12 +16,12 @@ import (
 // use its service.
 
 // Resources iterates over the resources of the client's project, one kind after
-// the other: the given kinds, or everything that a project's lists show.
+// the other. Without kinds, it yields all that the project's lists show.
 // Resources inside others, such as rules and node pools, aren't among them.
 //
 // The options apply to the list of each kind; a Location leaves out the kinds
 // without locations. Resources skips the lists that the server doesn't have,
-// and yields [ErrNotFound] if it has none. An [*UnlistedError] comes last.
+// and yields [ErrNotFound] if it skips all. An [*UnlistedError] comes last.
 func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind) iter.Seq2[Resource, error] {
 	return func(yield func(Resource, error) bool) {
 		lists, err := resourceLists(opts, kinds)
@@ -129,7 +129,7 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 	for i, r := range known {
 		exists, err := families[i].exists(ctx, &c.conn, r)
 		if errors.Is(err, ErrForbidden) {
-			pace.Sleep(ctx, time.Second) // if the context ends, so does the next call
+			pace.Sleep(ctx, time.Second) // if the context ends here, the next call returns its error
 			exists, err = families[i].exists(ctx, &c.conn, r)
 		}
 		isNotThere := err == nil && !exists || errors.Is(err, ErrLocationNotFound)
@@ -172,15 +172,15 @@ func ownFamily(operation string, resource Resource) (anyFamily, error) {
 //     balancer, Postgres database or Kubernetes cluster;
 //   - the name of an SSH public key, init script or private location.
 //
-// With kinds, Resolve finds only resources of these. It returns [ErrAmbiguous]
-// if two have the name, and [ErrInvalidRequest] for a name such as "Web_1".
+// With kinds, Resolve ignores other kinds. It returns [ErrAmbiguous] if two
+// resources have the name, and [ErrInvalidRequest] for a name such as "Web_1".
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	resource, _, err := c.find(ctx, "Resolve", reference, kinds)
 	return resource, err
 }
 
 // Fetch returns the full record of a resource: a *[VM] for [KindVM], and so on.
-// A resource inside another, such as a rule, must have its Parent.
+// For a resource inside another, such as a rule, Parent must be set.
 func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	f, child := familyOf(resource.Kind)
 	switch {
@@ -233,7 +233,7 @@ func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...
 		return nil, err
 	}
 	err = c.Delete(ctx, *resource)
-	if errors.Is(err, ErrForbidden) { // the server may respond so while it deletes the resource
+	if errors.Is(err, ErrForbidden) { // the server may return this while it deletes the resource
 		err = c.Delete(ctx, *resource)
 	}
 	if err != nil {
@@ -321,13 +321,13 @@ func (c *Client) findName(ctx context.Context, operation string, ref reference, 
 			record = records[i]
 			found = append(found, resourceOf(record))
 		case errors.Is(err, ErrForbidden), errors.Is(err, ErrInvalidRequest):
-			// The token may see only some kinds, and a name may be valid only for some.
+			// Not fatal: the token may see another kind, which may allow the name.
 			none = err
 		case errors.Is(err, ErrLocationNotFound):
-			none = err // it lists the valid locations
+			none = err // err lists the valid locations
 		case errors.Is(err, ErrNotFound):
 			if len(candidates) == 1 && !IsGone(err) {
-				none = err // it says that the service lacks the operation
+				none = err // err says that the service lacks the operation
 			}
 		default:
 			failures = append(failures, err)
@@ -344,7 +344,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref reference, 
 	return &found[0], record, nil
 }
 
-// findNamed looks for a name in one family, where it must occur only once.
+// findNamed finds the only resource of a family that has a name.
 func (c *Client) findNamed(ctx context.Context, operation string, ref reference, f anyFamily) (any, error) {
 	record, err := f.read(ctx, &c.conn, ref.Location, ref.Name)
 	if err != nil || !f.hasHomonyms() {
@@ -437,12 +437,12 @@ func familyOf(kind Kind) (anyFamily, *child) {
 type child struct {
 	kind   Kind
 	parent Kind
-	listed bool // whether the parent's record in a list contains it
+	listed bool // whether the parent's record in a list contains the child
 
 	// list lists the children. It's nil if the parent's full record has them.
 	list func(ctx context.Context, c *conn, parent Resource) (any, error)
 
-	find func(container any, id string) any // finds the child in what container returns
+	find func(container any, id string) any // finds a child in what the container method returns
 }
 
 // container returns the list of a parent's children if ch.list is set, else the

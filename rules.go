@@ -15,8 +15,8 @@ type SetRulesOptions struct {
 	DryRun bool // whether to return the changes without sending them
 }
 
-// RuleChanges are the changes of a SetRules method. If a range of addresses has
-// two rules, as in a database, only the first one is in RuleChanges.
+// RuleChanges are the changes of a SetRules method. Of a database's two rules
+// for a range of addresses, they include only the first.
 type RuleChanges[R any] struct {
 	Kept    []*R // existed, and are wanted
 	Added   []*R // created; they have no ID after a dry run
@@ -32,8 +32,8 @@ func (c *RuleChanges[R]) Changed() bool { return len(c.Added) > 0 || len(c.Delet
 // rules allow, and returns before the changes take effect. An empty slice
 // deletes all rules; a nil one is invalid. Rules are compared by protocol, CIDR
 // and port range, in any spelling. SetRules sends a request for each change. If
-// one fails, or another program changes the rules, it returns an error, and
-// another call does the rest.
+// one fails, or another program changes the rules, SetRules returns an error;
+// call it again for the remaining changes.
 func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[FirewallRule], error) {
 	set := ruleSet[FirewallRule, FirewallRuleCreateRequest]{
 		operation: "Firewalls.SetRules",
@@ -73,8 +73,8 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 
 // SetFirewallRules replaces the firewall rules of a database, as
 // [FirewallsService.SetRules] does for a firewall. Rules are compared by CIDR.
-// If only one of the service's two rules for a range exists, it's deleted
-// before both are created, which may interrupt traffic.
+// The service creates two rules for a range. If only one of them exists,
+// SetFirewallRules deletes it and creates both, which may interrupt traffic.
 func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetRulesOptions) (*RuleChanges[PostgresFirewallRule], error) {
 	set := ruleSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
 		operation: "Postgres.SetFirewallRules",
@@ -225,8 +225,8 @@ func (s *ruleSet[R, W]) plan(ctx context.Context, wanted []*R) (*rulePlan[R], er
 	return plan, nil
 }
 
-// carryOut carries out a plan, and records in done what it did. Then it checks
-// that the rules are the wanted ones.
+// carryOut carries out a plan, and adds each change to done. Then it checks
+// that the resource has exactly the wanted rules.
 func (s *ruleSet[R, W]) carryOut(ctx context.Context, plan *rulePlan[R], rules []*R, wanted []W, done *RuleChanges[R]) error {
 	if err := s.removeAll(ctx, plan.halves, done); err != nil {
 		return err
@@ -238,7 +238,7 @@ func (s *ruleSet[R, W]) carryOut(ctx context.Context, plan *rulePlan[R], rules [
 			return err
 		case outcome == EnsureCreated:
 			done.Added = append(done.Added, rule)
-		default: // another caller was faster
+		default: // another program has just created the rule
 			done.Kept = append(done.Kept, rule)
 		}
 	}
@@ -269,7 +269,7 @@ func (s *ruleSet[R, W]) removeAll(ctx context.Context, unwanted [][]*R, done *Ru
 	return nil
 }
 
-// add creates a rule, unless another program has created it by now.
+// add creates a rule, or returns it if another program has just created it.
 func (s *ruleSet[R, W]) add(ctx context.Context, rule *R, request *W) (*R, EnsureOutcome, error) {
 	listed := true
 	e := ensureSpec[R]{

@@ -10,11 +10,11 @@ import (
 )
 
 // Secret is a string that shows "[redacted]" when it's printed, logged, or
-// encoded as text or JSON, even deep inside other values. Requests send its
+// encoded as text or JSON, even deep inside other values. A request sends its
 // content, and [Secret.Reveal] returns it. The zero value is empty.
 type Secret struct {
 	// value is a pointer because fmt doesn't call the methods of unexported
-	// fields. Of a pointer it prints only the address. nil means an empty secret.
+	// fields, and prints only the address of a pointer. nil means an empty secret.
 	value *string
 
 	// Two secrets with the same content have different pointers, so == would be
@@ -24,8 +24,8 @@ type Secret struct {
 
 const redacted = mask.Redacted
 
-// hasMask reports whether JSON contains the JSON of a masked secret. It first
-// searches without the quotes, which are frequent and slow the search down.
+// hasMask reports whether a JSON text contains a masked secret. It first
+// searches without the mask's quotes, since frequent quotes slow a search down.
 func hasMask(text []byte) bool {
 	return bytes.Contains(text, []byte(redacted)) && bytes.Contains(text, []byte(`"`+redacted+`"`))
 }

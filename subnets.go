@@ -57,7 +57,7 @@ func (s *PrivateSubnetsService) All(ctx context.Context, opts *ListOptions) iter
 	return all[PrivateSubnet](ctx, s.conn, &listPrivateSubnets, opts)
 }
 
-// Watch yields the subnets and then their changes, even of firewalls and NICs.
+// Watch yields subnets and then their changes, including firewalls and NICs.
 func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions, known ...*PrivateSubnet) iter.Seq2[Event[PrivateSubnet], error] {
 	return subnetFamily.watch(ctx, s.conn, opts, known)
 }
@@ -129,9 +129,9 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 	}, opts)
 }
 
-// wantsSubnet adds a difference to d unless wanted is the ID of the subnet that
-// the record is in. The record shows that subnet's location and name, not its
-// ID.
+// wantsSubnet adds a difference to d unless wanted is the ID of the subnet with
+// the name found, in the location. A record has its subnet's name, but not the
+// subnet's ID.
 func wantsSubnet(ctx context.Context, c *conn, d *drift, wanted, location, found string) error {
 	if wanted == "" {
 		return nil
@@ -153,8 +153,8 @@ func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet str
 	return remove(ctx, s.conn, &opPrivateSubnetsDelete, location, subnet)
 }
 
-// Connect connects a private subnet with another one. It returns before the two
-// can reach each other. It returns [ErrAlreadyExists] if they're connected, and
+// Connect connects two private subnets, and returns before they can reach each
+// other. It returns [ErrAlreadyExists] if they're already connected, and
 // [ErrInvalidRequest] if the two are the same or, with the service, in
 // different locations. No record shows connections: after [ErrOutcomeUnknown],
 // call Connect again, and treat ErrAlreadyExists as success.

@@ -15,7 +15,7 @@ type VMsService service
 type VM struct {
 	ID             string `json:"id"`                  // prefix vm
 	Name           string `json:"name"`                // unique in its project and location
-	State          string `json:"state"`               // one of the VMState constants, or another
+	State          string `json:"state"`               // one of the VMState constants, or another value
 	Location       string `json:"location"`            // such as "eu-central-h1"
 	Size           string `json:"size"`                // such as "standard-2": the family and the number of vCPUs
 	UnixUser       string `json:"unix_user"`           // the user who can log in with the public key
@@ -58,7 +58,7 @@ const (
 	VMStateUnavailable         = "unavailable"      // the VM doesn't respond to its host
 )
 
-// VMSerialLog is the last fetch of the text on a VM's serial console.
+// VMSerialLog reports the last fetch of the text on a VM's serial console.
 type VMSerialLog struct {
 	Status    string    `json:"status"`    // one of the VMSerialLogStatus constants
 	Timestamp time.Time `json:"timestamp"` // when the fetch ended, or began if it hasn't
@@ -144,9 +144,9 @@ type vmCreateBody struct {
 	InitScriptArgs *string `json:"init_script_args,omitzero"`
 }
 
-// body returns the body to send. With the name of a script it always sends
-// init_script_args, even if they're empty: a server that expects a script's
-// text in init_script refuses the arguments. Without them, it would run the
+// body returns the body to send. With the name of a script, the body always has
+// init_script_args, even if empty: a server that expects a script's text in
+// init_script refuses arguments. Without arguments, such a server would run the
 // name as a script.
 func (r *VMCreateRequest) body() any {
 	switch {
@@ -209,8 +209,8 @@ func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) 
 
 // Create creates a VM. It returns while the VM is "creating";
 // [VMsService.WaitRunning] waits. Create returns [ErrAlreadyExists] even while
-// the VM with the name is being deleted, and [ErrQuotaExceeded] or
-// [ErrBillingRequired] if the project lacks vCPUs or billing information.
+// an old VM with the name is being deleted, and [ErrQuotaExceeded] or
+// [ErrBillingRequired] if the project lacks vCPU quota or billing information.
 func (s *VMsService) Create(ctx context.Context, location, name string, request *VMCreateRequest) (*VM, error) {
 	return send[VM](ctx, s.conn, &opVMsCreate, request.body(), location, name)
 }
@@ -251,7 +251,7 @@ func (s *VMsService) Delete(ctx context.Context, location, vm string) error {
 	return remove(ctx, s.conn, &opVMsDelete, location, vm)
 }
 
-// Rename renames a VM; its operating system keeps the host name.
+// Rename renames a VM; its operating system keeps the old host name.
 func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (*VM, error) {
 	return send[VM](ctx, s.conn, &opVMsRename, renameRequest{newName}, location, vm)
 }
@@ -288,11 +288,11 @@ func (s *VMsService) SetMaintenanceWindow(ctx context.Context, location, vm stri
 }
 
 // SerialLog returns the text that the service last fetched from a VM's serial
-// console. If there is none, or it's an hour old, or the options ask for
-// another, SerialLog starts a fetch, and [VMsService.WaitSerialLog] waits for
-// its end. If the fetch failed, the Status says so, without an error. SerialLog
-// returns [ErrInvalidRequest] until the VM has a host. The options may be nil.
-// † Only the service has this.
+// console. If there is none, or it's an hour old, or Refresh is set, SerialLog
+// starts a fetch; [VMsService.WaitSerialLog] waits until the fetch ends. The
+// Status, not an error, reports a failed fetch. SerialLog returns
+// [ErrInvalidRequest] until the VM has a host. The options may be nil. † Only
+// the service has this.
 func (s *VMsService) SerialLog(ctx context.Context, location, vm string, opts *VMSerialLogOptions) (*VMSerialLog, error) {
 	in, err := s.conn.ask(&opVMsSerialLog, opts, []string{location, vm})
 	if err != nil {
@@ -323,7 +323,7 @@ func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opt
 }
 
 // WaitStopped waits until a VM is stopped, and returns it. It keeps waiting
-// while the VM is "stopped by admin": then it can't be started or copied.
+// while the VM is "stopped by admin": such a VM can't be started or copied.
 func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts *WaitOptions) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitStopped", location, vm, reaches[*VM](VMStateStopped), opts)
 }

@@ -48,8 +48,8 @@ type WaitOptions struct {
 	Progress func(Progress)
 }
 
-// Families have pointers to these. Copies would be made when a program starts,
-// and would link every family into the program.
+// Families have pointers to these. The initialization of copies would link
+// every family into every program.
 var (
 	waitQuick = WaitOptions{Interval: time.Second, MaxInterval: 5 * time.Second, Tolerance: 5}
 	waitSlow  = WaitOptions{Interval: 5 * time.Second, MaxInterval: 15 * time.Second, Tolerance: 5}
@@ -114,9 +114,9 @@ const stateDeleting = "deleting"
 
 // Wait polls with fetch until done reports true, and returns that record. It's
 // for conditions that no Wait method has. The first poll is immediate. Wait
-// tolerates transient errors of fetch as its options say. After any other error
+// tolerates transient errors of fetch as the options say. After any other error
 // of fetch, or any error of done, it returns a [*WaitError] with the last
-// record. Only the context limits its time.
+// record. Only the context limits the wait.
 func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), done func(*T) (bool, error), opts *WaitOptions) (*T, error) {
 	switch {
 	case fetch == nil:
@@ -134,7 +134,7 @@ func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), d
 	return w.run(ctx, opts)
 }
 
-// waiter is the poller of all waits.
+// waiter implements all waits. It polls until the wait is over.
 type waiter[T any] struct {
 	operation string
 	resource  string
@@ -300,8 +300,8 @@ func reaches[P stateful](want string) func(P) (bool, error) {
 type WaitAllOptions struct {
 	Concurrency int // the number of parallel waits; 0 means all
 
-	// FailFast lets the first wait that fails cancel the others. WaitAll returns
-	// when all have ended, with the successful records and only this error.
+	// FailFast lets the first wait that fails cancel the other waits. Once all
+	// have ended, WaitAll returns the successful records and only the first error.
 	FailFast bool
 }
 
@@ -316,7 +316,7 @@ type WaitAllOptions struct {
 //
 // Waits of one client for resources of one family and location share lists
 // where that saves requests. The records in [Progress] can then lack fields.
-// Waits must use the context that they get; set a deadline on WaitAll's.
+// Each wait must use its context; set any deadline on WaitAll's context.
 func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts *WaitAllOptions) ([]*T, error) {
 	const operation = "WaitAll"
 	o := orZero(opts)

@@ -27,7 +27,7 @@ const (
 // Event is a change that a Watch method yields; you may change its records.
 type Event[T any] struct {
 	Type   EventType
-	Record *T // the new record; after a deletion, the last one
+	Record *T // the new record; after a deletion, the last known record
 	Old    *T // the record before a modification, or nil
 }
 
@@ -58,12 +58,12 @@ type WatchOptions struct {
 
 	// Interval is the pause after the first poll, and after each poll with a
 	// change; default 5 s. Other pauses grow by half, up to MaxInterval; default
-	// 30 s. Each is randomized by up to 20%. A longer Retry-After applies.
+	// 30 s. Each is randomized by up to 20%, but not shorter than a Retry-After.
 	Interval, MaxInterval time.Duration
 
 	// Progress is called after each poll, on the goroutine of the loop. Polls is
 	// the number of polls, Done the number of records, and Err the error of the
-	// poll. Without it, a watch that always fails seems idle.
+	// poll. Without Progress, a watch that always fails seems idle.
 	Progress func(Progress)
 }
 
@@ -71,13 +71,13 @@ const (
 	watchInterval    = 5 * time.Second
 	watchMaxInterval = 30 * time.Second
 
-	// A watch ends after maxStalls polls in a row that failed for a reason in
-	// tolerance.stalls, or found the same record hidden, as in hiddenError. Fewer
-	// can be chance: many items came and went, or a resource was being destroyed.
+	// A watch ends once tolerance.stalls is maxStalls, or once maxStalls polls in
+	// a row find the same record hidden; see hiddenError. Fewer polls can be
+	// chance: many items came and went, or a resource was being destroyed.
 	maxStalls = 3
 
-	// maxHidden is how many hidden records a poll looks for at most. Thousands can
-	// be hidden from a token that has lost a permission.
+	// A poll looks up no more missing records once it finds maxHidden of them
+	// hidden. Thousands can be hidden from a token that has lost a permission.
 	maxHidden = 10
 )
 
@@ -93,7 +93,7 @@ func (o *WatchOptions) withDefaults() WatchOptions {
 	return d
 }
 
-// watch yields the changes of a list since it had the known records.
+// watch yields how a list differs from the known records, then its changes.
 func (f *family[T]) watch(ctx context.Context, c *conn, opts *WatchOptions, known []*T) iter.Seq2[Event[T], error] {
 	o := opts.withDefaults()
 	list := f.items(ctx, c, &ListOptions{Location: o.Location, PageSize: o.PageSize})
@@ -203,8 +203,8 @@ type watcher[T any] struct {
 	tolerance
 }
 
-// note is a copy of what the watch needs of a record that is later missing from
-// the list. The program may have changed the record itself.
+// note is what a watch needs to know of a record that is missing from the list.
+// It's a copy, since the program may have changed the record.
 type note struct {
 	location, name string
 	deleting       bool
@@ -271,7 +271,7 @@ func (w *watcher[T]) poll(yield func(Event[T], error) bool) (changed bool, err e
 		r := Resource{Kind: kindOf[T](), ID: id, Location: last.location, Name: last.name}
 		exists, err := w.stillExists(r, last)
 		switch {
-		case partial != nil && IsTransient(err): // the server may be unable to show it
+		case partial != nil && IsTransient(err): // the server may be unable to show this resource
 			hidden[id] = 0
 		case errors.Is(err, ErrForbidden):
 			hidden[id] = w.hidden[id] + 1
@@ -305,7 +305,7 @@ func (w *watcher[T]) stillExists(r Resource, last note) (bool, error) {
 
 // tolerance decides whether a loop that polls continues after a failed poll.
 type tolerance struct {
-	stalls int // failed polls since the last complete one: ErrPaginationStalled, ErrLogsExpired, or a gateway's 404
+	stalls int // polls with ErrPaginationStalled, ErrLogsExpired, or a gateway's 404 since the last complete poll
 }
 
 // tolerates reports whether to continue after a poll with the error.

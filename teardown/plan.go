@@ -9,12 +9,12 @@
 //	return plan.Run(ctx)
 //
 // A run deletes the resources in the plan and nothing else. It identifies
-// resources by ID: it also deletes one that was renamed, and spares one that
-// has taken an old name. There is one exception: the server deletes a private
-// subnet together with its load balancers. So before Run deletes a subnet, it
-// looks for load balancers that aren't in the plan, and keeps the subnet if it
-// finds any. It can't find those that the token may not see: the server deletes
-// them with their subnet, as it does for PrivateSubnets.Delete.
+// resources by ID: it deletes a renamed resource, and spares a new resource
+// that has taken an old name. There is one exception: the server deletes a
+// private subnet together with its load balancers. So before Run deletes a
+// subnet, it looks for load balancers that aren't in the plan, and keeps the
+// subnet if it finds any. It can't find those that the token may not see: the
+// server deletes them with their subnet, as it does for PrivateSubnets.Delete.
 //
 // The server creates subnets, firewalls and load balancers for Kubernetes
 // clusters and databases; their names begin with the ID of the cluster or
@@ -69,7 +69,7 @@ type Options struct {
 }
 
 // Plan contains the resources to delete, as [NewPlan] found them, in an order
-// in which they can be deleted. It doesn't change.
+// in which they can be deleted. A Plan doesn't change.
 type Plan struct {
 	surveyor
 	options  Options
@@ -86,7 +86,7 @@ type step struct {
 	resource cloudapi.Resource
 	neededBy []int // indexes of the steps whose resources need this one
 	before   []int // indexes of the steps that must end first: neededBy, and what [step.finish] adds
-	stage    int   // counted from 0; it follows the stages of all steps in before
+	stage    int   // counted from 0; higher than the stages of all steps in before
 }
 
 // keptResource is a resource that stays: because Keep returns true for it,
@@ -206,8 +206,8 @@ func (p *Plan) arrange(all []item) {
 	}
 	for i, s := range p.steps {
 		for _, id := range needs[s.resource.ID] {
-			// The index is 0 if the needed resource stays. If, by their names, two
-			// resources may need each other, only the need of the first one counts.
+			// A needed resource that stays has the index 0, and isn't a step. If two
+			// resources seem to need each other, only the earlier step's need counts.
 			if needed := index[id]; i < needed {
 				p.steps[needed].neededBy = append(p.steps[needed].neededBy, i)
 			}
@@ -247,7 +247,7 @@ func (p *Plan) keep(all []item, needs map[string][]string, owners map[string]clo
 	return kept
 }
 
-// finish sets before and stage, given all preceding steps.
+// finish sets s.before and s.stage from the preceding steps.
 //
 // Clusters and databases may be in subnets of the project, but no record says
 // in which, so a subnet comes after all clusters and databases in its location.
@@ -285,10 +285,10 @@ func (p *Plan) GoesWith(r cloudapi.Resource) []cloudapi.Resource {
 	return slices.Clone(p.unlisted[r.ID])
 }
 
-// Kept returns the resources that stay because of [Options.Keep]. It also returns
-// clusters and databases that the token may not see although it sees their
-// networks, and these networks. A load balancer of a kept cluster has no ID if
-// the server can't list it.
+// Kept returns the resources that stay because of [Options.Keep]. If the token
+// may see the network of a cluster or database, but not the cluster or
+// database, Kept also returns both. A load balancer of a kept cluster has no ID
+// if the server can't list it.
 func (p *Plan) Kept() []cloudapi.Resource {
 	kept := make([]cloudapi.Resource, len(p.kept))
 	for i, k := range p.kept {

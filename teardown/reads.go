@@ -7,8 +7,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
-// reads lets several callers share what they read from the server. There is one
-// read at a time, and all callers that wait for its end share the next one.
+// A value of type reads lets callers share a read from the server. Only one
+// read runs at a time; callers that arrive during it share the next one.
 type reads[V any] struct {
 	mu   sync.Mutex
 	next *read[V]      // the read that hasn't begun; nil if nobody waits

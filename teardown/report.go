@@ -13,7 +13,7 @@ import (
 type Error struct {
 	Project string              // the project's ID
 	Deleted []cloudapi.Resource // resources that are gone
-	Failed  []Failure           // resources that are left, or may be
+	Failed  []Failure           // resources that are left, or may be left
 }
 
 // Failure says why a resource wasn't deleted.
@@ -32,11 +32,11 @@ const (
 	Failed   Outcome = "failed"    // the deletion, or a request before it, failed
 	UnderWay Outcome = "under way" // the server accepted the deletion, but may not have finished it
 	Blocked  Outcome = "blocked"   // not tried, because another resource needs it
-	NotTried Outcome = "not tried" // the context ended before its turn
+	NotTried Outcome = "not tried" // the context ended before Run requested the deletion
 )
 
 // Error returns one line with the number of resources that are left, and the
-// reason for the first.
+// first failure.
 func (e *Error) Error() string {
 	var counts []string
 	var first *Failure

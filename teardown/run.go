@@ -21,11 +21,11 @@ import (
 //
 // Run deletes by ID, so it never deletes another resource with the same name,
 // even if a private location is renamed and another takes its name. Only
-// private locations are deleted by name. Run looks up the name immediately
-// before the deletion. Run deletes a resource once everything that needs it is
-// gone. It keeps the resource if something outside the plan needs it by then:
-// for example a new load balancer in a subnet, a subnet that uses a firewall,
-// or any resource that would be deleted with the project. Run looks for these
+// private locations are deleted by name, which Run looks up immediately before
+// the deletion. Run deletes a resource once everything that needs it is gone.
+// It keeps the resource if something outside the plan needs it by then: for
+// example a new load balancer in a subnet, a subnet that uses a firewall, or
+// any resource that would be deleted with the project. Run looks for these
 // immediately before each attempt. It can't find what the token may not see.
 //
 // Run attempts a deletion up to 6 times within about 13 seconds if it fails
@@ -33,8 +33,8 @@ import (
 // state, as for a VM that is being copied to a machine image. It attempts a
 // forbidden deletion twice, since the server forbids a deletion during another
 // deletion of the same resource. A resource that can't be deleted blocks only
-// those that it needs. Once the server has accepted a deletion, Run waits for
-// it until the context ends.
+// the resources that it needs. Once the server has accepted a deletion, Run
+// waits for it until the context ends.
 //
 // A deletion fails with [cloudapi.ErrForbidden] if the token loses its
 // permission for the resource. The exception is an inference API key, which
@@ -42,10 +42,10 @@ import (
 // can no longer see the project, the rest fails with [cloudapi.ErrNotFound],
 // unless the project is in the plan.
 //
-// The server keeps a private location until it has removed the backups of its
-// databases, days after the last database is gone. Run reports such a location
-// as [UnderWay] after two minutes, or as [Failed] if the server refuses to
-// delete it. Run the plan again later.
+// The server keeps a private location until the backups of its databases are
+// gone, days after the last database. Run reports such a location as [UnderWay]
+// after two minutes, or as [Failed] if the server refuses to delete it. Run the
+// plan again later.
 func (p *Plan) Run(ctx context.Context) error {
 	switch {
 	case p.client == nil:
@@ -89,11 +89,11 @@ type run struct {
 	started  time.Time
 	index    map[string]int  // indexes of the steps, by resource ID
 	ended    []chan struct{} // closed when the step ends
-	failures []*Failure      // of ended steps; nil if the resource is gone
+	failures []*Failure      // by step; nil if the resource is gone, or the step hasn't ended
 
-	// Shared by deletions. users has, for each kind and location of resources, the
-	// reads that find out which other resources need them. locations has the reads
-	// of the private locations.
+	// Deletions share these reads. Those in users find out which other resources
+	// need the resources of one kind and location. Those in locations list the
+	// private locations.
 	mu        sync.Mutex // guards users
 	users     map[cloudapi.Resource]*reads[map[string][]cloudapi.Resource]
 	locations *reads[[]item]
@@ -103,8 +103,8 @@ type run struct {
 	deleted   int           // number of resources reported as deleted
 }
 
-// steps runs all steps. It calls [each], which uses WaitAll, so that the steps'
-// waits share polls, and the caller can recover from a step's panic.
+// steps runs all steps. It calls [each], which uses WaitAll, so that the steps
+// share polls, and the caller can recover from a step's panic.
 func (r *run) steps(ctx context.Context) {
 	indexes := make([]int, len(r.Plan.steps))
 	for i := range indexes {
@@ -221,7 +221,7 @@ func (d *deletion) try(ctx context.Context) *Failure {
 	switch now, err := d.locate(ctx, d.resource); {
 	case err != nil:
 		return &Failure{Resource: d.resource, Outcome: UnderWay, Err: err}
-	case now.ID != "" && now != at: // its location was renamed, so the wait looked in the wrong one
+	case now.ID != "" && now != at: // the private location was renamed during the wait, which looked for the old name
 		return &Failure{Resource: d.resource, Outcome: Failed, Err: renamed(now)}
 	}
 	return nil
@@ -234,11 +234,11 @@ func renamed(now cloudapi.Resource) error {
 }
 
 // keepsLocation limits the wait for the deletion of a private location, which
-// the server keeps as long as it has backups there.
+// the server keeps until the backups in it are gone.
 const keepsLocation = 2 * time.Minute
 
-// wait waits until the resource is no longer where at says: it's gone, or its
-// private location was renamed.
+// wait waits until the resource is gone, or its private location no longer has
+// the name that it has in at.
 func (d *deletion) wait(ctx context.Context, at cloudapi.Resource) error {
 	if at.Kind != cloudapi.KindPrivateLocation {
 		return d.client.WaitDeleted(ctx, at, d.waitOptions())
@@ -300,9 +300,9 @@ func (d *deletion) deleteVersions(ctx context.Context) *Failure {
 // need it. It returns the resource under its present name, or the zero value if
 // it's already gone.
 //
-// Users that were read long before the request may be outdated. So the deletion
-// gets its slot before it reads them, and the client doesn't retry the request:
-// another attempt reads them again.
+// A list of users may be outdated if it was read long before the request. So
+// the deletion gets its slot before it reads the list, and the client doesn't
+// retry the request: another attempt reads the list again.
 func (d *deletion) request(ctx context.Context, delete func(*cloudapi.Client, context.Context, cloudapi.Resource) error) (at cloudapi.Resource, _ *Failure) {
 	client := d.client
 	if len(dependants(d.resource.Kind)) > 0 {
@@ -368,9 +368,9 @@ func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) (users []
 	return users, err
 }
 
-// listedUsers returns the resources whose records show that they need a
-// resource. Concurrent deletions of resources of the same kind and location
-// share the read.
+// listedUsers returns the resources whose records show that they need the
+// resource. Concurrent deletions of resources of one kind and location share
+// the reads.
 func (r *run) listedUsers(ctx context.Context, resource cloudapi.Resource) ([]cloudapi.Resource, error) {
 	key := cloudapi.Resource{Kind: resource.Kind, Location: resource.Location}
 	if resource.Kind == cloudapi.KindPrivateLocation {
@@ -394,10 +394,10 @@ func (r *run) listedUsers(ctx context.Context, resource cloudapi.Resource) ([]cl
 	return slices.Clone(users[resource.ID]), err
 }
 
-// planned returns the resources of the plan that have the kind and location of a
-// resource, with their present location, and finally the resource itself.
+// planned returns the plan's resources with the kind and the planned location
+// of a resource, and finally the resource. All get the location's present name.
 func (r *run) planned(resource cloudapi.Resource) (all []cloudapi.Resource) {
-	location := r.Plan.steps[r.index[resource.ID]].resource.Location // the planned name: resource may have a newer one
+	location := r.Plan.steps[r.index[resource.ID]].resource.Location // in the plan; resource has the present name
 	for _, s := range r.Plan.steps {
 		if other := s.resource; other.Kind == resource.Kind && other.Location == location {
 			other.Location = resource.Location
@@ -458,7 +458,7 @@ func (r *run) locate(ctx context.Context, resource cloudapi.Resource) (cloudapi.
 		return resource, nil
 	}
 	var locations []item
-	err := r.gate.hold(ctx, func(ctx context.Context) (err error) { // the caller that reads for all must not wait for a slot: the others may hold them
+	err := r.gate.hold(ctx, func(ctx context.Context) (err error) { // before take: else the list could wait for a slot whose holder waits for the list
 		locations, err = r.locations.take(ctx, func(ctx context.Context) ([]item, error) {
 			return r.list(ctx, cloudapi.KindPrivateLocation, "")
 		})
@@ -485,7 +485,7 @@ func (r *run) locate(ctx context.Context, resource cloudapi.Resource) (cloudapi.
 // that case, a 404 doesn't mean that a resource is gone.
 func (r *run) checkProject(ctx context.Context) error {
 	if r.options.DeleteProject {
-		return nil // it may be gone
+		return nil // the project may be gone
 	}
 	if _, err := r.client.Projects.Get(ctx, r.project()); cloudapi.IsGone(err) {
 		return fmt.Errorf("the project is gone, or the token may not see it: %w", err)

@@ -30,9 +30,9 @@ type item struct {
 	hidden bool // exists, but is in no list
 }
 
-// located lists the kinds of resources in locations. order lists all kinds in a
-// project. Each kind precedes the kinds that its resources may need, so the
-// resources can be deleted in this order.
+// located contains the kinds of resources in locations. order contains all
+// kinds in a project. Each kind precedes the kinds that its resources may need,
+// so the resources can be deleted in this order.
 var (
 	located = []cloudapi.Kind{cloudapi.KindLoadBalancer, cloudapi.KindVM, cloudapi.KindMachineImage, cloudapi.KindKubernetesCluster,
 		cloudapi.KindPostgres, cloudapi.KindPrivateSubnet, cloudapi.KindFirewall}
@@ -44,14 +44,14 @@ var (
 // deletes a subnet even if load balancers need it.
 func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	switch kind {
-	case cloudapi.KindKubernetesCluster, cloudapi.KindPostgres: // the subnet that the server created for it, and the load balancers in it
+	case cloudapi.KindKubernetesCluster, cloudapi.KindPostgres: // its own subnet, and the load balancers in that subnet
 		return []cloudapi.Kind{cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
 	case cloudapi.KindPrivateSubnet:
-		return []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer} // the records of subnets have the names of their VMs
+		return []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer} // a subnet's record names its VMs
 	case cloudapi.KindFirewall:
 		return []cloudapi.Kind{cloudapi.KindPrivateSubnet}
 	case cloudapi.KindMachineImage:
-		return []cloudapi.Kind{cloudapi.KindMachineImage, cloudapi.KindVM} // a VM's record names its image, and the list of images has the ID
+		return []cloudapi.Kind{cloudapi.KindMachineImage, cloudapi.KindVM} // a VM's record names its image, and the list of images has the image's ID
 	case cloudapi.KindPrivateLocation:
 		return located
 	case cloudapi.KindProject:
@@ -61,8 +61,8 @@ func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 }
 
 // survey lists the resources of some kinds, in the order of the kinds: in one
-// location, or in all if location is "". It skips a kind that only some
-// servers list, if this one doesn't.
+// location, or in all if location is "". It skips kinds that the server doesn't
+// have.
 func (s *surveyor) survey(ctx context.Context, kinds []cloudapi.Kind, location string) ([]item, error) {
 	type list struct {
 		items []item
@@ -161,10 +161,10 @@ func (s *surveyor) complete(ctx context.Context, items []item) ([]item, error) {
 	return complete, nil
 }
 
-// users maps the ID of the resource to the resources that need it. Unless it's a
-// private location, the map also has the other resources of its kind and
-// location. The values include known resources that the lists don't show to the
-// token.
+// users maps the ID of the resource to the resources that need it. Unless the
+// resource is a private location, the map also covers the other known
+// resources, which have the same kind and location. The lists may lack known
+// resources.
 func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource, known []cloudapi.Resource) (map[string][]cloudapi.Resource, error) {
 	location := resource.Location
 	if resource.Kind == cloudapi.KindPrivateLocation {
@@ -178,7 +178,7 @@ func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource, known 
 	for _, item := range listed {
 		isListed[item.ID] = true
 	}
-	var all []item // the listed ones come last, since their names are up to date
+	var all []item // listed resources come last, since their names are up to date
 	for _, k := range known {
 		if !isListed[k.ID] {
 			all = append(all, item{Resource: k})
@@ -212,9 +212,8 @@ func madeFor(r cloudapi.Resource) string {
 }
 
 // owners maps the IDs of resources to the cluster or database with which the
-// server deletes them. It decides that as the server does: the subnet must
-// still have the name that the server gave it, and the firewall must be
-// attached to that subnet.
+// server deletes them. As on the server, a subnet must still have the name that
+// the server gave it, and a firewall must be attached to that subnet.
 func owners(all []item) map[string]cloudapi.Resource {
 	exists := map[string]cloudapi.Resource{}
 	for _, item := range all {
@@ -310,7 +309,7 @@ func (s *surveyor) needs(all []item) map[string][]string {
 				need(item.ID, ids[name{cloudapi.KindMachineImage, item.Location, image}])
 			}
 		case *cloudapi.LoadBalancer:
-			in := subnets[item.Location] // it may be in any of these if its own was renamed or isn't listed
+			in := subnets[item.Location] // the load balancer may be in any of these if its subnet was renamed or isn't listed
 			if subnet := cmp.Or(s.subnets[item.ID], ids[name{cloudapi.KindPrivateSubnet, item.Location, record.Subnet}]); subnet != "" {
 				in = []string{subnet}
 			}
