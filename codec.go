@@ -181,8 +181,8 @@ func firstByte(data []byte) byte {
 // isArray reports whether JSON is an array.
 func isArray(data []byte) bool { return firstByte(data) == '[' }
 
-// lacks returns the name of a required field that a record lacks, or "". If the
-// record has no method lacks, only its ID is required.
+// lacks returns the name of a required field that a record lacks, or "". For a
+// record without a lacks method, only the ID is required.
 func lacks(record any) string {
 	switch r := record.(type) {
 	case interface{ lacks() string }:
@@ -216,7 +216,7 @@ type expected struct {
 }
 
 // mismatch returns the first field in which a record differs from the request,
-// or "". Servers may leave out the name and the location.
+// or "". A field that the server left out doesn't differ.
 func (want *expected) mismatch(r Resource) string {
 	differs := func(want, got string) bool { return want != "" && got != "" && want != got }
 	isKind := len(want.kinds) == 0 || want.kinds.has(r.Kind)
@@ -231,8 +231,8 @@ func (want *expected) mismatch(r Resource) string {
 	return ""
 }
 
-// firstMismatch returns the index of the first record that the call didn't ask
-// for, and the field that shows it. field is "" if there's no such record.
+// firstMismatch returns the index of the first record that differs from what
+// the call requested, and the field that differs, or "" if no record does.
 // Caches and gateways can mix up responses.
 func firstMismatch[T any](want *expected, records []*T) (i int, field string) {
 	for i, record := range records {

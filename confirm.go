@@ -10,12 +10,12 @@ import (
 // If find searches a list, it must return [ErrNotFound] for a missing resource.
 //
 // Confirm calls find once. It returns the resource if same accepts it, or if
-// same is nil; another program may have created it. Otherwise, it returns the
-// create's error, which also matches [ErrAlreadyExists] if same rejects the
-// resource, or wraps find's error if find fails. After ErrNotFound, the server
-// may still be executing the request; where names are unique, you can create
-// again. If unknown doesn't match ErrOutcomeUnknown, Confirm returns it
-// unchanged. If the create's context ended, pass another one, such as
+// same is nil, although another program may have created it. Otherwise, it
+// returns the create's error, to which it adds [ErrAlreadyExists] if same
+// rejects the resource, or find's error if find fails. After ErrNotFound, the
+// server may still be executing the request; where names are unique, you can
+// create again. If unknown doesn't match ErrOutcomeUnknown, Confirm returns it
+// unchanged. If the create's context has ended, pass a new context, such as
 // [context.WithoutCancel] with a timeout.
 func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {
 	if unknown == nil {
@@ -36,8 +36,8 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 // resizing, renaming or attaching something, took effect nevertheless.
 //
 // ConfirmChange calls find once. It returns the record if changed accepts it.
-// Otherwise, it returns failure, which also matches [ErrUnchanged] if changed
-// rejects the record, or wraps find's error if find fails. ErrUnchanged proves
+// Otherwise, it returns failure, to which it adds [ErrUnchanged] if changed
+// rejects the record, or find's error if find fails. ErrUnchanged proves
 // nothing: the server may still be executing the request, or a short state such
 // as "restarting" may be over. If the server certainly didn't execute the
 // request, ConfirmChange returns failure unchanged.

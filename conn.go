@@ -37,7 +37,7 @@ func (c *conn) prepareCalls() {
 	calls := &cfg.calls
 	calls.Header, calls.Secrets = cfg.headerFunc(), cfg.secrets
 	calls.MaxRetryAfter = cfg.retry.MaxRetryAfter
-	calls.Retries = min(cfg.retry.Budget, math.MaxInt32) // more could overflow when counted in fifths
+	calls.Retries = min(cfg.retry.Budget, math.MaxInt32) // more could overflow, since the budget counts fifths of a retry
 	calls.Token = nil
 	if source := cfg.tokenSource; source != nil && !cfg.hasHeader("Authorization") {
 		calls.Token = func(ctx context.Context) (string, error) {

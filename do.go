@@ -12,13 +12,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
-// Do sends a request to any path of the API, for operations without a method. A
-// POST is retried like a create, any other request like an idempotent one.
+// Do sends a request to any path, for operations that the SDK lacks. A POST is
+// retried like a create, any other request like an idempotent one.
 //
-// The segments are the path below the base URL; Do escapes them. The JSON of in
-// is the body. If in is nil, there is no body, or {} in a POST, PUT or PATCH.
-// Do decodes the JSON response into out, or drops it if out is nil. A *[]byte
-// gets the response unchanged.
+// The segments are the path below the base URL; Do escapes them. The body is
+// the JSON encoding of in. If in is nil, there is no body, or {} in a POST, PUT
+// or PATCH. Do decodes the JSON response into out, or drops it if out is nil.
+// If out is a *[]byte, it gets the response unchanged.
 func (c *Client) Do(ctx context.Context, method string, segments []string, query url.Values, in, out any) error {
 	method = strings.ToUpper(method)
 	op := &Operation{Name: "Do", Method: method}

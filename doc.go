@@ -53,8 +53,8 @@
 // Settings: [FromEnv] for the environment, [Client.With] for other settings in
 // some calls, [WithTransport] for a proxy or a private certificate authority,
 // [WithLogger], [WithMiddleware] and [WithObserver] to see what is sent.
-// [Client.Do] calls an operation that has no method, and package cloudapitest
-// tests a program.
+// [Client.Do] calls an operation that the SDK lacks. Package cloudapitest is
+// for tests of your program.
 //
 // # Methods
 //
@@ -70,15 +70,15 @@
 // In every family,
 //
 //   - List returns one page of the resources in the project, or in
-//     [ListOptions.Location], and All iterates over all items. Items have the
-//     short form of their record: the type says which fields only Get returns.
+//     [ListOptions.Location], and All iterates over all items. Items can lack
+//     fields: the comment of their type says which fields only Get returns.
 //   - Watch yields these resources, and then their changes, until the context
 //     ends; see [WatchOptions].
 //   - Ensure creates a resource unless one with the name exists; see
 //     [EnsureOptions].
-//   - Delete returns before the resource is gone if the service has a
-//     WaitDeleted. It succeeds if the resource doesn't exist. So a mistyped name
-//     or a wrong location looks like success; [Client.DeleteExisting] returns an
+//   - If the service has a WaitDeleted, Delete returns before the resource is
+//     gone. Delete succeeds if the resource doesn't exist. So a mistyped name
+//     or wrong location looks like success; [Client.DeleteExisting] returns an
 //     error instead. Delete by ID where you can: a delete is retried after a lost
 //     response, and by then another resource may have the name.
 //   - Create, Rename and Update return [ErrAlreadyExists] if the name is taken.
@@ -87,8 +87,8 @@
 //     wait for a state fails if the resource is being deleted or is gone.
 //     WaitDeleted waits until the resource is gone and its name is free. It
 //     also succeeds if another resource has taken the name, or if the token
-//     can't see the project. Call Delete first: otherwise, it waits until the
-//     context ends.
+//     can't see the project. Call Delete first: otherwise, WaitDeleted waits
+//     until the context ends.
 //
 // Many operations are asynchronous: they take effect after the response. Their
 // comments say so, and name the method that waits:
@@ -98,8 +98,8 @@
 //	vm, err = client.VMs.WaitRunning(ctx, vm.Location, vm.ID, nil)
 //
 // All fetches a page when the loop reaches it. It yields each item once, even
-// while others come and go, or ends with an error. [Collect] returns all items
-// as a slice.
+// while other items come and go, or ends with an error. [Collect] returns all
+// items as a slice.
 //
 //	for vm, err := range client.VMs.All(ctx, nil) {
 //		if err != nil {

@@ -17,7 +17,7 @@ import (
 // EnsureOptions are settings of the Ensure methods. Nil means the defaults.
 //
 // Ensure looks for a resource with the name, which must not be an ID. If there
-// is none, it creates one, and returns before it's ready. Otherwise, it
+// is none, Ensure creates one, and returns before it's ready. Otherwise, Ensure
 // compares the record with the fields that the request sets, and returns a
 // [*DriftError] if any differ: after an upgrade or resize, pass the new values.
 //
@@ -30,9 +30,9 @@ type EnsureOptions struct {
 	// can remove all differences. Each Ensure method lists what it can update.
 	Update bool
 
-	// DryRun makes Ensure return what it would do, and change nothing: the same
-	// outcome, or the same [*DriftError]. The record of a resource that it would
-	// create has only a location and a name. Ensure doesn't wait for a deletion.
+	// DryRun makes Ensure change nothing. Ensure returns the outcome or the
+	// [*DriftError] that it would return without DryRun. If it would create a
+	// resource, the record has only a location and a name. Ensure doesn't wait.
 	DryRun bool
 
 	// Progress is called at each step, on the caller's goroutine. Its State
@@ -61,7 +61,7 @@ type ensureSpec[T any] struct {
 	create func(context.Context) (*T, error)
 
 	// compare returns the differences between a record and the request. update
-	// removes the updatable differences; it's nil if the family can't update.
+	// removes the updatable differences; update is nil if there can't be any.
 	compare func(context.Context, *T) (drift, error)
 	update  func(context.Context, *T, drift) (*T, error)
 
@@ -284,7 +284,7 @@ type Drift struct {
 	Field     string // the JSON name in the request, or in the record if no request has such a field
 	Wanted    any    // the value in the request
 	Found     any    // the value in the record
-	Updatable bool   // whether EnsureOptions.Update could change it
+	Updatable bool   // whether EnsureOptions.Update could remove the difference
 }
 
 // drift collects the differences between a request and a record.

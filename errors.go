@@ -16,10 +16,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// The text of each error that a function returns begins with "cloudapi: ", and
-// contains that only once. So the sentinels below, which are wrapped, don't
-// begin with it. If an error that begins with it is wrapped, [unprefixed]
-// removes the prefix.
+// The text of each error that a function returns begins with the prefix
+// "cloudapi: ", and contains it only once. So the sentinels below, which are
+// wrapped, don't have the prefix. [unprefixed] removes the prefix from an error
+// that is wrapped.
 
 // Errors of the server, by status. Test for them with [errors.Is]; [errors.As]
 // returns the [*Error] with the details.
@@ -69,7 +69,7 @@ var (
 	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject, or with FromEnv and CLOUDAPI_PROJECT")
 
 	ErrInvalidResponse  = errors.New("invalid response")             // every DecodeError matches it
-	ErrResponseTooLarge = exchange.ErrTooLarge                       // larger than WithResponseLimit
+	ErrResponseTooLarge = exchange.ErrTooLarge                       // larger than WithResponseLimit allows
 	ErrLogsExpired      = errors.New("log lines are no longer kept") // see PostgresFollowLogsOptions.Progress
 
 	// ErrPaginationStalled reports a list that can't be read to its end: the
@@ -77,8 +77,8 @@ var (
 	ErrPaginationStalled = errors.New("pagination stalled")
 
 	// ErrOutcomeUnknown reports a failed request that may have taken effect: it
-	// isn't idempotent, or the server refused its retry, perhaps because an
-	// earlier attempt had taken effect. [Confirm] or [ConfirmChange] finds out.
+	// isn't idempotent, or the server refused a retry, perhaps because an earlier
+	// attempt had taken effect. [Confirm] or [ConfirmChange] finds out.
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 
 	ErrUnchanged   = errors.New("the resource doesn't show the change") // see ConfirmChange
@@ -87,7 +87,7 @@ var (
 	ErrWaitFailed  = errors.New("the state can no longer be reached")   // for example because the resource is being deleted
 )
 
-// Error is a response of the API or a gateway with a status of 300 or above.
+// Error is a response with a status of 300 or above, from the API or a gateway.
 // The envelope is the JSON object in which the API sends an error. Error wraps
 // the reason why the SDK didn't retry, such as [ErrRetryBudget].
 type Error struct {
@@ -102,7 +102,7 @@ type Error struct {
 	Attempts   int             // how often the request was sent
 	RequestID  string          // the X-Request-Id of the response, if any; Ubicloud's service sends none
 	RetryAfter time.Duration   // the delay of the Retry-After header, or 0
-	Body       string          // the beginning of the body if it isn't the contract's envelope
+	Body       string          // the beginning of the response body, unless that is the contract's envelope
 
 	class   class
 	outcome call.Outcome
@@ -131,7 +131,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// hint returns what is known about the failure beyond the response, or "".
+// hint returns what the SDK can add to the server's message, or "".
 func (e *Error) hint() string {
 	switch {
 	case e.isMaybeUnsupported() && e.class&contractOnly != 0:
@@ -148,9 +148,9 @@ func (e *Error) isMaybeUnsupported() bool {
 	return e.StatusCode == http.StatusNotFound && e.Type == "ResourceNotFound" && e.class&(serviceOnly|contractOnly) != 0
 }
 
-// FieldErrors returns the texts of the details by field, or nil if the server
-// sends none: some errors name the field only in Message. Not all fields are
-// the request's: there are also "body" and "billing_info".
+// FieldErrors returns the messages in the details by field, or nil if there are
+// none: some errors name the field only in Message. The keys are fields of the
+// request, and also "body" and "billing_info".
 func (e *Error) FieldErrors() map[string][]string {
 	if fields := envelope.Fields(e.Details); len(fields) > 0 {
 		return fields
@@ -230,7 +230,7 @@ func (e *TransportError) Is(target error) bool {
 func (e *TransportError) Unwrap() []error { return causes(e.Err, e.outcome.NotRetried) }
 
 // DecodeError says that the server reported success, but its response isn't
-// what the contract promises: not JSON, truncated, empty, of another type,
+// what the contract promises: not JSON, truncated, empty, of another JSON type,
 // without an ID, or of another resource. It matches [ErrInvalidResponse].
 type DecodeError struct {
 	Operation   string // the operation's name, such as "VMs.Get"
@@ -241,7 +241,7 @@ type DecodeError struct {
 	StatusCode  int    // the HTTP status
 	ContentType string // the response's Content-Type
 	Body        string // the beginning of the response, with string values masked
-	Err         error  // what is wrong with it
+	Err         error  // what is wrong with the response
 
 	outcome call.Outcome
 }
@@ -272,7 +272,7 @@ type ArgumentError struct {
 	Operation string // the operation's name, or "" for an option or a function such as ParseCIDR
 	Name      string // the contract's name of the parameter or field, or the name of the option
 	Value     string // what was passed; never a secret
-	Reason    string // what is wrong with it
+	Reason    string // what is wrong with the argument
 }
 
 func (e *ArgumentError) Error() string {
@@ -405,9 +405,9 @@ func isPartial(err error) bool {
 // IsTransient reports whether the same call may succeed later: after a 5xx, 429
 // or 408, without a response, or after an unusable response, such as a
 // gateway's page with status 200. It returns false for [ErrResponseTooLarge], a
-// certificate that isn't trusted, a server without TLS, a proxy that refuses,
-// and errors of your own transport that aren't network errors. Test for
-// [ErrOutcomeUnknown] before you send a create again.
+// certificate that isn't trusted, a server without TLS, a connection refused by
+// a proxy, and errors of your own transport that aren't network errors. Test
+// for [ErrOutcomeUnknown] before you send a create again.
 func IsTransient(err error) bool { return classOf(err) >= call.Later }
 
 // classOf returns the class of a failure. An error that a program has created
@@ -429,8 +429,8 @@ func classOf(err error) call.Class {
 // that the server may have executed. The request may be idempotent.
 var errMayHaveRun = errors.New("the server may have executed the request")
 
-// outcomeMatches reports whether the outcome of a call matches target, which it
-// can do only if target is ErrOutcomeUnknown or errMayHaveRun.
+// outcomeMatches reports whether the outcome of a call matches target. It
+// returns false unless target is ErrOutcomeUnknown or errMayHaveRun.
 func outcomeMatches(o *call.Outcome, target error) bool {
 	return target == ErrOutcomeUnknown && o.Unknown || target == errMayHaveRun && o.MayHaveRun
 }

@@ -19,7 +19,7 @@ type family[T any] struct {
 	del    *Operation
 	pauses *WaitOptions // the default pauses of waits; nil if no method waits
 
-	lingers  bool // whether a deletion takes time, in which the resource still exists
+	lingers  bool // whether a resource still exists for some time after Delete
 	homonyms bool // whether a location can have two resources of one name
 
 	// each iterates over the list. If it's nil, [all] is used.
@@ -152,7 +152,7 @@ type listKey struct {
 }
 
 // join lets a wait share the list of a location with other waits of a WaitAll.
-// It returns nil if there is nothing to share.
+// It returns nil if the family has no list, or if ctx isn't a WaitAll's.
 func (f *family[T]) join(ctx context.Context, c *conn, location string) *sharedlist.List[T] {
 	if f.lists == nil {
 		return nil
@@ -167,9 +167,9 @@ func (f *family[T]) join(ctx context.Context, c *conn, location string) *sharedl
 	})
 }
 
-// waitDeleted waits until the resource with a reference is gone. It returns an
-// error for a reference that no resource of the family can have. If the
-// reference is a name, the wait also ends when another resource has the name.
+// waitDeleted waits until the resource that ref names is gone. It returns an
+// error if no resource of the family can have ref as its name or ID. If ref is
+// a name, the wait also ends when another resource has the name.
 func (f *family[T]) waitDeleted(ctx context.Context, c *conn, location, ref string, opts *WaitOptions) error {
 	operation, kind := strings.TrimSuffix(f.del.Name, "Delete")+"WaitDeleted", f.kind()
 	rule := f.get.lastRule()
@@ -177,7 +177,7 @@ func (f *family[T]) waitDeleted(ctx context.Context, c *conn, location, ref stri
 	if err := rule.check(operation, "reference", ref); err != nil {
 		return err
 	}
-	id := "" // the ID of the resource to wait for; another one may take its name
+	id := "" // the ID of the resource to wait for; another resource may take its name
 	if IsID(ref, kind) {
 		id = ref
 	}
@@ -194,8 +194,8 @@ func (f *family[T]) waitDeleted(ctx context.Context, c *conn, location, ref stri
 }
 
 // waitState waits until done reports true for a resource's record. An error of
-// done ends the wait. If done is false for the short form of a record, which
-// lists have, it must also be false for the full form.
+// done ends the wait. The items of a list can lack fields: if done is false for
+// an item, it must also be false for the record from Get.
 func (f *family[T]) waitState(ctx context.Context, c *conn, operation, location, ref string, done func(*T) (bool, error), opts *WaitOptions) (*T, error) {
 	w := f.waiter(c, operation, location, ref)
 	w.done = done
@@ -208,7 +208,7 @@ func (f *family[T]) waitState(ctx context.Context, c *conn, operation, location,
 
 // ObjectInfo says what an ID stands for.
 type ObjectInfo struct {
-	Type     string `json:"type"` // one of the ObjectType constants, or another
+	Type     string `json:"type"` // one of the ObjectType constants, or another value
 	Location string `json:"location"`
 	Name     string `json:"name"`
 }

@@ -33,12 +33,12 @@ func (f File) LogValue() slog.Value { return slog.StringValue(f.String()) }
 // MarshalText describes the file for JSON, XML and other encodings.
 func (f File) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
-// Save writes the content to a new file at the path, with permission 0600,
-// whole or not at all. It returns [os.ErrExist] if there is a file or symlink.
+// Save writes the content to a new file with permission 0600; if that fails, no
+// file is left. It returns [os.ErrExist] if the path is a file or symlink.
 func (f File) Save(path string) error { return f.write(path, attachment.Save) }
 
-// Replace is [File.Save] for a path that may exist. It replaces the file
-// atomically, and a symlink rather than its target.
+// Replace is [File.Save] for a path that may exist. It replaces a file
+// atomically; of a symlink, it replaces the link and not the target.
 func (f File) Replace(path string) error { return f.write(path, attachment.Replace) }
 
 func (f File) write(path string, write func(path string, content []byte) error) error {
@@ -55,7 +55,7 @@ func (f File) write(path string, write func(path string, content []byte) error) 
 type fileFormat struct {
 	name         string   // the default, if the server sends no valid name
 	accept       string   // the Accept header
-	noRetryOn500 bool     // whether a 500 of the API means that the file doesn't exist yet
+	noRetryOn500 bool     // a 500 of the API isn't retried: it means that the file doesn't exist yet
 	pem          []string // the kinds of PEM blocks in the file; nil if it's in another format
 }
 

@@ -132,13 +132,13 @@ func (s *FirewallsService) All(ctx context.Context, opts *ListOptions) iter.Seq2
 	return all[Firewall](ctx, s.conn, &listFirewalls, opts)
 }
 
-// Watch yields the firewalls and then changes of them and their rules.
+// Watch yields the firewalls, and then changes to firewalls and their rules.
 func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions, known ...*Firewall) iter.Seq2[Event[Firewall], error] {
 	return firewallFamily.watch(ctx, s.conn, opts, known)
 }
 
-// CreateInProject creates a firewall, without naming its location. Use
-// [FirewallsService.Create] with the service. ‡ Only the contract has this.
+// CreateInProject creates a firewall without naming its location. With the
+// service, use [FirewallsService.Create]. ‡ Only the contract has this.
 func (s *FirewallsService) CreateInProject(ctx context.Context, request *FirewallCreateInProjectRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsCreateInProject, request)
 }
@@ -149,7 +149,7 @@ func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (
 }
 
 // Create creates a firewall without rules: no traffic gets in. The request may
-// be nil. A name that is a firewall's ID leads to [ErrNotFound].
+// be nil. A name in the form of a firewall's ID leads to [ErrNotFound].
 func (s *FirewallsService) Create(ctx context.Context, location, name string, request *FirewallCreateRequest) (*Firewall, error) {
 	return send[Firewall](ctx, s.conn, &opFirewallsCreate, request, location, name)
 }
@@ -160,8 +160,8 @@ func (s *FirewallsService) Update(ctx context.Context, location, firewall string
 }
 
 // Ensure creates a firewall unless one with the name exists. It compares only
-// the description, not the rules. It can update the description with the
-// service; with the contract, an update returns a [*DriftError].
+// the description, not the rules. With the service, it can update the
+// description; with the contract, an update returns a [*DriftError].
 func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, outcome EnsureOutcome, err error) {
 	cannotUpdate := false // the server doesn't have the operation
 	return firewallFamily.ensure(ctx, s.conn, location, name, ensureSpec[Firewall]{
@@ -230,9 +230,9 @@ func (s *FirewallsService) UpdateRule(ctx context.Context, location, firewall, r
 	return send[FirewallRule](ctx, s.conn, &opFirewallsUpdateRule, request, location, firewall, ruleID)
 }
 
-// ModifyRule changes the fields of a rule that the request sets; that takes
-// effect later. It returns [ErrAlreadyExists] if an equal rule exists. † Only
-// the service has this.
+// ModifyRule changes those fields of a rule that the request sets. The change
+// takes effect later. It returns [ErrAlreadyExists] if an equal rule exists.
+// † Only the service has this.
 func (s *FirewallsService) ModifyRule(ctx context.Context, location, firewall, ruleID string, request *FirewallRuleModifyRequest) (*FirewallRule, error) {
 	if request == nil || *request == (FirewallRuleModifyRequest{}) {
 		return nil, &ArgumentError{Operation: opFirewallsModifyRule.Name, Name: "request", Reason: "must set at least one field"}

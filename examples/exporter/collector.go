@@ -36,7 +36,7 @@ type collector struct {
 	errors          *prometheus.CounterVec
 	complain        func(error) // is called for each error, unless it's nil
 
-	mu      sync.Mutex // held during a refresh, so that scrapes share it
+	mu      sync.Mutex // held during a refresh, so that concurrent scrapes share the refresh
 	began   time.Time
 	metrics []prometheus.Metric
 	err     error
@@ -212,8 +212,8 @@ func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.ResourceMetric, seri
 	r.add(desc, series.Values[len(series.Values)-1].Value, values...)
 }
 
-// metricName returns cloudapi_postgres_<key>_<unit>, without endings that a
-// gauge must not have.
+// metricName returns cloudapi_postgres_<key>_<unit>, without the endings that
+// Prometheus reserves for other metrics than gauges, such as "_total".
 func metricName(m cloudapi.ResourceMetric) string {
 	name := "cloudapi_postgres_" + strings.ToLower(identifier(m.Key))
 	if things, found := strings.CutSuffix(name, "_count"); found {

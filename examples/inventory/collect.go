@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// inventory contains the resources of a project. Records have their full form.
+// inventory contains the resources of a project, with all their fields.
 type inventory struct {
 	Project            *cloudapi.Project             `json:"project"`
 	PrivateSubnets     []*cloudapi.PrivateSubnet     `json:"private_subnets"`
@@ -72,8 +72,8 @@ func list[T any](tasks *errgroup.Group, to *[]*T, items iter.Seq2[*T, error]) {
 	})
 }
 
-// listFull stores the full form of all items of a sequence. It fetches up to 16
-// of them at a time.
+// listFull stores all items of a sequence, with all their fields. For that, it
+// gets each item again, up to 16 at a time.
 func listFull[T any](ctx context.Context, tasks *errgroup.Group, to *[]*T, items iter.Seq2[*T, error], get func(*T) (*T, error)) {
 	tasks.Go(func() error {
 		short, err := cloudapi.Collect(items)

@@ -82,7 +82,7 @@ func withoutManaged(inv *inventory) *inventory {
 
 func viewLocation(inv *inventory, location string) locationView {
 	view := locationView{Name: location}
-	used := map[string]bool{} // by the IDs of firewalls that protect a subnet
+	used := map[string]bool{} // the IDs of the firewalls that protect a subnet
 	for _, subnet := range only(inv.PrivateSubnets, func(r *cloudapi.PrivateSubnet) bool { return r.Location == location }) {
 		s := subnetView{PrivateSubnet: subnet}
 		for _, firewall := range subnet.Firewalls {

@@ -6,8 +6,8 @@
 //
 // With a state file it continues where the last run ended, even days later. It
 // prints no line twice, unless it was killed or its output failed: then it
-// prints the lines of the last round of requests again. Without a name it takes
-// the project's only database.
+// prints the lines of its last requests again. Without a name it takes the
+// project's only database.
 //
 // Only Ubicloud's service has logs, not the contract.
 package main
@@ -33,8 +33,8 @@ func main() { demo.Main("pglogs", run) }
 //go:embed main.go
 var source string // main.go, whose first comment is the help
 
-// levels are the levels of lines, the lowest first. Lines without a level are
-// printed unless a level is selected.
+// levels are the levels that a line can have, the lowest first. Lines without a
+// level are printed unless a level is selected.
 var levels = []string{cloudapi.PostgresLogSeverityDebug, cloudapi.PostgresLogSeverityInfo, cloudapi.PostgresLogSeverityWarn,
 	cloudapi.PostgresLogSeverityError, cloudapi.PostgresLogSeverityFatal}
 

@@ -1,5 +1,5 @@
-// Pgmetrics shows the metrics of a database, or of a Kubernetes cluster if the
-// server has them, as charts of characters.
+// Pgmetrics draws charts of the metrics of a database with text characters. If
+// the server has metrics of Kubernetes clusters, it can draw those instead.
 //
 //	pgmetrics eu-central-h1/orders
 //	pgmetrics --start 24h --metric cpu_usage,disk_io eu-central-h1/orders
@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 }
 
 // timeFlag returns a function that parses a time, or a duration before now, and
-// stores the time in to.
+// sets *to to the time.
 func timeFlag(to *time.Time, now time.Time) func(string) error {
 	return func(text string) (err error) {
 		if ago, err := time.ParseDuration(text); err == nil {
@@ -122,7 +122,7 @@ func find(ctx context.Context, client *cloudapi.Client, args []string) (name str
 
 // fetch gets the metrics with the keys concurrently, or all metrics if there
 // are no keys. For an unknown key it returns an error that names the known
-// ones.
+// keys.
 func fetch(ctx context.Context, measure measurements, start, end time.Time, wanted []string) ([]cloudapi.ResourceMetric, error) {
 	if wanted == nil {
 		wanted = []string{""}

@@ -27,7 +27,7 @@ type environment struct {
 
 	Subnets []struct {
 		Name     string `yaml:"name"`
-		Firewall string `yaml:"firewall"` // its name in the file
+		Firewall string `yaml:"firewall"` // the firewall's name in the file
 	} `yaml:"subnets"`
 
 	VMs       []vm       `yaml:"vms"`
@@ -36,8 +36,8 @@ type environment struct {
 
 type vm struct {
 	Name       string `yaml:"name"`
-	Subnet     string `yaml:"subnet"`  // its name in the file
-	SSHKey     string `yaml:"ssh_key"` // its name in the file
+	Subnet     string `yaml:"subnet"`  // the subnet's name in the file
+	SSHKey     string `yaml:"ssh_key"` // the key's name in the file
 	Size       string `yaml:"size"`
 	Storage    int    `yaml:"storage"` // GiB
 	Image      string `yaml:"image"`
@@ -75,7 +75,7 @@ func load(file string) (*environment, error) {
 	}
 	env := &environment{}
 	if err := yaml.UnmarshalWithOptions(data, env, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true)) // with the line
+		return nil, fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true)) // shows the line of the error
 	}
 	if err := env.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

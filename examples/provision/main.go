@@ -8,8 +8,8 @@
 //	provision --file environment.yaml --plan
 //	provision --file environment.yaml --update
 //
-// Without a file, it creates a sample in the server inside the program;
-// --sample prints the sample.
+// Without a file, it creates the resources of a sample, in the server inside
+// the program; --sample prints the sample.
 package main
 
 import (

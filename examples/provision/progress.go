@@ -10,8 +10,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 )
 
-// progress shows waits: in a terminal a moving line for each and a bar for all
-// of them, elsewhere a line for each change.
+// progress shows how waits proceed: in a terminal, a moving line for each wait
+// and a bar for all waits; elsewhere, a line for each change of a state.
 type progress struct {
 	to       io.Writer
 	terminal bool
@@ -24,7 +24,7 @@ func newProgress(to io.Writer, terminal bool) *progress {
 	return &progress{to: to, terminal: terminal, start: time.Now()}
 }
 
-// begin shows the given number of waits until the returned function is called.
+// begin shows the given number of waits until the caller calls end.
 func (p *progress) begin(waits int) (end func()) {
 	if !p.terminal {
 		return func() {}

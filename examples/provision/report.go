@@ -21,7 +21,7 @@ type report struct {
 	drifts map[subject]error
 }
 
-// subject is a resource of the file.
+// subject names a resource in the file.
 type subject struct {
 	kind cloudapi.Kind
 	name string
@@ -37,7 +37,7 @@ type row struct {
 const (
 	resultDiffers = "differs"
 	resultHeld    = "held back"
-	resultUnknown = "unknown" // there was no response, so the resource may exist or not
+	resultUnknown = "unknown" // there was no response, so the resource may or may not exist
 )
 
 // done and planned are the results that the table shows for the outcomes of

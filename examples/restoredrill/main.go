@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 type drill struct {
 	client         *cloudapi.Client
 	source         *cloudapi.Postgres
-	command        []string // checks the content; may be empty
+	command        []string // checks the content of the copy; nil to check no content
 	output         *demo.Output
 	stdout, stderr io.Writer
 	start          time.Time
@@ -160,8 +160,8 @@ func (d *drill) check(ctx context.Context, copied *cloudapi.Postgres) error {
 	return nil
 }
 
-// runCommand runs the command with the URL of the copy in its environment,
-// which other users of the machine can't see.
+// runCommand runs the command. It passes the URL of the copy in the
+// environment: other users of the machine could see an argument.
 func (d *drill) runCommand(ctx context.Context, copied *cloudapi.Postgres) error {
 	command := exec.CommandContext(ctx, d.command[0], d.command[1:]...)
 	command.Env = append(os.Environ(), "DATABASE_URL="+copied.ConnectionString.Reveal())

@@ -1,5 +1,5 @@
 // Teardown deletes the resources of a project: it lists what it would delete,
-// asks for confirmation, deletes it in a valid order, and reports the result.
+// asks for confirmation, deletes in a valid order, and reports the result.
 //
 //	teardown --plan
 //	teardown --plan -o csv > plan.csv
@@ -170,8 +170,8 @@ func checkPattern(pattern string) error {
 	return err
 }
 
-// matches reports whether a pattern matches the resource's ID, its name, or its
-// location and name, as far as it has them.
+// matches reports whether a pattern matches the resource's ID, its name if it
+// has one, or its location and name if it has both.
 func matches(pattern string, r cloudapi.Resource) bool {
 	match := func(text string) bool {
 		ok, _ := path.Match(pattern, text)
@@ -198,7 +198,7 @@ func (c *command) confirm(ctx context.Context, client *cloudapi.Client, total in
 		return fmt.Errorf("nothing was deleted: %w", ctx.Err())
 	case line := <-answer:
 		if !strings.HasSuffix(line, "\n") || !demo.IsTyped(c.stdin) {
-			fmt.Fprintln(c.stderr) // the answer hasn't ended the line of the question
+			fmt.Fprintln(c.stderr) // nobody has typed Enter to end the question's line
 		}
 		if strings.TrimSpace(line) != project.Name {
 			return errors.New("nothing was deleted: that isn't the name; use --yes if nobody can type it")

@@ -146,7 +146,7 @@ func (j *job) wait(ctx context.Context, vm *cloudapi.VM) (output, status string,
 			if output, status, done = result(log.Output, j.name); done {
 				return output, status, nil
 			}
-		case !errors.Is(err, cloudapi.ErrWaitFailed): // a failed fetch is tried again
+		case !errors.Is(err, cloudapi.ErrWaitFailed): // after ErrWaitFailed, the loop tries again
 			return output, "", err
 		}
 		select {
@@ -214,7 +214,7 @@ const maxScript = 2000
 func begins(name string) string { return name + " begins" }
 func ends(name string) string   { return name + " ends with status" }
 
-// wrap returns a script that runs another one, and shows its output on the
+// wrap returns a script that runs the given script, and shows the output on the
 // serial console.
 func wrap(script, name string) string {
 	return fmt.Sprintf(`#!/bin/sh

@@ -20,7 +20,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// Ending tests a program that is ended early in several ways.
+// Ending describes a test that ends a program early, in several ways.
 type Ending struct {
 	Server func(*testing.T) *cloudapitest.Server
 	Args   []string
@@ -40,7 +40,7 @@ type Ending struct {
 type End struct {
 	By     func(*Program)
 	Status int
-	Said   string // what stderr should contain; Check compares it
+	Said   string // what stderr should contain; Check looks for it
 }
 
 // Ways to end a program.
@@ -48,7 +48,7 @@ var (
 	Interrupt   = func(p *Program) { p.Process.Signal(syscall.SIGINT) }
 	Terminate   = func(p *Program) { p.Process.Signal(syscall.SIGTERM) }
 	HangUp      = func(p *Program) { p.Process.Signal(syscall.SIGHUP) }
-	CloseStdout = func(p *Program) { p.stdoutFile.Close() } // as head does
+	CloseStdout = func(p *Program) { p.stdoutFile.Close() } // as head does when it has enough lines
 	CloseStderr = func(p *Program) { p.stderrFile.Close() }
 )
 
@@ -94,7 +94,7 @@ func build(t *testing.T) (program string) {
 	return program
 }
 
-// Program is a program that runs with the project of a server.
+// Program is a running program. Its project is on the test server.
 type Program struct {
 	*exec.Cmd
 	Server         *cloudapitest.Server

@@ -24,8 +24,8 @@ type Bars struct {
 	done  int
 }
 
-// NewBars starts to draw, until Close is called. The bar for all tasks has the
-// name, and is full once total tasks are done.
+// NewBars starts drawing, which Close ends. The bar for all tasks has the name,
+// and is full once total tasks are done.
 func NewBars(to io.Writer, name string, total int) *Bars {
 	b := &Bars{
 		name: name, total: total, writer: progress.NewWriter(), drawn: make(chan struct{}),
@@ -46,7 +46,7 @@ func NewBars(to io.Writer, name string, total int) *Bars {
 	b.writer.SetTrackerLength(30)
 	b.writer.SetSortBy(progress.SortByIndex)
 	b.writer.SetUpdateFrequency(100 * time.Millisecond)
-	b.writer.SetAutoStop(true) // after Close has marked all lines as done
+	b.writer.SetAutoStop(true) // ends drawing after Close has marked all lines
 	b.Set(0)
 	b.writer.AppendTracker(b.whole)
 	go func() {

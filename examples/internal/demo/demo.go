@@ -39,13 +39,13 @@ func Advice(err error) string {
 	return ""
 }
 
-// variables are the environment variables that name a real project. Without the
-// first one, it's a project of Ubicloud's service.
+// variables are the environment variables that name a real project. If there's
+// no base URL, the project is one of Ubicloud's service.
 var variables = []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject}
 
 // IsEmbedded reports whether none of the variables is set, in which case
-// [Connect] starts a server inside the program. It returns an error that names
-// the variables if only some of them are set, or if one is empty: a user who
+// [Connect] starts a server inside the program. It returns an error if one is
+// set while the token or the project is missing, or if one is empty: a user who
 // meant a real server must not see success with made-up resources.
 func IsEmbedded() (bool, error) {
 	var set, missing []string
@@ -80,7 +80,7 @@ func Isolate(tests interface{ Run() int }) {
 	tests.Run()
 }
 
-// Use lets the variables name the server for the duration of a test.
+// Use makes the variables name the server for the duration of a test.
 func Use(t interface{ Setenv(name, value string) }, server *cloudapitest.Server) {
 	t.Setenv(cloudapi.EnvBaseURL, server.Start())
 	t.Setenv(cloudapi.EnvToken, server.Token())
@@ -97,7 +97,7 @@ type test interface {
 	TempDir() string
 }
 
-// program is the type of a program's function run.
+// program is the type of a program's run function.
 type program func(ctx context.Context, args []string, stdout, stderr io.Writer) error
 
 // Runs runs a program, and returns what it prints. The test fails unless the
@@ -116,7 +116,7 @@ func Runs(t test, run program, args []string, texts ...string) (stdout, stderr s
 	return out.String(), errs.String()
 }
 
-// File returns the path of a new file with the text.
+// File writes the text to a new file, and returns the file's path.
 func File(t test, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -139,7 +139,7 @@ func Refuses(t test, run program, want string, args ...string) {
 // Server describes the server inside a program.
 type Server struct {
 	Delays cloudapitest.Delays
-	Empty  bool // whether its project is empty; otherwise it's the project of a small company
+	Empty  bool // whether its project has no resources; otherwise, it has those of a small shop
 
 	Started func(*cloudapitest.Server) // is called with the server, unless it's nil
 }
@@ -188,7 +188,7 @@ func IsTerminal(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// IsTyped reports whether r is a terminal, which shows what a user types.
+// IsTyped reports whether r is a terminal: a user's typing is visible there.
 func IsTyped(r io.Reader) bool { return isTerminal(r) }
 
 func isTerminal(stream any) bool {

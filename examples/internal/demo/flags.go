@@ -54,9 +54,9 @@ func packageComment(source string) string {
 	return b.String()
 }
 
-// Parse parses the arguments. Besides flags, it accepts up to most arguments,
-// or any number if most is negative. For --help it prints the help and returns
-// [flag.ErrHelp]. It returns a [*UsageError] for any other error.
+// Parse parses flags and arguments. The parameter most limits the number of
+// arguments, unless it's negative. For --help, Parse prints the help and
+// returns [flag.ErrHelp]. It returns a [*UsageError] for any other error.
 func (f *Flags) Parse(args []string, most int) error {
 	err := given.Parse(f.FlagSet, args)
 	switch {
@@ -74,8 +74,8 @@ func (f *Flags) Parse(args []string, most int) error {
 	return nil
 }
 
-// Useless returns a [*UsageError] if one of the named flags is given. when says
-// in which case they have no effect, such as "with --once".
+// Useless returns a [*UsageError] if one of the named flags is given. The
+// parameter when says in which case they have no effect, such as "with --once".
 func (f *Flags) Useless(when string, names ...string) (err error) {
 	f.Visit(func(given *flag.Flag) {
 		if slices.Contains(names, given.Name) {

@@ -33,8 +33,8 @@ type Output struct {
 	columns  []string // nil for the default columns
 }
 
-// Output adds the flags for the format of a table. columns are all columns of
-// the program.
+// Output adds the flags for the format of a table. The user can choose from the
+// given columns.
 func (f *Flags) Output(columns []string) *Output {
 	o := &Output{}
 	f.Func("o", "`format` of the list: table (the default), wide, json or csv", o.setFormat)

@@ -12,8 +12,8 @@ func Soon(progress func(cloudapi.Progress)) *cloudapi.WaitOptions {
 	return &cloudapi.WaitOptions{Interval: time.Second, MaxInterval: 15 * time.Second, Progress: progress}
 }
 
-// States returns a function for the Progress of a wait. It calls show whenever
-// the state of the resource changes.
+// States returns a function for [cloudapi.WaitOptions.Progress]. That function
+// calls show whenever the state of the resource changes.
 func States(show func(state string)) func(cloudapi.Progress) {
 	last := ""
 	return func(p cloudapi.Progress) {
