@@ -45,7 +45,7 @@ func (s *Server) Requests() []Request {
 	return requests
 }
 
-// ClearRequests removes the requests received so far from [Server.Requests].
+// ClearRequests clears the list of requests that [Server.Requests] returns.
 func (s *Server) ClearRequests() { s.log.clear() }
 
 type requestLog struct {

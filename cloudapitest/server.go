@@ -37,7 +37,7 @@ type Server struct {
 	faults  faultScripts
 
 	// logf logs the first use of each operation or field that only the contract
-	// has. surprises contains their names.
+	// has. surprises contains the names of those that it has logged.
 	surprises sync.Map
 	logf      func(format string, args ...any)
 

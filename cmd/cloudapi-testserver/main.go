@@ -221,7 +221,7 @@ func checkHealth(ctx context.Context, control string) error {
 	return nil
 }
 
-// quote returns a text as one word of a shell, quoted if necessary.
+// quote returns a text as one word of a shell command, quoted if necessary.
 func quote(text string) string {
 	special := func(r rune) bool {
 		return !strings.ContainsRune("-_.:/", r) && !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')

@@ -79,8 +79,8 @@ func postgresOperations() []api.Operation {
 	)
 }
 
-// postgres is a database. Its state is computed from the times that it
-// contains.
+// postgres is a database. The methods compute its state from the times in its
+// fields.
 type postgres struct {
 	api.Object
 	flavor       string

@@ -65,7 +65,7 @@ type vm struct {
 	placed     time.Time // end of the creation
 	power      power
 	capture    *machineImageVersion // the last image version that was captured from the VM, or nil
-	ordered    time.Time            // when a cluster's node was requested
+	ordered    time.Time            // for a cluster's node: when the node was requested
 	window     *int                 // the hour (UTC) at which the maintenance window opens, or nil
 
 	log         serialLog
