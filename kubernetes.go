@@ -22,13 +22,13 @@ type KubernetesCluster struct {
 	ID           string `json:"id"`            // prefix kc
 	Name         string `json:"name"`          // unique in its project and location
 	Location     string `json:"location"`      // such as "eu-central-h1"
-	DisplayState string `json:"display_state"` // one of the KubernetesClusterState constants, or another
+	DisplayState string `json:"display_state"` // a KubernetesClusterState constant, or another value
 	CPNodeCount  int    `json:"cp_node_count"` // number of control plane nodes, 1 or 3
 	NodeSize     string `json:"node_size"`     // of the control plane nodes, such as "standard-2"
 	Version      string `json:"version"`       // such as "v1.36"
 
 	// Only Get, Create and Upgrade return the fields below.
-	CPVMs     []VM                 `json:"cp_vms"`    // the control plane nodes, in the short form; empty after Create
+	CPVMs     []VM                 `json:"cp_vms"`    // the control plane nodes, as lists of VMs return them; empty after Create
 	NodePools []KubernetesNodePool `json:"nodepools"` // Create creates one, called "<cluster>-np"
 }
 
@@ -94,7 +94,7 @@ func (s *KubernetesService) Get(ctx context.Context, location, cluster string) (
 
 // Create creates a cluster. It returns while the cluster is "creating" and has
 // no nodes; [KubernetesService.WaitRunning] waits. It returns
-// [ErrAlreadyExists] even while the cluster with the name is being deleted, and
+// [ErrAlreadyExists] if the name is taken, even by a cluster being deleted, and
 // [ErrBillingRequired] if the project has no billing information.
 func (s *KubernetesService) Create(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest) (*KubernetesCluster, error) {
 	return send[KubernetesCluster](ctx, s.conn, &opKubernetesCreate, request, location, name)
@@ -102,8 +102,8 @@ func (s *KubernetesService) Create(ctx context.Context, location, name string, r
 
 // Ensure creates a cluster unless one with the name exists. It compares
 // version, cp_nodes, and the worker_size and worker_nodes of the node pool that
-// Create created: the only one, or the one called "<cluster>-np". A cluster
-// that has no such node pool differs. Ensure can update worker_nodes;
+// Create created: the cluster's only node pool, or else "<cluster>-np". Without
+// such a node pool, the cluster differs. Ensure can update worker_nodes;
 // [KubernetesService.WaitNodePool] waits.
 func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, outcome EnsureOutcome, err error) {
 	return clusterFamily.ensure(ctx, s.conn, location, name, ensureSpec[KubernetesCluster]{
@@ -140,7 +140,7 @@ func (s *KubernetesService) Delete(ctx context.Context, location, cluster string
 // Kubeconfig returns the file with which kubectl and other clients connect to a
 // cluster. The file is a secret: its token has all rights in the cluster. Until
 // the cluster has a control plane, Kubeconfig returns [ErrInvalidRequest]
-// (422), or [ErrServer] with the contract, without retries.
+// (422) or, with the contract, [ErrServer]; it doesn't retry.
 func (s *KubernetesService) Kubeconfig(ctx context.Context, location, cluster string) (*File, error) {
 	return download(ctx, s.conn, &opKubernetesKubeconfig, kubeconfigFile, nil, location, cluster)
 }
@@ -153,8 +153,8 @@ func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newNa
 // Upgrade upgrades the control plane of a cluster to the next minor version.
 // The returned cluster has the new Version; Get then reports "upgrading", and
 // [KubernetesService.WaitRunning] waits. It returns [ErrInvalidRequest] for the
-// newest version, or if a node pool is more than two versions behind. † Only
-// the service has this.
+// newest version, or if a node pool is more than two minor versions older than
+// the control plane. † Only the service has this.
 func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
 	return fetch[KubernetesCluster](ctx, s.conn, &opKubernetesUpgrade, location, cluster)
 }
@@ -170,7 +170,7 @@ func (s *KubernetesService) WaitDeleted(ctx context.Context, location, cluster s
 }
 
 // KubernetesNodePool is a group of worker nodes of the same size. Nodes that
-// joined after September 2026 have its ID in the label ubicloud.com/nodepool.
+// joined after September 2026 have the label ubicloud.com/nodepool=<pool ID>.
 type KubernetesNodePool struct {
 	ID                  string `json:"id"`                    // prefix kn
 	KubernetesClusterID string `json:"kubernetes_cluster_id"` // the cluster it belongs to
@@ -178,7 +178,7 @@ type KubernetesNodePool struct {
 	NodeCount           int    `json:"node_count"`            // the desired number; ResizeNodePool changes it
 	NodeSize            string `json:"node_size"`             // such as "standard-4"
 	Version             string `json:"version,omitzero"`      // the desired version; † only the service
-	VMs                 []VM   `json:"vms"`                   // the nodes, in the short form; VMs.Get doesn't find them
+	VMs                 []VM   `json:"vms"`                   // the nodes, as lists of VMs return them; VMs.Get doesn't find them
 }
 
 func (p *KubernetesNodePool) Resource() Resource {
@@ -346,8 +346,8 @@ func (s *KubernetesService) waitGone(ctx context.Context, operation, location, c
 	return err
 }
 
-// nodePool returns the node pool with an ID or a name. It returns ErrWaitFailed
-// if there's no such node pool, or if the cluster is being deleted.
+// nodePool returns the node pool whose ID or name is ref. It returns
+// ErrWaitFailed if there's none, or if the cluster is being deleted.
 func (k *KubernetesCluster) nodePool(ref string) (*KubernetesNodePool, error) {
 	if k.DisplayState == KubernetesClusterStateDeleting {
 		return nil, fmt.Errorf("%w: the cluster is being deleted", ErrWaitFailed)
@@ -378,14 +378,14 @@ func (p *KubernetesNodePool) settled() bool {
 		!slices.ContainsFunc(p.VMs, func(vm VM) bool { return vm.State != VMStateRunning })
 }
 
-// lacksNodes returns "vms" if this field is missing, or if one of its nodes has
-// no ID or no name. Otherwise it returns "".
+// lacksNodes returns "vms" if this field is missing, or if a node in it has no
+// ID or no name. Otherwise it returns "".
 func (p *KubernetesNodePool) lacksNodes() string {
 	isUnknown := func(vm VM) bool { return vm.ID == "" || vm.Name == "" }
 	return missing("vms", p.VMs == nil || slices.ContainsFunc(p.VMs, isUnknown))
 }
 
-// isCalled reports whether a reference is the ID or the name of the node pool.
+// isCalled reports whether ref is the ID or the name of the node pool.
 func (p *KubernetesNodePool) isCalled(ref string) bool { return p.ID == ref || p.Name == ref }
 
 // has reports whether a node with the name or ID is in the node pool.

@@ -18,8 +18,8 @@ import (
 // name may mean either of two load balancers in a location.
 type LoadBalancersService service
 
-// LoadBalancer distributes the connections to a port over VMs. The API doesn't
-// show which of them pass the health check.
+// LoadBalancer distributes TCP connections to its SrcPort over its VMs. The API
+// doesn't show which VMs pass the health check.
 type LoadBalancer struct {
 	ID                  string `json:"id"`                    // prefix 1b
 	Name                string `json:"name"`                  // unique in its private subnet
@@ -29,8 +29,8 @@ type LoadBalancer struct {
 	Stack               string `json:"stack"`                 // one of the LoadBalancerStack constants
 	HealthCheckEndpoint string `json:"health_check_endpoint"` // a path such as "/up"
 	HealthCheckProtocol string `json:"health_check_protocol"` // one of the LoadBalancerHealthCheck constants
-	SrcPort             int    `json:"src_port"`              // where clients connect to
-	DstPort             int    `json:"dst_port"`              // where the VMs listen
+	SrcPort             int    `json:"src_port"`              // the port that clients connect to
+	DstPort             int    `json:"dst_port"`              // the port on which the VMs listen
 	CertEnabled         bool   `json:"cert_enabled,omitzero"` // whether it has a certificate for the hostname; † only the service
 
 	// Lists and Rename don't return the fields below.
@@ -65,13 +65,13 @@ const (
 // LoadBalancerCreateRequest is the body of [LoadBalancersService.Create].
 type LoadBalancerCreateRequest struct {
 	Algorithm           string `json:"algorithm"`                      // required; one of the LoadBalancerAlgorithm constants
-	SrcPort             int    `json:"src_port"`                       // required; where clients connect to, 1 to 65535
-	DstPort             int    `json:"dst_port"`                       // required; where the VMs listen, 1 to 65535
+	SrcPort             int    `json:"src_port"`                       // required; the port that clients connect to, 1 to 65535
+	DstPort             int    `json:"dst_port"`                       // required; the port on which the VMs listen, 1 to 65535
 	HealthCheckProtocol string `json:"health_check_protocol"`          // required; one of the LoadBalancerHealthCheck constants
 	PrivateSubnetID     string `json:"private_subnet_id"`              // required; its location becomes the load balancer's
 	Stack               string `json:"stack"`                          // a LoadBalancerStack constant; default "dual"
 	HealthCheckEndpoint string `json:"health_check_endpoint,omitzero"` // a path; default "/up"
-	CertEnabled         *bool  `json:"cert_enabled,omitzero"`          // as in LoadBalancer; default: whether health_check_protocol is "https"; † only the service
+	CertEnabled         *bool  `json:"cert_enabled,omitzero"`          // as in LoadBalancer; default true if health_check_protocol is "https", else false; † only the service
 }
 
 func (r LoadBalancerCreateRequest) checkIDs() *ArgumentError {
@@ -138,7 +138,7 @@ var (
 )
 
 // List returns one page of the load balancers. It returns [ErrServer] if the
-// page has one that the server can't show; see All.
+// server can't show a load balancer of the page; see All.
 func (s *LoadBalancersService) List(ctx context.Context, opts *ListOptions) (*Page[LoadBalancer], error) {
 	page, err := list[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
 	return page, withPortlessHint(err)
@@ -174,7 +174,7 @@ func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.
 	}
 }
 
-// Watch yields load balancers and then their changes, except changes of VMs.
+// Watch yields load balancers and then changes of all their fields but VMs.
 func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions, known ...*LoadBalancer) iter.Seq2[Event[LoadBalancer], error] {
 	return loadBalancerFamily.watch(ctx, s.conn, opts, known)
 }
@@ -185,9 +185,9 @@ func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer s
 	return l, withPortlessHint(err)
 }
 
-// Create creates a load balancer without VMs. Traffic is balanced only seconds
-// later, or, with a certificate, once the server has obtained it. Create
-// returns [ErrInvalidRequest] if the subnet doesn't exist. After
+// Create creates a load balancer without VMs. The load balancer works seconds
+// later, or with CertEnabled once the server has obtained the certificate.
+// Create returns [ErrInvalidRequest] if the subnet doesn't exist. After
 // [ErrOutcomeUnknown], look for the name in the location's list.
 func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
 	body := orZero(request)
@@ -198,7 +198,7 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 	if err != nil {
 		return nil, err
 	}
-	in.want.location = "" // the server creates it in the location of its subnet
+	in.want.location = "" // the server creates the load balancer in its subnet's location
 	return perform[LoadBalancer](ctx, in)
 }
 
@@ -229,9 +229,9 @@ func missesCertEnabled(err error) bool {
 }
 
 // Ensure creates a load balancer unless one with the name exists in the
-// request's subnet. It compares all other fields, and can update all except
-// stack and health_check_protocol. An update can detach a VM that another
-// program attaches at that time. After a Delete, call WaitDeleted before
+// request's subnet. It compares the request's other fields, and can update all
+// but stack and health_check_protocol. An update can detach a VM that another
+// program attaches at the same time. After a Delete, call WaitDeleted before
 // Ensure: records don't show that a load balancer is being deleted.
 func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (loadBalancer *LoadBalancer, outcome EnsureOutcome, err error) {
 	if request == nil {
@@ -284,7 +284,7 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 	return l, err
 }
 
-// otherInSubnet is inSubnet for a name that another subnet also has.
+// otherInSubnet is inSubnet if Get found the name in another subnet.
 func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resource, name string) (*LoadBalancer, error) {
 	for l, err := range s.All(ctx, &ListOptions{Location: subnet.Location}) {
 		if isPartial(err) {
@@ -353,9 +353,9 @@ func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBa
 	return loadBalancerFamily.waitDeleted(ctx, s.conn, location, loadBalancer, opts)
 }
 
-// UnlistedError is the last element of a list from which some resources are
-// missing, because the server can't show them. The only such resource is the
-// load balancer of a Kubernetes cluster without a Service.
+// UnlistedError ends a list from which some resources are missing, because the
+// server can't show them. The only such resource is the load balancer of a
+// Kubernetes cluster without a Service.
 type UnlistedError struct {
 	Operation string     // the operation's name, such as "LoadBalancers.List"
 	Resources []Resource // at least one; their ID is "", since the server doesn't show it
@@ -372,8 +372,8 @@ func (e *UnlistedError) Error() string {
 
 func (e *UnlistedError) isPartial() {}
 
-// isUnexpected reports whether an error is a 500 of the API. The server sends
-// it for a load balancer without ports.
+// isUnexpected reports whether the API itself returned a 500, as it does for a
+// load balancer without ports.
 func isUnexpected(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.StatusCode == http.StatusInternalServerError && e.isOwn()
@@ -387,14 +387,14 @@ func withPortlessHint(err error) error {
 }
 
 // besidesPortless reads a list that the server refuses with a 500. It returns
-// the load balancers with ports, and an [*UnlistedError] that names the others.
+// the load balancers with ports, and those without in an [*UnlistedError].
 //
-// A cluster has two load balancers: <cluster ID>-apiserver and <cluster
-// ID>-services. The second has no ports at first, and it follows the first in
-// the order by name. So if the server shows a page that ends with the first,
-// but refuses a longer page and a Get of the second, besidesPortless continues
-// the list after the second. If a 500 has another cause, it reads the list
-// again as usual, with retries.
+// A cluster has two load balancers: <cluster ID>-apiserver, and, next in the
+// order by name, <cluster ID>-services, which has no ports at first. If the
+// server sends a page that ends with -apiserver, but a 500 for a longer page
+// and for a Get of -services, besidesPortless continues the list after
+// -services. If a 500 has another cause, besidesPortless reads the list again
+// as usual, with retries.
 func (s *LoadBalancersService) besidesPortless(ctx context.Context, o ListOptions) (listed []*LoadBalancer, err error) {
 	var portless []Resource
 	seen := tally.New(false, 0)

@@ -35,8 +35,8 @@ const (
 
 // MachineImageCreateRequest is the body of [MachineImagesService.Create].
 type MachineImageCreateRequest struct {
-	// VM is the ID of a stopped VM in the image's location with a single disk, which
-	// is encrypted and has at most 40 GiB. Required.
+	// VM is the ID of a stopped VM in the image's location. The VM has one disk,
+	// which is encrypted and has at most 40 GiB. Required.
 	VM string `json:"vm"`
 
 	// Version names the first version: up to 64 letters, digits, dots, hyphens and
@@ -82,7 +82,7 @@ func (s *MachineImagesService) All(ctx context.Context, opts *ListOptions) iter.
 }
 
 // Watch yields the machine images and then their changes; see [WatchOptions].
-// Of versions, it only shows which one is the latest.
+// It doesn't see changes of versions, except of LatestVersion.
 func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions, known ...*MachineImage) iter.Seq2[Event[MachineImage], error] {
 	return machineImageFamily.watch(ctx, s.conn, opts, known)
 }
@@ -148,11 +148,11 @@ func (s *MachineImagesService) Rename(ctx context.Context, location, image, newN
 	return send[MachineImage](ctx, s.conn, &opMachineImagesRename, renameRequest{newName}, location, image)
 }
 
-// MachineImageVersion is a version of a machine image. Methods take its label.
+// MachineImageVersion is a version of a machine image. Methods take its name.
 type MachineImageVersion struct {
 	ID             string    `json:"id"`               // prefix mv
-	Version        string    `json:"version"`          // its label, unique in its image
-	State          string    `json:"state"`            // a MachineImageVersionState constant, or another; "" for a version without data, which can't be deleted
+	Version        string    `json:"version"`          // its name, unique in its image
+	State          string    `json:"state"`            // a MachineImageVersionState constant, or another value; "" if the version has no data, so that it can't be deleted
 	ActualSizeMiB  int       `json:"actual_size_mib"`  // of the disk; 0 until the version is ready
 	ArchiveSizeMiB int       `json:"archive_size_mib"` // of the stored data, which is billed; 0 until the version is ready
 	CreatedAt      time.Time `json:"created_at"`
@@ -177,7 +177,7 @@ const (
 // MachineImageVersionCreateRequest is the body of
 // [MachineImagesService.CreateVersion].
 type MachineImageVersionCreateRequest struct {
-	VM            string `json:"vm"`                      // as in MachineImageCreateRequest, and of the image's Arch; required
+	VM            string `json:"vm"`                      // as in MachineImageCreateRequest; must have the image's Arch; required
 	DestroySource bool   `json:"destroy_source,omitzero"` // as in MachineImageCreateRequest
 }
 
@@ -213,10 +213,10 @@ func (s *MachineImagesService) CreateVersion(ctx context.Context, location, imag
 }
 
 // DeleteVersion deletes a version; [MachineImagesService.WaitVersionDeleted]
-// waits until it's gone. The server keeps it while VMs use it. If it's the
-// latest, the newest other ready version becomes the latest. Unlike most
-// deletions, DeleteVersion returns [ErrNotFound] if the version doesn't exist:
-// if Error.Attempts is more than 1, an earlier attempt may have deleted it.
+// waits until it's gone. The server keeps the version while VMs use it.
+// Deleting the latest makes the newest other ready version the latest. Unlike
+// most deletions, DeleteVersion returns [ErrNotFound] for a missing version: if
+// Error.Attempts is more than 1, an earlier attempt may have deleted it.
 func (s *MachineImagesService) DeleteVersion(ctx context.Context, location, image, version string) error {
 	return remove(ctx, s.conn, &opMachineImagesDeleteVersion, location, image, version)
 }

@@ -25,14 +25,14 @@ func (m *ResourceMetrics) lacks() string {
 
 // ResourceMetric is one metric.
 type ResourceMetric struct {
-	Key         string                 `json:"key"`         // a PostgresMetric or KubernetesMetric constant, or another
+	Key         string                 `json:"key"`         // a PostgresMetric or KubernetesMetric constant, or another value
 	Name        string                 `json:"name"`        // for people, such as "CPU Usage"
 	Description string                 `json:"description"` // for people
 	Unit        string                 `json:"unit"`        // such as "%", "bytes" or "count/s"; "" if there is none
 	Series      []ResourceMetricSeries `json:"series"`      // empty if there is no data
 }
 
-// ResourceMetricSeries contains the values of a metric, or of a part of it.
+// ResourceMetricSeries contains the values of a metric for one set of labels.
 type ResourceMetricSeries struct {
 	Labels map[string]string `json:"labels"` // distinguish the series of a metric, such as "mode": "user"
 	Values Samples           `json:"values"` // sorted by time
@@ -119,8 +119,8 @@ func (s Samples) MarshalJSON() ([]byte, error) {
 
 // ResourceMetricsOptions select what Metrics returns.
 type ResourceMetricsOptions struct {
-	// Start and End limit the time, by default to the last half hour. Times more
-	// than 31 days ago lead to [ErrInvalidRequest].
+	// Start and End limit the period; the default is the last half hour. Times
+	// more than 31 days ago lead to [ErrInvalidRequest].
 	Start time.Time `url:"start,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 	End   time.Time `url:"end,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 	Key   string    `url:"key,omitempty"` // a PostgresMetric or KubernetesMetric constant; "" means all metrics

@@ -13,8 +13,8 @@ type Firewall struct {
 	Path          string         `json:"path"`           // the path within the project; only in a VM's record
 
 	// PrivateSubnets are the subnets that the firewall is attached to. Only Get,
-	// AttachSubnet and DetachSubnet return this field. In the contract, the
-	// subnets have only their IDs; the service also returns their firewalls.
+	// AttachSubnet and DetachSubnet return this field. With the contract, the
+	// subnets have only IDs; with the service, they have all fields.
 	PrivateSubnets []PrivateSubnet `json:"private_subnets"`
 }
 
@@ -26,7 +26,7 @@ func (f *Firewall) Resource() Resource {
 type FirewallRule struct {
 	ID          string `json:"id"`                   // prefix fr
 	CIDR        string `json:"cidr"`                 // with prefix length, host bits cleared
-	PortRange   string `json:"port_range"`           // "80..90", or for one port "80"; "80..80" with the contract
+	PortRange   string `json:"port_range"`           // "80..90", or "80" for one port ("80..80" with the contract)
 	Protocol    string `json:"protocol,omitzero"`    // a FirewallProtocol constant; † only the service
 	Description string `json:"description,omitzero"` // † only the service
 
@@ -47,7 +47,7 @@ func (r *FirewallRule) Resource() Resource { return Resource{Kind: KindFirewallR
 type PrivateSubnet struct {
 	ID        string     `json:"id"`        // prefix ps
 	Name      string     `json:"name"`      // unique in its project and location
-	State     string     `json:"state"`     // a PrivateSubnetState constant, or another; usable unless "deleting"
+	State     string     `json:"state"`     // a PrivateSubnetState constant, or another value; the subnet is usable unless "deleting"
 	Location  string     `json:"location"`  // such as "eu-central-h1"
 	Net4      string     `json:"net4"`      // IPv4 range in CIDR notation, chosen by the server
 	Net6      string     `json:"net6"`      // unique local IPv6 range in CIDR notation

@@ -29,7 +29,7 @@ type config struct {
 	tokenSource  func(context.Context) (string, error)
 	project      string
 	httpClient   *http.Client       // set by WithHTTPClient
-	transport    exchange.Transport // the SDK's own; zero if it isn't created yet, or if httpClient is set
+	transport    exchange.Transport // the SDK's own; zero before it's created, and if httpClient is set
 	changes      []func(*http.Transport)
 	middleware   []func(http.RoundTripper) http.RoundTripper // the outermost first
 	observers    []Observer
@@ -60,7 +60,7 @@ const (
 	EnvBaseURL      = "CLOUDAPI_BASE_URL"
 	EnvToken        = "CLOUDAPI_TOKEN"
 	EnvProject      = "CLOUDAPI_PROJECT"
-	EnvInsecureHTTP = "CLOUDAPI_INSECURE_HTTP" // "true", which applies WithInsecureHTTP, or "false"
+	EnvInsecureHTTP = "CLOUDAPI_INSECURE_HTTP" // "true" or "false"; "true" applies WithInsecureHTTP
 )
 
 // DefaultBaseURL is the address of Ubicloud's service.
@@ -107,7 +107,7 @@ func FromEnv() Option {
 }
 
 // unset returns a clause for the text of ErrNoProject. It names the variables
-// that FromEnv didn't find, but not EnvToken if another option replaces it.
+// that FromEnv didn't find, but not EnvToken if the client has credentials.
 func (c *config) unset() string {
 	switch {
 	case !c.fromEnv:
@@ -142,9 +142,9 @@ func WithToken(token string) Option {
 	}
 }
 
-// WithTokenSource sets a function that returns the token before each attempt.
-// The function must be safe for concurrent use, and should cache the token. If
-// it returns an error, the call fails; waits and watches then poll again.
+// WithTokenSource sets a function that the client calls for the token before
+// each attempt. The function must be safe for concurrent use, and should cache
+// the token. Its error fails the call; a wait or watch then polls again.
 func WithTokenSource(source func(context.Context) (string, error)) Option {
 	return func(c *config) error {
 		if source == nil {
@@ -156,8 +156,8 @@ func WithTokenSource(source func(context.Context) (string, error)) Option {
 }
 
 // WithProject binds the client to the project with this ID, which all
-// operations outside [ProjectsService] use. The console shows the ID: in the
-// project's settings, and in the address of its pages.
+// operations outside [ProjectsService] use. The console shows the ID in the
+// project's settings, and in the address of each of the project's pages.
 func WithProject(id string) Option {
 	return func(c *config) error {
 		if err := projectRule.check("", "project", id); err != nil {
@@ -208,9 +208,9 @@ func WithHTTPClient(client *http.Client) Option {
 }
 
 // WithMiddleware wraps the transport. A middleware sees every attempt;
-// [OperationFromContext] returns its operation. The first one is the outermost;
-// [Client.With] adds inside the existing ones, and calls each function again
-// for the copy. A middleware must not send a request twice.
+// [OperationFromContext] returns the attempt's operation. The first middleware
+// is the outermost; [Client.With] adds new ones innermost, and calls each
+// function again for the copy. A middleware must not send a request twice.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
 		if slices.ContainsFunc(middleware, func(m func(http.RoundTripper) http.RoundTripper) bool { return m == nil }) {
@@ -223,7 +223,7 @@ func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Opt
 
 // Observer is called before the first attempt of a call. It returns a child of
 // the call's context for all attempts, and a function that gets the call's
-// error, even if the call panics. Both may be nil.
+// error, even if the call panics. Both results may be nil.
 type Observer func(ctx context.Context, op Operation) (context.Context, func(error))
 
 // WithObserver adds observers, which must be safe for concurrent use. The first
@@ -245,7 +245,7 @@ func WithObserver(observers ...Observer) Option {
 // X-Idempotency-Key, with which net/http would repeat a create.
 func WithHeader(name, value string) Option {
 	return func(c *config) error {
-		name, value = textproto.CanonicalMIMEHeaderKey(name), strings.Trim(value, " \t") // net/http sends no space around it
+		name, value = textproto.CanonicalMIMEHeaderKey(name), strings.Trim(value, " \t") // net/http sends no space around the value
 		if reason := syntax.Header(name, value); reason != "" {
 			return optionError("header", name, reason)
 		}
@@ -391,7 +391,7 @@ func WithPrefetch(pages int) Option {
 }
 
 // WithInsecureHTTP permits sending credentials over plain http to hosts other
-// than loopback, where everybody on the path can read them.
+// than loopback. Everybody on the network path can then read the credentials.
 func WithInsecureHTTP() Option { return insecureHTTP("true") }
 
 func insecureHTTP(allowed string) Option {

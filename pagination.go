@@ -23,12 +23,12 @@ type ListOptions struct {
 	Location   string `url:"-"`                     // must be empty for families without locations
 	StartAfter string `url:"start_after,omitempty"` // the ID, or name, after which the list begins; need not exist
 
-	// PageSize is the number of items in a page, up to 1000. The default is 1000,
-	// but 10 in List with the contract.
+	// PageSize is the number of items in a page, up to 1000. The default is 1000;
+	// for List with the contract, it's 10.
 	PageSize int `url:"page_size,omitempty"`
 
-	// OrderColumn is "id", the default, or for some lists "name". By name, All can
-	// miss resources with the same name in two locations, and then yields
+	// OrderColumn is "id", the default, or for some lists "name". With "name", All
+	// can miss resources with the same name in two locations, and then yields
 	// [ErrPaginationStalled].
 	OrderColumn string        `url:"order_column,omitempty"`
 	Tags        []PostgresTag `url:"tags,omitempty,comma"` // selects databases with all of these; only for databases
@@ -204,7 +204,7 @@ func decodeKeyedPage[T any](r call.Response) (*Page[T], error) {
 	return &Page[T]{Items: body.Items, Next: body.PaginationKey}, err
 }
 
-// maxWalks is how often walk reads a list that doesn't become complete.
+// maxWalks is how many times walk reads a list that doesn't become complete.
 const maxWalks = 4
 
 // all yields every item of a list.
@@ -267,7 +267,7 @@ func walk[T any](c *conn, routes *listRoutes, o ListOptions, args []string) page
 }
 
 // hasAll reports whether a first page has all items of the list: the page has
-// as many items as it counts, and wasn't cut off at the page size.
+// as many items as its Count, and wasn't cut off at the page size.
 func (p *Page[T]) hasAll(pageSize int) bool {
 	n := len(p.Items)
 	return p.Count != nil && *p.Count == n && n != pageSize && n != maxPageSize

@@ -38,8 +38,8 @@ var pathRules = map[string]referenceRule{
 
 var projectRule = referenceRule{kinds: kinds{KindProject}, idOnly: true}
 
-// postgresFirewallRule is the rule for the firewall_rule_id of a database. The
-// contract has the same name for the rules of firewalls.
+// postgresFirewallRule is the rule for firewall_rule_id in a database's routes.
+// The routes of firewalls have a placeholder with the same name.
 var postgresFirewallRule = referenceRule{kinds: kinds{KindPostgresFirewallRule}, idOnly: true}
 
 // rule returns the rule for a placeholder of the route.
@@ -63,9 +63,9 @@ func (op *Operation) checkArgs(project string, args ...string) error {
 }
 
 // path fills the placeholders of the route with args, in order. If the route
-// has one placeholder more than there are args, the first is the client's
-// project. want is the resource that the last placeholder stands for. If the
-// last two stand for resources of the same kind, want is the first of the two.
+// has one placeholder more than there are args, project fills the first one.
+// want is the resource that the last placeholder stands for. If the last two
+// stand for resources of the same kind, want is the first of the two.
 func (op *Operation) path(project string, args []string) (path string, want expected, err error) {
 	var b strings.Builder
 	size := len(op.Route) + len(project)

@@ -12,7 +12,7 @@ import (
 )
 
 // PostgresService manages databases. Create, CreateReadReplica and Restore
-// return [ErrAlreadyExists] even while the database with the name is being
+// return [ErrAlreadyExists] if the name is taken, even by a database being
 // deleted. They and Update return [ErrQuotaExceeded] if the project lacks
 // vCPUs.
 type PostgresService service
@@ -23,11 +23,11 @@ type PostgresService service
 type Postgres struct {
 	ID                   string `json:"id"`       // prefix pg
 	Name                 string `json:"name"`     // unique in its project and location
-	State                string `json:"state"`    // one of the PostgresState constants, or another
+	State                string `json:"state"`    // a PostgresState constant, or another value
 	Location             string `json:"location"` // such as "eu-central-h1"
 	VMSize               string `json:"vm_size"`  // such as "standard-2"
 	TargetVMSize         string `json:"target_vm_size"`
-	StorageSizeGiB       int    `json:"storage_size_gib"` // 0 until the server is placed on a host
+	StorageSizeGiB       int    `json:"storage_size_gib"` // 0 until the database's VM is placed on a host
 	TargetStorageSizeGiB int    `json:"target_storage_size_gib"`
 	Version              string `json:"version"` // the major version, such as "17"
 	HAType               string `json:"ha_type"` // one of the PostgresHAType constants
@@ -42,7 +42,7 @@ type Postgres struct {
 	// MaintenanceWindowStartAt is the hour in UTC, 0 to 23, at which the two-hour
 	// maintenance window begins. The server interrupts the database only then; nil
 	// means at any time. MaintenanceWindowDays are "mon" to "sun", or empty for
-	// every day. Only some projects can choose days. † Only the service has them.
+	// every day. Only some projects can choose days. † Only the service has days.
 	MaintenanceWindowStartAt *int     `json:"maintenance_window_start_at"`
 	MaintenanceWindowDays    []string `json:"maintenance_window_days,omitzero"`
 
@@ -52,12 +52,12 @@ type Postgres struct {
 	Tags           []PostgresTag `json:"tags"`
 
 	// ConnectionString is a URL with the superuser's name and password. Renaming
-	// the database changes its host. Lists, ReadReplicas, Rename, Promote and
+	// the database changes the URL's host. Lists, ReadReplicas, Rename, Promote and
 	// PromoteReadReplica return neither it nor the fields below.
 	ConnectionString Secret `json:"connection_string"`
 
-	// PrivateConnectionString is for clients in the private network. The other
-	// three are parts of ConnectionString. † Only the service has these.
+	// PrivateConnectionString is for the private network. Hostname, Username and
+	// Password are parts of ConnectionString. † Only the service has these.
 	PrivateConnectionString Secret `json:"private_connection_string,omitzero"`
 	Hostname                string `json:"hostname,omitzero"`
 	Username                string `json:"username,omitzero"` // of the superuser
@@ -84,7 +84,7 @@ func (p *Postgres) stateText() string { return p.State }
 
 // Known values of [Postgres.State]. A database stays "running" during a resize,
 // a promotion or a password change. With the contract, it also stays "running"
-// during a restart, and every step of a restore is "creating".
+// during a restart, and it's "creating" during all steps of a restore.
 const (
 	PostgresStateCreating    = "creating" // the server is setting it up, or doing brief maintenance
 	PostgresStateRunning     = "running"
@@ -333,7 +333,7 @@ func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, 
 	return send[Postgres](ctx, s.conn, &opPostgresResetSuperuserPassword, passwordRequest{password}, location, postgres)
 }
 
-// Restart restarts the servers of a database in any state. The database is then
+// Restart restarts a database's servers, running or not. The database is then
 // "restarting"; [PostgresService.WaitRunning] waits. With the contract, the
 // database stays "running", and no record shows when the restart is over.
 func (s *PostgresService) Restart(ctx context.Context, location, postgres string) (*Postgres, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// ConnectionOptions are changes to a connection's URL; zero changes nothing.
+// ConnectionOptions change a connection URL. Zero fields have no effect.
 type ConnectionOptions struct {
 	User            string // another role of the database; leaves out the superuser's password
 	Password        Secret // the password of User
@@ -22,7 +22,7 @@ type ConnectionOptions struct {
 	Database        string // another database on the server
 
 	// SSLMode is how far the client verifies the server: "disable", "allow",
-	// "prefer", "require", "verify-ca" or "verify-full". The server's URLs have
+	// "prefer", "require", "verify-ca" or "verify-full". The API's URLs have
 	// "require", which encrypts but verifies nothing. "verify-ca" and "verify-full"
 	// need SSLRootCert, the path of the file of [PostgresService.CACertificates].
 	SSLMode     string
@@ -31,8 +31,8 @@ type ConnectionOptions struct {
 }
 
 // A driver may ignore a parameter with a mistyped name, so a parameter that
-// begins with "ssl" must be in sslParameters. Any other may be a setting of the
-// server.
+// begins with "ssl" must be in sslParameters. Any other parameter may be a
+// setting of the server.
 var (
 	sslModes      = []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
 	sslParameters = []string{"ssl_max_protocol_version", "ssl_min_protocol_version", "sslcert", "sslcertmode", "sslcompression", "sslcrl", "sslcrldir",
@@ -331,8 +331,8 @@ func (s *PostgresService) AllFirewallRules(ctx context.Context, location, postgr
 // [ErrAlreadyExists] if the range already has a rule. The service creates two
 // rules, for the ports of the database and the connection pooler, and returns
 // the first; update and delete each separately. The rules belong to a firewall
-// of the project: if that was deleted or detached, methods that change rules
-// return [ErrInvalidRequest].
+// of the project: if the firewall was deleted or detached, methods that change
+// rules return [ErrInvalidRequest].
 func (s *PostgresService) CreateFirewallRule(ctx context.Context, location, postgres string, request *PostgresFirewallRuleCreateRequest) (*PostgresFirewallRule, error) {
 	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresCreateFirewallRule, request, location, postgres)
 }

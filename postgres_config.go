@@ -27,8 +27,8 @@ type PostgresConfig struct {
 }
 
 // PostgresSetting is the value of a setting: a text or, † only with the
-// service, a number. Replacing the number 200 by the text "200", which isn't
-// equal (==), is a change, and may need a restart.
+// service, a number. The number 200 and the text "200" aren't equal (==), so
+// replacing the number by the text is a change, and may need a restart.
 type PostgresSetting struct {
 	text     string
 	isNumber bool // whether text is sent without quotes: a number, true or false

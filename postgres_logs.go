@@ -55,7 +55,7 @@ const (
 
 // PostgresLogsOptions select what Logs and AllLogs return.
 type PostgresLogsOptions struct {
-	// Start and End limit the time. The defaults are half an hour ago and now.
+	// Start and End limit the period. The defaults are half an hour ago and now.
 	// Start can be up to 7 days ago, and End up to 24 hours after Start.
 	Start time.Time `url:"start,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 	End   time.Time `url:"end,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`

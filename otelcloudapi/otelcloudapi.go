@@ -12,9 +12,9 @@
 //   - cloudapi.client.operation.duration: one call with its attempts and the
 //     delays between them.
 //
-// Names and attributes have few values: the template of a path, the kind of an
-// error. They contain no tokens, bodies, headers, names or server messages, and
-// of URLs only what [WithURL] adds.
+// Spans have few names, and attributes few values, such as the template of a
+// path or the kind of an error. They contain no tokens, bodies, headers, names
+// of resources, or messages of the server. Only [WithURL] adds URLs.
 package otelcloudapi
 
 import (
@@ -76,8 +76,8 @@ func WithMeterProvider(provider metric.MeterProvider) Option {
 }
 
 // WithPropagator sends the trace context to the server, in the propagator's
-// headers. The default isn't to send it: the server usually belongs to somebody
-// else, and baggage may be private.
+// headers. By default, the trace context isn't sent: the server usually belongs
+// to somebody else, and baggage may be private.
 func WithPropagator(propagator propagation.TextMapPropagator) Option {
 	return func(c *config) { c.propagator = propagator }
 }
@@ -136,9 +136,9 @@ func newReporter(cfg config) (*reporter, error) {
 	return r, errors.Join(errAttempts, errCalls)
 }
 
-// call is the state that the attempts of a call share through their context. An
-// attempt that a middleware has abandoned may still be in progress when the
-// next one begins.
+// call is the state that the attempts of a call share through their context.
+// It's atomic: an attempt that a middleware has abandoned may still be in
+// progress when the next attempt begins.
 type call struct{ attempts atomic.Int32 }
 
 type callKey struct{}

@@ -140,7 +140,7 @@ func protocolVersion(resp *http.Response) string {
 	return strconv.Itoa(resp.ProtoMajor) + "." + strconv.Itoa(resp.ProtoMinor)
 }
 
-// withoutQuery returns a URL as a string without parts that may be private.
+// withoutQuery returns a URL without its user information, query and fragment.
 func withoutQuery(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
 }
