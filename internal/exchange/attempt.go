@@ -21,8 +21,8 @@ type Attempt struct {
 // Begin returns the context of an attempt that began at now. The context ends
 // when the returned function is called, or after the timeout unless the timeout
 // is zero. If once is set, the server must not execute the request twice: Begin
-// also returns an Attempt, and the request must be a POST that goes through a
-// [Guard].
+// also returns an Attempt, and the request must be a POST or PATCH that goes
+// through a [Guard].
 func Begin(parent context.Context, now time.Time, timeout time.Duration, once bool) (context.Context, *Attempt, context.CancelFunc) {
 	var a *Attempt
 	if once {

@@ -7,9 +7,9 @@ import (
 )
 
 // Guard is a transport that passes each request to the transport that Current
-// returns at that moment. It prevents net/http from retrying a POST that the
-// server may have executed. It must be below all other wrappers that change
-// requests.
+// returns at that moment. It prevents net/http from retrying a POST or PATCH
+// that the server may have executed. It must be below all other wrappers that
+// change requests.
 //
 // net/http retries a request:
 //
@@ -20,11 +20,11 @@ import (
 //     server may have executed the request.
 //
 // net/http doesn't retry if it can't read the body again. So Guard gives a POST
-// a body that can't be read again, unless the transport is Own and speaks only
-// HTTP/1.1, and the POST has neither header. Guard can't know what protocols
-// another transport uses, nor which POSTs are idempotent: a middleware may have
-// replaced the context. Guard replaces even an empty body. HTTP/1.1 then sends
-// the POST without a length.
+// or PATCH a body that can't be read again, unless the transport is Own and
+// speaks only HTTP/1.1, and the request has neither header. Guard can't know
+// what protocols another transport uses, nor which requests are idempotent: a
+// middleware may have replaced the context. Guard replaces even an empty body.
+// HTTP/1.1 then sends the request without a length.
 type Guard struct {
 	Own     Transport // the transport of [NewTransport], or zero
 	Current func() http.RoundTripper
@@ -39,7 +39,7 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, refusedError(reason)
 	}
 	isSafe := g.Own.onlyHTTP1 && next == g.Own.Transport && !hasIdempotencyKey(req.Header)
-	if req.Method == http.MethodPost && !isSafe {
+	if !isSafe && (req.Method == http.MethodPost || req.Method == http.MethodPatch) {
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
 		if req.Body == nil || req.Body == http.NoBody {

@@ -65,7 +65,7 @@ func TestSent(t *testing.T) {
 }
 
 // TestGuard: unless a transport is the SDK's and speaks only HTTP/1.1, a POST
-// has a body that can't be read again. Other requests are unchanged.
+// or PATCH has a body that can't be read again. Other requests are unchanged.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -98,12 +98,13 @@ func TestGuard(t *testing.T) {
 		{false, "POST", "", "", true}, // whatever its context says: a middleware may have replaced that
 		{false, "POST", "{}", "", true},
 		{false, "GET", "", "", false},
-		{false, "PATCH", "{}", "", false},
+		{false, "PATCH", "{}", "", true}, // a rename by name isn't idempotent
 		{true, "POST", "", "", false},
 		{true, "POST", "{}", "", false},
 		{true, "POST", "{}", "Idempotency-Key", true}, // with which net/http repeats a request
 		{true, "POST", "{}", "X-Idempotency-Key", true},
-		{true, "PATCH", "{}", "Idempotency-Key", false},
+		{true, "PATCH", "{}", "", false},
+		{true, "PATCH", "{}", "Idempotency-Key", true},
 	} {
 		req := stub.Must(http.NewRequestWithContext(t.Context(), tt.method, "test://api/", strings.NewReader(tt.body)))(t)
 		req.Header[tt.header] = nil
