@@ -170,7 +170,7 @@ type Resource struct {
 	Kind     Kind   `json:"kind"`
 	ID       string `json:"id"`
 	Location string `json:"location,omitzero"` // "" if it is in no location
-	Name     string `json:"name,omitzero"`     // "" if it has no name, such as a rule
+	Name     string `json:"name,omitzero"`     // "" if it has no name: rules have none
 
 	// Parent is the resource that contains this one: the firewall of a rule, the
 	// cluster of a node pool, the image of a version, the subnet of a NIC, or the
@@ -199,7 +199,7 @@ func (r Resource) String() string {
 }
 
 // Reference returns the location and the name, such as "eu-central-h1/web-1",
-// or the ID if there is no name. To show the resource to people, use String.
+// with the ID for a missing name. To show the resource to people, use String.
 func (r Resource) Reference() string { return qualify(r.Location, cmp.Or(r.Name, r.ID)) }
 
 // qualify returns "location/reference", or only the reference if the location

@@ -16,8 +16,8 @@ import (
 // maxName is the maximum length of a file name, in bytes.
 const maxName = 128
 
-// Name returns the file name in a Content-Disposition header, or "" if it has
-// none. It drops folders, and replaces characters that could be harmful.
+// Name returns the file name in a Content-Disposition header, or "" if there is
+// no name. It drops folders, and replaces characters that could be harmful.
 func Name(disposition string) string {
 	_, params, err := mime.ParseMediaType(disposition)
 	if err != nil {

@@ -96,7 +96,7 @@ type call struct {
 	tokens     []string      // returned by the token source
 	attempts   int           // number of requests passed to the transport
 	mayHaveRun bool          // whether the server may have executed any of the attempts
-	earlier    bool          // whether the server may have executed a request before the last one
+	earlier    bool          // whether the server may have executed an attempt other than the last
 	unsent     bool          // whether the last attempt ended before it reached the transport
 	retrying   bool          // whether another attempt follows
 	pause      time.Duration // before the next attempt

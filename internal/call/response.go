@@ -42,10 +42,11 @@ const (
 	MaxSearched = 16 << 10
 )
 
-// receive reads the response and closes it. It sets the result or the failure
-// of the attempt, even if the body is truncated. It returns the connection's
-// error if the connection failed while the body was read, and the context's
-// error if the context has ended by the time a large response is decoded.
+// receive reads, decodes and closes the response. If a complete or truncated
+// response isn't accepted, receive sets the failure of the attempt. It returns
+// the connection's error if the connection failed while the body was read, and
+// the context's error if the context has ended by the time a large response is
+// decoded.
 func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	if resp.Body == nil {
 		resp.Body = http.NoBody

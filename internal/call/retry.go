@@ -14,8 +14,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
-// Delay returns the pause after the given number of attempts: the one that the
-// server asks for, or a random one up to a ceiling that doubles each time.
+// Delay returns the pause after the given number of attempts: retryAfter, but
+// at most MaxRetryAfter. If retryAfter is 0, the pause is random, up to a
+// ceiling that doubles each time.
 func (cfg *Config) Delay(attempts int, retryAfter time.Duration) time.Duration {
 	if retryAfter > 0 {
 		return min(retryAfter, cfg.MaxRetryAfter)
@@ -88,11 +89,12 @@ func (c *call) isAnswered() bool {
 	return f == nil || f.isOwn() && f.Class() != Soon
 }
 
-// Budget limits the retries of all calls to a host together. Without it, every
-// goroutine would send four times as many requests during an outage. A retry
-// takes one unit when it's sent. The API's final response to a call gives back
-// one unit if the call was retried, and otherwise a fifth of a unit. So single
-// failures can always be retried, and retries stop when every call fails.
+// Budget limits the retries of a client and its copies for the same host.
+// Without it, every goroutine would send four times as many requests during an
+// outage. A retry takes one unit when it's sent. The API's final response to a
+// call gives back one unit if the call was retried, and otherwise a fifth of a
+// unit. So single failures can always be retried, and retries stop when every
+// call fails.
 type Budget struct{ taken atomic.Int64 } // in fifths of a unit
 
 const retryCost = 5
@@ -100,7 +102,7 @@ const retryCost = 5
 // ErrBudget says that the budget is used up.
 var ErrBudget = errors.New("the client's retry budget is used up")
 
-// take takes one retry from a budget of the given size, if there is one.
+// take takes one retry from a budget of the given size, if any is left.
 func (b *Budget) take(retries int) bool {
 	if b.taken.Add(retryCost) <= int64(retries)*retryCost {
 		return true
@@ -114,8 +116,7 @@ func (b *Budget) isUsedUp(retries int) bool {
 	return b.taken.Load()+retryCost > int64(retries)*retryCost
 }
 
-// succeeded is called after the API's final response to a call. It gives back a
-// retry if the call took several attempts, and otherwise a fifth of a retry.
+// succeeded gives back one unit after several attempts, or else a fifth of one.
 func (b *Budget) succeeded(attempts int) {
 	earned := int64(1)
 	if attempts > 1 {

@@ -1,3 +1,3 @@
-// Package consumer tests the SDK as its users get it: as a module from a proxy,
-// in a module of their own.
+// Package consumer tests the SDK as users get it: a module proxy serves it, and
+// the user's module requires it.
 package consumer

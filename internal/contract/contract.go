@@ -25,8 +25,8 @@ var (
 type Row struct {
 	Method, Route string
 	Names         []string // the methods of the SDK, such as "VMs.List"
-	ServiceOnly   bool     // whether the contract lacks it (†)
-	ContractOnly  bool     // whether the service lacks it (‡)
+	ServiceOnly   bool     // whether the contract lacks the operation (†)
+	ContractOnly  bool     // whether the service lacks the operation (‡)
 }
 
 // Rows returns the rows of both tables.
@@ -72,7 +72,8 @@ func (r Row) Service() string {
 func (r Row) Once() bool { return Once(r.Method, r.Names[0]) }
 
 // Once reports whether an operation must not be sent twice, because the second
-// request would create another object, act again, or fail because of the first.
+// request would create another object, repeat an action, or fail because of the
+// first request.
 func Once(method, name string) bool {
 	return method == http.MethodPost && !slices.Contains(idempotentPosts, name)
 }

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// maxTrustedLength is the maximum size of a buffer before anything has arrived.
-	// A Content-Length alone can't take more memory. For a larger body, the buffer
-	// grows as the body arrives.
+	// maxTrustedLength is the maximum size of a buffer before anything has arrived,
+	// whatever the Content-Length says. For a larger body, the buffer grows as the
+	// body arrives.
 	maxTrustedLength = 1 << 20
 
 	// maxPooledBuffer is the maximum size of a buffer that is reused.

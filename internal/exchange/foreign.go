@@ -52,9 +52,9 @@ func (e refusedError) Error() string      { return string(e) }
 func (refusedError) Is(target error) bool { return target == errOwn }
 
 // isOfNetwork reports whether an error of a transport comes from the network.
-// Every error of net/http's transport does. Other transports can return such
-// errors wrapped, but can also fail for reasons of their own, such as a mock
-// without a response for the request.
+// All errors of net/http's transport do. Other transports can wrap an error of
+// the network, but can also fail for other reasons: a mock may have no response
+// for the request.
 func isOfNetwork(transport http.RoundTripper, err error) bool {
 	if _, ok := transport.(*http.Transport); ok {
 		return true
@@ -68,11 +68,11 @@ func isOfNetwork(transport http.RoundTripper, err error) bool {
 	})
 }
 
-// untyped contains the prefixes of the texts of those errors of net/http and
+// untyped contains prefixes of texts. They identify errors of net/http and
 // crypto/tls that have no type of their own.
 var untyped = []string{"net/http: ", "http: ", "http2: ", "tls: ", "stream error: ", "connection error: "}
 
-// says reports whether the text of an error, or of one that it wraps, matches.
+// says reports whether the text of an error, or of an error in it, matches.
 func says(err error, matches func(text string) bool) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if matches(err.Error()) {

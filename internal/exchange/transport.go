@@ -17,7 +17,7 @@ import (
 // maxConns is the maximum number of connections of a transport of [NewTransport].
 const maxConns = 64
 
-// Transport is a transport of [NewTransport].
+// Transport is what [NewTransport] returns.
 type Transport struct {
 	*http.Transport
 	onlyHTTP1 bool
@@ -68,7 +68,7 @@ func NewTransport(changes ...func(*http.Transport)) Transport {
 		// create that is sent at that moment would be unknown.
 		IdleConnTimeout: 50 * time.Second,
 
-		// The limit for bodies doesn't apply to headers. net/http allows 10 MiB.
+		// The limit for bodies doesn't cover headers. net/http allows 10 MiB.
 		MaxResponseHeaderBytes: 1 << 20,
 	}
 	t.Protocols.SetHTTP1(true)
@@ -87,9 +87,9 @@ func NewTransport(changes ...func(*http.Transport)) Transport {
 }
 
 // isRegistered reports whether a transport passes requests with the scheme to
-// another transport, which may speak HTTP/2. net/http doesn't tell, but panics
-// if a scheme is registered twice. So isRegistered registers the scheme, and
-// can be called only once.
+// another transport, which may speak HTTP/2. net/http doesn't say, but
+// panics if a scheme is registered twice. So isRegistered registers the scheme,
+// and can be called only once.
 func isRegistered(t *http.Transport, scheme string) (registered bool) {
 	defer func() { registered = recover() != nil }()
 	t.RegisterProtocol(scheme, skipped{})
@@ -102,7 +102,7 @@ type skipped struct{}
 func (skipped) RoundTrip(*http.Request) (*http.Response, error) { return nil, http.ErrSkipAltProtocol }
 
 // ProxyCredentials returns the credentials that a transport sends to the proxy
-// of a request, in all their forms.
+// of a request, in plain text and encoded.
 func ProxyCredentials(transport http.RoundTripper, req *http.Request) (credentials []string) {
 	t, ok := transport.(*http.Transport)
 	if !ok {
@@ -125,18 +125,18 @@ func ProxyCredentials(transport http.RoundTripper, req *http.Request) (credentia
 	return append(credentials, name, password, escapedName, escapedPassword, base64.StdEncoding.EncodeToString([]byte(name+":"+password)))
 }
 
-// proxyError is the response of a proxy that refuses to connect. It doesn't repeat
-// the proxy's words, which may contain the credentials.
+// proxyError is the error response of a proxy. It doesn't repeat the proxy's
+// words, which may contain the credentials.
 type proxyError struct{ code int }
 
 func (e *proxyError) Error() string {
 	return fmt.Sprintf("the proxy responded with %d %s", e.code, http.StatusText(e.code))
 }
 
-// IsLasting reports whether a request failed for a reason that another attempt
-// would also meet: an untrusted certificate, a server without TLS, a proxy that
-// refuses the connection or requires a password, or a transport that fails for
-// reasons of its own.
+// IsLasting reports whether another attempt would fail for the same reason: an
+// untrusted certificate, a server without TLS, a proxy that refuses the
+// connection or requires a password, or an error of the transport that doesn't
+// come from the network.
 func IsLasting(err error) bool {
 	if errors.Is(err, errOwn) {
 		return true

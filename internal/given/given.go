@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Parse parses the arguments into the flags. A value can't be empty, and can't
-// be another flag. The first argument after the flags can't be empty either;
-// later ones can, since they may belong to a command.
+// Parse parses the arguments into the flags. It refuses an empty value, a value
+// that is another flag, and an empty first argument after the flags. Later
+// arguments can be empty, since they may belong to a command.
 func Parse(flags *flag.FlagSet, args []string) error {
 	flags.VisitAll(func(f *flag.Flag) { f.Value = value{f.Value, flags} })
 	err := flags.Parse(args)

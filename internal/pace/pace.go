@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Err returns an error for an ended context. It matches the context's error and
-// its cause.
+// Err returns an error for an ended context. The error matches the context's
+// error and the context's cause.
 func Err(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {

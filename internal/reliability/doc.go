@@ -1,7 +1,7 @@
 // Package reliability tests the SDK under faults. It calls the exported API, as
 // a program does, and puts the faults into the bytes on a connection.
 //
-//	go test -v -run TestFaults ./internal/reliability         # the table: faults x an operation of each kind
+//	go test -v -run TestFaults ./internal/reliability         # the table of faults, for one operation of each kind
 //	go test -v -run TestFaults ./internal/reliability -every  # with every operation
 //	go test -v -run TestCreates ./internal/reliability -every # responses lost at every byte
 //	go test -v -race -run TestConcurrency ./internal/reliability

@@ -160,7 +160,7 @@ func (l *List[T]) Await(ctx context.Context, since, due time.Time, pause time.Du
 	}
 }
 
-// current returns the reading in progress, or the next.
+// current returns the reading in progress, or else the next reading.
 func (l *List[T]) current() *reading[T] {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
@@ -189,8 +189,8 @@ func (l *List[T]) begin(since time.Time) *reading[T] {
 }
 
 // isWorthIt reports whether reading the list takes fewer requests than getting
-// each resource: at least two waits share it, and it has at most 10 items for
-// each wait and for each call that may soon begin to wait.
+// each resource. At least two waits must share the list, and it may have 10
+// items for each wait and for each call that may soon begin to wait.
 func (l *List[T]) isWorthIt() bool {
 	g := l.group
 	coming := max(0, min(g.calls, g.atOnce)-g.waits)

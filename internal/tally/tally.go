@@ -1,5 +1,5 @@
-// Package tally records which items of a list have been read, and whether all
-// have been.
+// Package tally records which items of a list have been read, and tells whether
+// that was the whole list.
 package tally
 
 import "maps"
@@ -16,7 +16,7 @@ type Tally struct {
 
 	// State of the walk in progress.
 	last    string // the greatest ID
-	inOrder int    // items whose ID was greater than all previous ones
+	inOrder int    // number of items whose ID was greater than all previous IDs
 }
 
 // New returns the tally of a list. If the list is ordered by ID, the tally
@@ -62,7 +62,7 @@ func (t *Tally) EndPage(count *int) {
 // IsComplete reports whether the walks have read as many items as the smallest
 // count says. That's enough, since every page's count includes the items that
 // stay in the list. Items with an ID up to passed never count as new, so it's
-// also enough if the last walk alone has read that many items in order.
+// also enough if the last walk alone has read that many items in ID order.
 // IsComplete also returns true if no page had a count.
 func (t *Tally) IsComplete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 

@@ -1,15 +1,15 @@
-// Package ubid encodes and decodes identifiers: 128 bits, which are a UUID,
-// written as 26 characters of a base-32 alphabet.
+// Package ubid encodes and decodes identifiers. An identifier is a UUID in
+// another form: 26 characters of a base-32 alphabet.
 //
-// The first two characters are the prefix, which is the kind of the object; it
-// takes 10 of the upper 64 bits. The next 11 characters contain the other 54
+// The first two characters are the prefix, which is the object's kind and takes
+// 10 of the upper 64 bits. The next 11 characters contain the other 54
 // upper bits and a parity bit. The last 13 characters contain the lower 64 bits
 // and a parity bit. With its parity bit, each of these two groups has an even
 // number of ones.
 //
 // The version and the variant of the UUID are ordinary bits. A server creates
-// identifiers with version 8 and the variant bits 10, or 11 if it also puts a
-// mark for routing into them. Identifiers with other bits are also valid.
+// identifiers with version 8 and the variant bits 10, or 11 for an identifier
+// with a mark for routing. Identifiers with other bits are also valid.
 package ubid
 
 import (
@@ -26,7 +26,7 @@ const (
 	// Length is the number of characters of an identifier.
 	Length = 26
 
-	// PrefixLength is the number of characters of its prefix.
+	// PrefixLength is the number of characters of the prefix.
 	PrefixLength = 2
 
 	// Alphabet contains the characters in the order of their values.
