@@ -24,8 +24,8 @@ type scopeObjects struct {
 	sorted  []Stored            // the same, sorted by ID
 }
 
-// scopesOf returns the contents of the scopes that an object is in: its project
-// and, if it has one, its location.
+// scopesOf returns the contents of the scopes of an object: the scope of its
+// project and, if the object has a location, the scope of the location.
 func (x Index) scopesOf(o *Object) []*scopeObjects {
 	keys := []Scope{{o.kind(), o.Project, nil}}
 	if o.Location != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
-// Input contains what handlers need of a request.
+// Input contains what handlers need from a request.
 type Input struct {
 	Header http.Header
 	Params map[string]string // of the path

@@ -45,14 +45,14 @@ type Quota struct{ VM, Postgres, Kubernetes, MachineImageVersions, Projects int 
 
 // Service executes requests on its state, one at a time.
 type Service struct {
-	Config     Config // guarded by mu, as far as it changes
+	Config     Config // mu guards the fields that change
 	initial    Config
 	Operations []Operation // the operations of Config.Operations that Config.API has
 
 	router *router // of Operations
 	every  *router // of Config.Operations
 
-	mu    sync.Mutex // guards state
+	mu    sync.Mutex // guards State, and the fields of Config that change
 	State *State
 }
 

@@ -163,7 +163,7 @@ func (r *firewallRule) change(c *api.Call) (err error) {
 }
 
 // checkUnique checks that no rule other than self, which may be nil, allows the
-// same traffic. The columns are the real server's words for the unique values.
+// same traffic. columns is the beginning of the error's message.
 func (f *firewall) checkUnique(what allowed, self *firewallRule, columns string) error {
 	if slices.ContainsFunc(f.rules, func(r *firewallRule) bool { return r.allowed == what && r != self }) {
 		return reply.InvalidRecord(reply.Taken(columns))
@@ -236,9 +236,9 @@ func deleteFirewallRule(c *api.Call) (any, error) {
 	return reply.NoContent{}, nil
 }
 
-// findFirewallRule returns the firewall in the path and the index of its rule,
-// if the token may execute the operation on it. It looks for the rule before it
-// checks the permission, as the real server does.
+// findFirewallRule returns the firewall in the path, and the index of the rule
+// in the path, if the token may execute the operation on the firewall. It looks
+// for the rule before it checks the permission, as the real server does.
 func findFirewallRule(c *api.Call) (*firewall, int, error) {
 	f, err := firewallOfRule(c)
 	if err != nil {

@@ -26,8 +26,8 @@ type inferencePrice struct {
 	Completion *float64 `json:"per_million_completion_tokens"`
 }
 
-// listInferenceEndpoints returns the public models to every token of the
-// account: first endpoints, then a routed model.
+// listInferenceEndpoints returns the public models, whatever the token's
+// permissions are: first the endpoints, then a routed model.
 func listInferenceEndpoints(*api.Call) (any, error) {
 	price := 0.1
 	return api.Items[inferenceEndpointRecord]{Items: []inferenceEndpointRecord{

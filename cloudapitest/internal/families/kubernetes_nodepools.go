@@ -60,8 +60,8 @@ func (p *nodePool) details(at *api.Moment) nodePoolDetails {
 	return nodePoolDetails{p.record(at), p.records(at)}
 }
 
-// idle reports whether no change of the node pool is in progress. Retiring
-// nodes don't count.
+// idle reports whether no change of the node pool is in progress. Retiring a
+// node isn't such a change.
 func (p *nodePool) idle(now time.Time) bool { return !now.Before(p.settled) && !p.Deleting() }
 
 // addPool adds a node pool with the cluster's version. joins is the time at

@@ -136,8 +136,8 @@ func (l *loadBalancer) details(at *api.Moment) loadBalancerDetails {
 	}
 }
 
-// vms returns the VMs of the load balancer. The VMs of a cluster's load balancer
-// are the cluster's nodes.
+// vms returns the VMs of the load balancer. A cluster's load balancer has the
+// nodes of the control plane or the worker nodes.
 func (l *loadBalancer) vms(at *api.Moment) []*vm {
 	if l.cluster == nil {
 		return api.Records(l.attached(at.Now), func(m loadBalancerMember) *vm { return m.vm })

@@ -105,9 +105,9 @@ type postgres struct {
 	restarted time.Time // end of the last restart
 	backup    time.Time // time of the first backup since the creation or promotion
 
-	// built describes the servers before the last change, and target the servers
-	// that replace them at the time due. During the creation, built is the primary
-	// alone.
+	// built describes the servers before the last change, and target the new
+	// servers, which take over at the time given by due. During the creation,
+	// built is the primary alone.
 	built, target postgresServers
 	former, fleet []string          // the IDs of the built and the target servers, the primary first
 	shown         map[string]string // the states that servers show instead of their own, by ID
