@@ -35,9 +35,8 @@ func backoff(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
 
 // checkRetry tells retryablehttp whether there is another attempt, and reports
 // the last attempt.
-func checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) {
+func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	c := ctx.(*call)
-	c.retrying = c.retrying && err == nil // err can only be the http.Client's own
 	if report := c.req.Attempted; report != nil {
 		a := Attempt{
 			Number:   c.attempts,
