@@ -140,7 +140,6 @@ func TestDeepForms(t *testing.T) {
 func TestObjectsUnderUnknownKeys(t *testing.T) {
 	t.Parallel()
 	for name, unknown := range map[string]string{
-		"some empty objects": strings.Repeat("{},", 1000) + "{}",
 		"small objects":      strings.Repeat(`{"a":1},`, 1<<16) + "{}",
 		"objects in objects": strings.Repeat(`{"firewalls":[{},{}]},`, 1<<14) + "{}",
 		"numbers":            strings.Repeat("1,", 1<<17) + "-1.5e3",
@@ -164,8 +163,6 @@ func TestDoBoundsMemory(t *testing.T) {
 	// Not parallel, since the memory of other tests would be counted as well.
 	for name, body := range map[string]string{
 		"empty objects": "[" + strings.Repeat("{},", 14<<20/3) + "{}]",
-		"small objects": "[" + strings.Repeat(`{"a":1},`, 14<<20/8) + "{}]",
-		"empty arrays":  "[" + strings.Repeat("[],", 14<<20/3) + "[]]",
 		"numbers":       "[" + strings.Repeat("1,", 28<<20/2) + "1]",
 	} {
 		client := sdktest.Answering(t, 200, "application/json", body)

@@ -98,6 +98,7 @@ func TestEnsureWhenCreatesFail(t *testing.T) {
 		{"a server error", "POST", []cloudapitest.Fault{reply(502)}, nil, 2},
 		{"taken for a moment", "POST", []cloudapitest.Fault{taken}, nil, 2},
 		{"taken", "POST", []cloudapitest.Fault{taken.Repeating()}, []error{cloudapi.ErrAlreadyExists, cloudapi.ErrInvalidRequest, cloudapi.ErrNotFound}, 4},
+		{"taken until the end", "POST", []cloudapitest.Fault{taken.Repeating()}, []error{cloudapi.ErrAlreadyExists, cloudapi.ErrInvalidRequest}, 1},
 		{"broken", "POST", []cloudapitest.Fault{reply(500).Repeating()}, []error{cloudapi.ErrOutcomeUnknown, cloudapi.ErrServer, cloudapi.ErrNotFound}, 4},
 		{"forbidden", "POST", []cloudapitest.Fault{reply(403).Repeating()}, []error{cloudapi.ErrForbidden}, 1},
 		{"refused", "POST", []cloudapitest.Fault{reply(400).Repeating()}, []error{cloudapi.ErrInvalidRequest}, 1},
@@ -110,7 +111,12 @@ func TestEnsureWhenCreatesFail(t *testing.T) {
 			forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
 				srv.Fail(cloudapitest.Match{Method: tt.method}, tt.faults...)
 				before, start := sdktest.Changes(srv), time.Now()
-				_, outcome, err := c.ensure(t.Context(), client, "", nil)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if tt.name == "taken until the end" {
+					time.AfterFunc(time.Second/2, cancel) // in the pause before the second create
+				}
+				_, outcome, err := c.ensure(ctx, client, "", nil)
 				if posts := sdktest.Changes(srv) - before; (outcome == cloudapi.EnsureCreated) != (tt.want == nil) || posts != tt.posts {
 					t.Errorf("%q, %v, after %d POSTs", outcome, err, posts)
 				}

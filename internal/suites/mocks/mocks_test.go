@@ -116,6 +116,9 @@ func TestActivate(t *testing.T) {
 	}
 	http.DefaultTransport = nil
 	expect("none", usual, "http.DefaultTransport is nil", 0)
+	if _, err := usual.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err == nil || !strings.Contains(err.Error(), "http.DefaultTransport is nil") {
+		t.Errorf("none, without a body: %v", err)
+	}
 	http.DefaultTransport = original
 	expect("restored", usual, "running", 1)
 }

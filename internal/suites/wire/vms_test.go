@@ -72,9 +72,7 @@ func TestVMWaits(t *testing.T) {
 		{"stopped", stopped, polls{vm("running"), vm("stopping"), vm("stopped")}, nil, ""},
 		{"stopped by the provider first", stopped, polls{vm("stopping"), vm("stopped by admin"), vm("unavailable"), vm("stopped")}, nil, ""},
 		{"deleted before it stops", stopped, polls{vm("stopping"), vm("deleting")}, cloudapi.ErrWaitFailed, ""},
-		{"gone before it stops", stopped, polls{vm("stopping"), stub.Envelope(404)}, cloudapi.ErrNotFound, ""},
 		{"started", running, polls{vm("starting"), vm("starting"), vm("running")}, nil, ""},
-		{"restarted", running, polls{vm("restarting"), vm("running")}, nil, ""},
 	})
 	log := func(status, output string) string { return `{"status":"` + status + `","output":` + output + `}` }
 	serialLog := do("VMs.WaitSerialLog", location, "web-1")
