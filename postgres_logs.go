@@ -23,7 +23,7 @@ type PostgresLogEntry struct {
 	Message       string            `json:"message"`
 	ServerUBID    string            `json:"server_ubid"` // the ID of the server, prefix pv
 	ServerRole    string            `json:"server_role"` // one of the PostgresServerRole constants
-	Context       map[string]string `json:"context"`     // of a connection: any of "user", "dbname", "pid" and "remote_host_port"
+	Context       map[string]string `json:"context"`     // of the connection: any of the keys "user", "dbname", "pid" and "remote_host_port"
 }
 
 func (e *PostgresLogEntry) lacks() string { return missing("timestamp", e.Timestamp.IsZero()) }
@@ -61,7 +61,7 @@ type PostgresLogsOptions struct {
 	End   time.Time `url:"end,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 
 	StreamName    string `url:"stream_name,omitempty"`    // one of the PostgresLogStream constants
-	SeverityLevel string `url:"severity_level,omitempty"` // a PostgresLogSeverity constant; only this level, no higher
+	SeverityLevel string `url:"severity_level,omitempty"` // a PostgresLogSeverity constant; selects exactly this level
 	ServerRole    string `url:"server_role,omitempty"`    // one of the PostgresServerRole constants
 	QueryPattern  string `url:"query_pattern,omitempty"`  // text that the message contains, not a regular expression; up to 200 characters
 	PageSize      int    `url:"max_log_lines,omitempty"`  // up to 500; default 50 in Logs and 500 in AllLogs

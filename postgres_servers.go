@@ -72,7 +72,7 @@ func (s *PostgresService) AllServers(ctx context.Context, location, postgres str
 	return all[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
 
-// Recycle replaces the primary of a database by a failover;
+// Recycle replaces the primary of a database through a failover;
 // [PostgresService.WaitRecycled] waits. † Only the service has this.
 func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresRecycle, location, postgres)
@@ -166,9 +166,9 @@ func (s *PostgresService) AllBackups(ctx context.Context, location, postgres str
 }
 
 // CreateBackupCredentials returns new credentials to read a database's backups.
-// After [ErrOutcomeUnknown], call again. It returns [ErrInvalidRequest] for
-// read replicas, until the store is ready, and, in most projects, if the
-// backups aren't on AWS. † Only the service has this.
+// It returns [ErrInvalidRequest] for read replicas, until the store is ready,
+// and, in most projects, if the backups aren't on AWS. After
+// [ErrOutcomeUnknown], call it again. † Only the service has this.
 func (s *PostgresService) CreateBackupCredentials(ctx context.Context, location, postgres string) (*PostgresBackupCredentials, error) {
 	return fetch[PostgresBackupCredentials](ctx, s.conn, &opPostgresCreateBackupCredentials, location, postgres)
 }
@@ -278,7 +278,7 @@ type PostgresUpgrade struct {
 	CurrentVersion string `json:"current_version"` // such as "17"
 	TargetVersion  string `json:"target_version"`  // such as "18"
 	UpgradeStatus  string `json:"upgrade_status"`  // one of the PostgresUpgradeStatus constants
-	UpgradeStage   string `json:"upgrade_stage"`   // for people, such as "wait_for_maintenance_window"; "" at first
+	UpgradeStage   string `json:"upgrade_stage"`   // to show to people, such as "wait_for_maintenance_window"; "" at first
 }
 
 func (u *PostgresUpgrade) lacks() string { return missing("upgrade_status", u.UpgradeStatus == "") }

@@ -109,8 +109,8 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitO
 //
 // CheckAccess corrects a wrong Location. It returns [ErrLocationNotFound] if
 // neither the Location nor the resource exists, [ErrForbidden] if the server
-// refuses a resource to the token twice, a second apart, and [ErrNotFound] if
-// the project is gone or the token's account has left it.
+// refuses the token a resource twice, a second apart, and [ErrNotFound] if the
+// project is gone or the token's account has left it.
 func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing []Resource, err error) {
 	const operation = "CheckAccess"
 	if ctx == nil {
@@ -344,7 +344,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref reference, 
 	return &found[0], record, nil
 }
 
-// findNamed finds the only resource of a family that has a name.
+// findNamed finds a family's only resource with the name.
 func (c *Client) findNamed(ctx context.Context, operation string, ref reference, f anyFamily) (any, error) {
 	record, err := f.read(ctx, &c.conn, ref.Location, ref.Name)
 	if err != nil || !f.hasHomonyms() {

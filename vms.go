@@ -63,7 +63,7 @@ type VMSerialLog struct {
 	Status    string    `json:"status"`    // one of the VMSerialLogStatus constants
 	Timestamp time.Time `json:"timestamp"` // when the fetch ended, or began if it hasn't
 
-	// Output is the last 64 KiB of the text, with escape codes of terminals. Bytes
+	// Output is the last 64 KiB of the text, with terminal escape codes. Bytes
 	// that aren't UTF-8 are replaced. Output is "" unless the fetch has succeeded.
 	Output string `json:"output"`
 }

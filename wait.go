@@ -25,7 +25,7 @@ type Progress struct {
 	Done      int           // how many of Total are finished
 	Total     int           // 1 for a single resource; 0 if there is no end
 	Polls     int           // the number of polls
-	Elapsed   time.Duration // time since the beginning
+	Elapsed   time.Duration // time since the operation began
 	Record    any           // the record, such as a *VM; nil if there is none
 	Err       error         // why this poll or step failed, or nil
 }
@@ -36,7 +36,7 @@ type WaitOptions struct {
 	// longer, up to MaxInterval. If Interval is longer than MaxInterval, all
 	// pauses are Interval. Pauses are randomized by up to 20%. The defaults are 5
 	// and 15 seconds for databases, Kubernetes and versions of machine images, and
-	// 1 and 5 seconds for others.
+	// 1 and 5 seconds for other resources.
 	Interval, MaxInterval time.Duration
 
 	// Tolerance is how many polls in a row may fail transiently, after retries,

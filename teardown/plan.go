@@ -42,14 +42,14 @@ type Options struct {
 	// resource that the lists of the project show; later changes to the Options
 	// have no effect.
 	//
-	// A teardown also keeps what a kept resource needs: the machine image of a
-	// VM; the subnet of a VM or load balancer; the firewalls of a subnet; the
-	// subnet, firewall and load balancers that the server created for a database
-	// or cluster, unless they were renamed; the private location of any resource
-	// in it; and the project. A read replica doesn't need its parent, and a load
+	// A teardown also keeps what a kept resource needs: the machine image of a VM;
+	// the subnet of a VM or load balancer; the firewalls of a subnet; the subnet,
+	// firewall and load balancers that the server created for a database or
+	// cluster, unless they were renamed; the private location of any resource in
+	// it; and the project. A read replica doesn't need its parent, and a load
 	// balancer doesn't need its VMs. A cluster or database is also kept if
-	// something that the server created for it is kept, or something in its
-	// subnet.
+	// something in its subnet, or something that the server created for it, is
+	// kept.
 	Keep func(cloudapi.Resource) bool
 
 	// DeleteProject also deletes the project, after everything in it. The project
@@ -148,7 +148,7 @@ func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan
 	return p, nil
 }
 
-// connect creates the clients of the plan, whose calls all pass the gate.
+// connect creates the plan's clients. All calls of these clients pass the gate.
 func (p *Plan) connect(client *cloudapi.Client) (err error) {
 	concurrency := p.options.Concurrency
 	if concurrency <= 0 {
@@ -227,7 +227,7 @@ func (p *Plan) keep(all []item, needs map[string][]string, owners map[string]clo
 			kept[item.ID] = cloudapi.Resource{}
 		}
 	}
-	for n := -1; n < len(kept); { // until nothing is added
+	for n := -1; n < len(kept); { // until a pass adds nothing
 		n = len(kept)
 		for _, item := range all {
 			if _, stays := kept[item.ID]; !stays {
@@ -333,8 +333,8 @@ func hasKind(resources []cloudapi.Resource, kinds ...cloudapi.Kind) bool {
 	return slices.ContainsFunc(resources, func(r cloudapi.Resource) bool { return slices.Contains(kinds, r.Kind) })
 }
 
-// MarshalJSON encodes the project's ID, the stages, the kept resources, and the
-// result of GoesWith for each cluster's ID.
+// MarshalJSON encodes the project's ID, the stages, the kept resources, and, by
+// cluster ID, the results of GoesWith.
 func (p *Plan) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Project  string                         `json:"project"`

@@ -43,9 +43,9 @@ import (
 // unless the project is in the plan.
 //
 // The server keeps a private location until the backups of its databases are
-// gone, days after the last database. Run reports such a location as [UnderWay]
-// after two minutes, or as [Failed] if the server refuses to delete it. Run the
-// plan again later.
+// gone, which takes days after the last database is deleted. Run reports such a
+// location as [UnderWay] after two minutes, or as [Failed] if the server
+// refuses to delete it. Run the plan again later.
 func (p *Plan) Run(ctx context.Context) error {
 	switch {
 	case p.client == nil:
@@ -335,7 +335,7 @@ func (d *deletion) request(ctx context.Context, delete func(*cloudapi.Client, co
 		}
 		return err
 	})
-	if cloudapi.IsGone(err) || errors.Is(err, cloudapi.ErrMaybeUnsupported) { // the server has the operation, since a list had the resource
+	if cloudapi.IsGone(err) || errors.Is(err, cloudapi.ErrMaybeUnsupported) { // ErrMaybeUnsupported means the same: the server has the operation, since a list had the resource
 		err = d.checkProject(ctx)
 	}
 	switch {

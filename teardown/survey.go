@@ -271,8 +271,8 @@ func (s *surveyor) hidden(ctx context.Context, all []item) (hidden []item, err e
 }
 
 // needs maps the ID of each resource to the IDs of the resources it needs. A
-// needed resource must not be deleted first: the server would refuse that,
-// delete the other resource as well, or leave it unprotected.
+// needed resource must not be deleted first: the server would refuse that, or
+// delete the resource that needs it, or leave that resource unprotected.
 func (s *surveyor) needs(all []item) map[string][]string {
 	type name struct {
 		kind           cloudapi.Kind
