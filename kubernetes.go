@@ -22,7 +22,7 @@ type KubernetesCluster struct {
 	ID           string `json:"id"`            // prefix kc
 	Name         string `json:"name"`          // unique in its project and location
 	Location     string `json:"location"`      // such as "eu-central-h1"
-	DisplayState string `json:"display_state"` // a KubernetesClusterState constant, or another value
+	DisplayState string `json:"display_state"` // one of the KubernetesClusterState constants, or another value
 	CPNodeCount  int    `json:"cp_node_count"` // number of control plane nodes, 1 or 3
 	NodeSize     string `json:"node_size"`     // of the control plane nodes, such as "standard-2"
 	Version      string `json:"version"`       // such as "v1.36"

@@ -353,9 +353,8 @@ func (s *LoadBalancersService) WaitDeleted(ctx context.Context, location, loadBa
 	return loadBalancerFamily.waitDeleted(ctx, s.conn, location, loadBalancer, opts)
 }
 
-// UnlistedError ends a list from which some resources are missing, because the
-// server can't show them. The only such resource is the load balancer of a
-// Kubernetes cluster without a Service.
+// UnlistedError ends a list that lacks the resources the server can't show:
+// load balancers of Kubernetes clusters that have no Service.
 type UnlistedError struct {
 	Operation string     // the operation's name, such as "LoadBalancers.List"
 	Resources []Resource // at least one; their ID is "", since the server doesn't show it

@@ -23,7 +23,7 @@ type PostgresService service
 type Postgres struct {
 	ID                   string `json:"id"`       // prefix pg
 	Name                 string `json:"name"`     // unique in its project and location
-	State                string `json:"state"`    // a PostgresState constant, or another value
+	State                string `json:"state"`    // one of the PostgresState constants, or another value
 	Location             string `json:"location"` // such as "eu-central-h1"
 	VMSize               string `json:"vm_size"`  // such as "standard-2"
 	TargetVMSize         string `json:"target_vm_size"`
