@@ -17,7 +17,7 @@ import (
 // EnsureOptions are settings of the Ensure methods. Nil means the defaults.
 //
 // Ensure looks for a resource with the name, which must not be an ID. If there
-// is none, Ensure creates one, and returns before it's ready. Otherwise, Ensure
+// is none, Ensure creates one, and returns before it's ready. Otherwise, it
 // compares the record with the fields that the request sets, and returns a
 // [*DriftError] if any differ: after an upgrade or resize, pass the new values.
 //
@@ -66,8 +66,8 @@ type ensureSpec[T any] struct {
 	update  func(context.Context, *T, drift) (*T, error)
 
 	// isBusy reports whether the server refused an update only because another
-	// change is in progress. It's nil if the server never refuses an update for
-	// that reason.
+	// change is in progress. isBusy is nil if the server never refuses an update
+	// for that reason.
 	isBusy func(error) bool
 }
 
@@ -316,7 +316,7 @@ func wants[V comparable](d *drift, field string, wanted, found V) {
 	}
 }
 
-// wantsUpdatable is wants for a field that the family's update can change.
+// wantsUpdatable is like wants, for a field that an update can change.
 func wantsUpdatable[V comparable](d *drift, field string, wanted, found V) {
 	before := len(*d)
 	if wants(d, field, wanted, found); len(*d) > before {

@@ -6,8 +6,8 @@
 //	exporter --once
 //
 // Failed requests are reported on standard error, and in the metric cloudapi_up.
-// The last form prints the result of one scrape and exits. Run it from cron for
-// the textfile collector of the node exporter, or to try it out.
+// With --once, the program prints the result of one scrape and exits: run it
+// from cron for the textfile collector of the node exporter, or to try it out.
 package main
 
 import (

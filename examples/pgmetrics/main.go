@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 }
 
 // timeFlag returns a function that parses a time, or a duration before now, and
-// sets *to to the time.
+// stores the time in *to.
 func timeFlag(to *time.Time, now time.Time) func(string) error {
 	return func(text string) (err error) {
 		if ago, err := time.ParseDuration(text); err == nil {

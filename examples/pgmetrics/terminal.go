@@ -115,7 +115,7 @@ func humanize(v float64, unit string) string {
 }
 
 // prefixOf returns the scale and prefix for a large number: powers of 1024 for
-// bytes, of 1000 for others.
+// bytes, powers of 1000 for other units.
 func prefixOf(v float64, unit string) (scale float64, prefix string) {
 	base, prefixes := 1000.0, []string{"k", "M", "G", "T", "P"}
 	if isBytes(unit) {

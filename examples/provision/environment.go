@@ -53,8 +53,8 @@ type database struct {
 	Allow            []string `yaml:"allow"` // ranges that may connect, in CIDR notation
 }
 
-// rule allows addresses to connect to ports: "443", "8000..8999", or all ports
-// if empty.
+// rule allows addresses to connect to ports: "443", "8000..8999", or "" for all
+// ports.
 type rule struct {
 	From  string `yaml:"from"`
 	Ports string `yaml:"ports"`

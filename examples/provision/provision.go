@@ -82,7 +82,7 @@ func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service
 		if p.held {
 			p.report.result(of, resultHeld)
 		}
-		return nil, outcome, nil // the record describes no resource
+		return nil, outcome, nil // there is no resource yet
 	default:
 		p.report.result(of, planned[outcome])
 	}

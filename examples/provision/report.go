@@ -117,7 +117,7 @@ func (r *report) table() *demo.Table {
 		row := r.rows[of]
 		result := row.result
 		if r.drifts[of] != nil {
-			result = resultDiffers // even if part of it was changed
+			result = resultDiffers // even if some of its fields or rules were changed
 		}
 		t.Add(of.kind, of.name, result, row.state, cmp.Or(strings.Join(row.changes, "; "), row.details))
 	}

@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 
-	// In the embedded server a VM takes two seconds; a real one takes a minute.
+	// In the embedded server a VM takes two seconds; a real VM takes a minute.
 	client, closeServer, err := demo.Connect(ctx, stderr, "quickstart", demo.Server{
 		Delays: cloudapitest.Delays{Create: 2 * time.Second, Delete: time.Second},
 		Empty:  true,
@@ -60,13 +60,13 @@ type environment struct {
 	start    time.Time
 	mu       sync.Mutex // guards the output
 	undo     []func(context.Context) error
-	ids      map[string]string // of what was created, by kind and name
+	ids      map[string]string // the IDs of the created resources, by kind and name
 }
 
 func (env *environment) provision(ctx context.Context) (err error) {
 	client, location := env.client, env.location
 	defer func() {
-		// Also after a failure or Ctrl-C, when the context has ended.
+		// This also runs after a failure, or after Ctrl-C has ended ctx.
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Minute)
 		defer cancel()
 		err = errors.Join(err, env.tearDown(cleanup))

@@ -91,7 +91,7 @@ func (d *drill) run(ctx context.Context) (err error) {
 	d.say("restoring %s/%s as of %s", source.Location, source.Name, source.LatestRestoreTime.Format(time.RFC3339))
 	d.say("into %s", name)
 	defer func() {
-		// Also after a failure or Ctrl-C, when the context has ended.
+		// This also runs after a failure, or after Ctrl-C has ended ctx.
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Minute)
 		defer cancel()
 		reference := source.Location + "/" + cmp.Or(d.copyID, name)

@@ -96,7 +96,7 @@ func (j *job) run(ctx context.Context) (err error) {
 	j.say("creating VM %s", j.name)
 	reference := j.location + "/" + j.name // no other VM has this name, so it's safe to delete
 	defer func() {
-		// Also after a failure or Ctrl-C, when the context has ended.
+		// This also runs after a failure, or after Ctrl-C has ended ctx.
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Minute)
 		defer cancel()
 		mayAppear := errors.Is(err, cloudapi.ErrOutcomeUnknown)
