@@ -24,7 +24,7 @@ type LoadBalancer struct {
 	ID                  string `json:"id"`                    // prefix 1b
 	Name                string `json:"name"`                  // unique in its private subnet
 	Location            string `json:"location"`              // its private subnet's location
-	Hostname            string `json:"hostname"`              // begins with the name; Rename changes it
+	Hostname            string `json:"hostname"`              // begins with the name, and changes with it
 	Algorithm           string `json:"algorithm"`             // one of the LoadBalancerAlgorithm constants
 	Stack               string `json:"stack"`                 // one of the LoadBalancerStack constants
 	HealthCheckEndpoint string `json:"health_check_endpoint"` // a path such as "/up"
@@ -35,7 +35,7 @@ type LoadBalancer struct {
 
 	// Lists and Rename don't return the fields below.
 	Subnet string   `json:"subnet"` // the name of its private subnet
-	VMs    []string `json:"vms"`    // the IDs of its VMs, even if the server sends records
+	VMs    []string `json:"vms"`    // the IDs of its VMs, even if the server sends records of VMs
 }
 
 func (l *LoadBalancer) Resource() Resource {
@@ -317,7 +317,7 @@ func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalan
 }
 
 // DetachVM detaches a VM, if it's attached. The returned record may still have
-// it; [LoadBalancersService.WaitVMDetached] waits. DetachVM returns
+// the VM; [LoadBalancersService.WaitVMDetached] waits. DetachVM returns
 // [ErrInvalidRequest] if the VM doesn't exist.
 func (s *LoadBalancersService) DetachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersDetachVM, vmRequest{vmID}, location, loadBalancer)

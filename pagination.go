@@ -21,7 +21,7 @@ import (
 // and StartAfter and OrderColumn must be empty.
 type ListOptions struct {
 	Location   string `url:"-"`                     // must be empty for families without locations
-	StartAfter string `url:"start_after,omitempty"` // the ID, or name, after which the list begins; need not exist
+	StartAfter string `url:"start_after,omitempty"` // the list begins after this ID, or name, which need not exist
 
 	// PageSize is the number of items in a page, up to 1000. The default is 1000;
 	// for List with the contract, it's 10.

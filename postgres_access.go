@@ -16,7 +16,7 @@ import (
 
 // ConnectionOptions change a connection URL. Zero fields have no effect.
 type ConnectionOptions struct {
-	User            string // another role of the database; leaves out the superuser's password
+	User            string // another role of the database; the superuser's password is then left out
 	Password        Secret // the password of User
 	WithoutPassword bool   // leaves the password out, for programs that get it from PGPASSWORD, for example
 	Database        string // another database on the server
