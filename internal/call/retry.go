@@ -115,8 +115,8 @@ func (b *Budget) isUsedUp(retries int) bool {
 	return b.taken.Load()+retryCost > int64(retries)*retryCost
 }
 
-// succeeded gives back one unit if the call took several attempts, and otherwise
-// a fifth of a unit.
+// succeeded gives back one unit if the call took several attempts, and else a
+// fifth of a unit.
 func (b *Budget) succeeded(attempts int) {
 	earned := int64(1)
 	if attempts > 1 {
