@@ -43,9 +43,8 @@ func (r *reads[V]) take(ctx context.Context, do func(context.Context) (V, error)
 	}
 }
 
-// lead performs the read that callers share. The callers belong to the same
-// run, so their contexts end at the same time. A panic in do also ends the
-// contexts.
+// lead performs the callers' shared read. The callers belong to the same run,
+// so their contexts end at the same time. A panic in do also ends the contexts.
 func (r *reads[V]) lead(ctx context.Context, this *read[V], do func(context.Context) (V, error)) {
 	select {
 	case r.turn <- struct{}{}:
