@@ -301,10 +301,10 @@ func (s *VMsService) SerialLog(ctx context.Context, location, vm string, opts *V
 	return perform[VMSerialLog](ctx, in)
 }
 
-// WaitSerialLog waits until a VM's serial log is fetched, and returns it. The log
-// can be up to an hour old; for a newer one, call [VMsService.SerialLog] with
-// Refresh first. WaitSerialLog returns [ErrWaitFailed] if the fetch fails, after
-// half a minute. † Only the service has this.
+// WaitSerialLog waits until a VM's serial log is fetched, and returns it. The
+// log can be up to an hour old; for a newer one, call [VMsService.SerialLog]
+// with Refresh first. WaitSerialLog returns [ErrWaitFailed] if the fetch fails,
+// which takes half a minute. † Only the service has this.
 func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opts *WaitOptions) (*VMSerialLog, error) {
 	w := waiter[VMSerialLog]{
 		operation: "VMs.WaitSerialLog",
