@@ -64,7 +64,7 @@ func TestSharedPollsOfDeletions(t *testing.T) {
 				gets++
 			}
 		}
-		if gets > 30 { // each wait alone would poll about 9 times; by name, it gets the ID first
+		if gets > 35 { // each wait alone would poll about 9 times; by name, it gets the ID first
 			t.Errorf("20 waits sent %d gets", gets)
 		}
 	})

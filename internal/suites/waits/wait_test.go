@@ -286,7 +286,11 @@ func TestWaitForYourOwnCondition(t *testing.T) {
 			t.Errorf("Wait = %v, %v", info, err)
 		}
 		info, err = cloudapi.Wait(t.Context(), func(context.Context) (*cloudapi.ObjectInfo, error) { return noState, nil },
-			func(o *cloudapi.ObjectInfo) (bool, error) { return true, stop }, nil)
+			func(o *cloudapi.ObjectInfo) (bool, error) { return true, stop }, &cloudapi.WaitOptions{Progress: func(p cloudapi.Progress) {
+				if p.Done != 0 {
+					t.Error("a wait that fails is done")
+				}
+			}})
 		e, ok := errors.AsType[*cloudapi.WaitError](err)
 		if info != nil || !ok || !errors.Is(err, stop) || e.Record != any(noState) || e.State != "" ||
 			err.Error() != "cloudapi: Wait of the resource ended after 0s and 1 poll: that will never do" {
