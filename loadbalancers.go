@@ -397,6 +397,7 @@ func withPortlessHint(err error) error {
 func (s *LoadBalancersService) besidesPortless(ctx context.Context, o ListOptions) (listed []*LoadBalancer, err error) {
 	var portless []Resource
 	seen := tally.New(false, 0)
+	seen.Begin()
 	next := ListOptions{Location: o.Location, OrderColumn: OrderByName}
 	for more := true; more; {
 		page, refused, err := s.longestPage(ctx, next)

@@ -7,7 +7,8 @@ import "maps"
 // Tally records the items that one or several walks over a list have read. A
 // walk reads the list's pages from the beginning.
 type Tally struct {
-	known     map[string]struct{} // IDs of read items, except those up to passed
+	known     map[string]struct{} // IDs of read items, except those up to passed and those in recent
+	recent    []string            // IDs that the first walk has read, while they ascend; later moved to known
 	passed    string              // IDs up to and including this one count as known
 	ascending bool                // whether the IDs of every walk have ascended
 	most      int                 // the maximum number of remembered IDs, while they ascend
@@ -15,6 +16,7 @@ type Tally struct {
 	least     *int                // the smallest count of a page; nil if no page had one
 
 	// State of the walk in progress.
+	walks   int    // its number, from 1
 	last    string // the greatest ID
 	inOrder int    // number of items whose ID was greater than all previous IDs
 }
@@ -27,7 +29,7 @@ func New(ordered bool, most int) *Tally {
 
 // Begin starts another walk from the beginning of the list.
 func (t *Tally) Begin() {
-	t.last, t.inOrder = "", 0
+	t.walks, t.last, t.inOrder = t.walks+1, "", 0
 }
 
 // Add records an item, and reports whether it is new.
@@ -38,12 +40,26 @@ func (t *Tally) Add(id string) bool {
 	} else {
 		t.ascending = false
 	}
+	if t.ascending && t.walks == 1 { // id is greater than all previous ones
+		t.recent = append(t.recent, id)
+		t.items++
+		return true
+	}
+	t.index()
 	if _, known := t.known[id]; known || id <= t.passed {
 		return false
 	}
 	t.known[id] = struct{}{}
 	t.items++
 	return true
+}
+
+// index moves recent to known.
+func (t *Tally) index() {
+	for _, id := range t.recent {
+		t.known[id] = struct{}{}
+	}
+	t.recent = nil
 }
 
 // EndPage ends a page. count is the size of the list as the page states it, or
@@ -53,8 +69,8 @@ func (t *Tally) EndPage(count *int) {
 	if count != nil && (t.least == nil || *count < *t.least) {
 		t.least = count
 	}
-	if t.ascending && len(t.known) > t.most {
-		t.passed = t.last
+	if t.ascending && len(t.known)+len(t.recent) > t.most {
+		t.passed, t.recent = t.last, t.recent[:0]
 		maps.DeleteFunc(t.known, func(id string, _ struct{}) bool { return id <= t.passed })
 	}
 }

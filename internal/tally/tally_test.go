@@ -75,7 +75,7 @@ func TestMemory(t *testing.T) {
 			if i%page == page-1 {
 				tally.EndPage(nil)
 			}
-			if n := len(tally.known); n > tt.want {
+			if n := len(tally.known) + len(tally.recent); n > tt.want {
 				t.Fatalf("%d IDs are remembered after %d items, want at most %d", n, i+1, tt.want)
 			}
 		}
