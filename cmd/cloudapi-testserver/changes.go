@@ -84,8 +84,7 @@ func (f fault) build() (cloudapitest.Fault, error) {
 	return effect, nil
 }
 
-// reply returns a response with the status. A body that is a string is sent as
-// text, any other body as JSON.
+// reply returns a response. A body that is a JSON string is sent as plain text.
 func (f fault) reply() cloudapitest.Fault {
 	var header http.Header
 	for name, value := range f.Header {
@@ -102,7 +101,7 @@ func (f fault) reply() cloudapitest.Fault {
 	return cloudapitest.Reply(f.Status, header, body)
 }
 
-// delays replaces the delays of everything, of a kind, or of an object. A
+// delays replaces the delays of everything, of a kind, or of one resource. A
 // missing field gets the value of the field all, or else of the flag -delay.
 type delays struct {
 	Kind      cloudapi.Kind `json:"kind"`
@@ -159,7 +158,6 @@ func (c *quota) apply(s *server) error {
 	return try(func() { s.SetQuota(q); s.quota = q })
 }
 
-// override sets value to given, unless given is nil.
 func override[T, G ~int | ~int64](value *T, given *G) {
 	if given != nil {
 		*value = T(*given)

@@ -33,7 +33,6 @@ func (c *clock) now() time.Time {
 	return c.shown
 }
 
-// change moves the clock forward, and sets its speed unless speed is nil.
 func (c *clock) change(advance time.Duration, speed *float64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 // maxDocument limits the bodies of requests to the control address, in bytes.
 const maxDocument = 1 << 20
 
-// logged is the number of requests that the control address can show.
-const logged = 1000
+// maxLogged is how many requests the control address can show.
+const maxLogged = 1000
 
 func (s *server) serveControl(address string) (at net.Addr, stop func(), err error) {
 	listener, err := net.Listen("tcp", address)
@@ -68,10 +68,9 @@ func (s *server) control() http.Handler {
 	})
 }
 
-// isLocalName reports whether the host of a request is an IP address, a name
-// without a dot, or a name below a domain for private use. Requests for other
-// hosts are refused, so that a web page can't reach the control address by
-// pointing its own public name there.
+// isLocalName reports whether a request's host is an IP address or a name that
+// can't be public. Without this check, a web page could point its own public
+// name at the control address.
 func isLocalName(host string) bool {
 	name := host
 	if n, _, err := net.SplitHostPort(host); err == nil {
@@ -85,7 +84,6 @@ func isLocalName(host string) bool {
 	return name != "" && !strings.Contains(name, ".") || private(".localhost") || private(".local") || private(".internal")
 }
 
-// authorized returns a handler that requires the server's token.
 func (s *server) authorized(handler http.HandlerFunc) http.HandlerFunc {
 	want := []byte("Bearer " + s.Token())
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -117,7 +115,6 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) {
 	respond(w, err)
 }
 
-// faultReport is an element of GET /faults.
 type faultReport struct {
 	Fail *failure `json:"fail"`
 	Met  int      `json:"met"`
@@ -129,12 +126,11 @@ func (s *server) listFaults(w http.ResponseWriter, _ *http.Request) {
 	defer s.mu.Unlock()
 	reports := []faultReport{}
 	for _, script := range s.scripts {
-		reports = append(reports, faultReport{script.given, script.Met(), script.Left()})
+		reports = append(reports, faultReport{script.addedBy, script.Met(), script.Left()})
 	}
 	send(w, http.StatusOK, reports)
 }
 
-// requestReport is an element of GET /requests.
 type requestReport struct {
 	Name      string      `json:"name"`
 	Operation string      `json:"operation"`
@@ -155,8 +151,6 @@ func (s *server) listRequests(w http.ResponseWriter, _ *http.Request) {
 	send(w, http.StatusOK, reports)
 }
 
-// content returns the body of a request: JSON unchanged, other text as a
-// string, and nil if it's empty.
 func content(r cloudapitest.Request) any {
 	switch {
 	case len(r.Body) == 0:

@@ -475,7 +475,7 @@ func TestPrintedAddresses(t *testing.T) {
 		"[::1]:8080": "http://[::1]:8080", "10.0.0.7:8080": "http://10.0.0.7:8080", "[fd00::7]:8080": "http://[fd00::7]:8080",
 	} {
 		addr := stub.Must(net.ResolveTCPAddr("tcp", address))(t)
-		got := usable(addr)
+		got := localURL(addr)
 		_, err := cloudapi.NewClient(cloudapi.WithBaseURL(got), cloudapi.WithToken("pat-test"))
 		if got != want || (err != nil) != needsPermission(addr) {
 			t.Errorf("%s: printed %s, want %s; a client says %v", address, got, want, err)

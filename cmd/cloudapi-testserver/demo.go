@@ -10,12 +10,11 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// location is the location of all resources that -demo adds.
+// location is where -demo and -vms add resources.
 const location = "eu-central-h1"
 
-// addDemo adds some resources to the server's project. They are ready
-// immediately, and the database can be restored as if it were a day old. Then
-// addDemo sets the delays that o asks for.
+// addDemo adds resources that are ready immediately, and a database that can be
+// restored as if it were a day old.
 func addDemo(ctx context.Context, srv *cloudapitest.Server, o options) error {
 	srv.SetDelays("", "", cloudapitest.Delays{Backup: -24 * time.Hour})
 	defer srv.SetDelays("", "", o.delays())
@@ -47,7 +46,6 @@ func create(ctx context.Context, c *cloudapi.Client, api cloudapitest.API) error
 	return createWebsite(ctx, c)
 }
 
-// createWebsite creates a subnet with two VMs behind a load balancer.
 func createWebsite(ctx context.Context, c *cloudapi.Client) error {
 	subnet, err := c.PrivateSubnets.Create(ctx, location, "web-net", nil)
 	if err != nil {

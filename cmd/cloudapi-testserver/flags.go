@@ -72,8 +72,7 @@ func (o *options) changeFlags(flags *flag.FlagSet) {
 	})
 }
 
-// start returns the changes to apply at the start: first the changes that flags
-// ask for, then the changes in the scenario.
+// start returns the changes that flags ask for, then the scenario's changes.
 func (o options) start() ([]step, error) {
 	if o.scenario == "" {
 		return o.steps, nil

@@ -48,7 +48,6 @@ func main() {
 	}
 }
 
-// A usageError says that the arguments are wrong.
 type usageError struct{ error }
 
 const usage = `Usage: cloudapi-testserver [flags]
@@ -95,8 +94,8 @@ type options struct {
 	steps                []step // what flags such as -fail change at the start
 }
 
-// parse parses the arguments. If they ask for help, it prints the help to
-// stderr and returns [flag.ErrHelp]. It returns a usageError if they're wrong.
+// parse returns [flag.ErrHelp] after printing the help to stderr, and a
+// usageError if the arguments are wrong.
 func parse(args []string, stderr io.Writer) (options, error) {
 	o := options{delay: 3 * time.Second}
 	flags := flag.NewFlagSet("cloudapi-testserver", flag.ContinueOnError)
@@ -132,7 +131,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
-// run serves until the context ends.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
@@ -156,7 +154,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	defer listener.Close()
 	printed := fmt.Sprintf("export CLOUDAPI_BASE_URL=%s\nexport CLOUDAPI_TOKEN=%s\nexport CLOUDAPI_PROJECT=%s\n",
-		quote(usable(listener.Addr())), quote(srv.Token()), quote(srv.ProjectID()))
+		shellQuote(localURL(listener.Addr())), shellQuote(srv.Token()), shellQuote(srv.ProjectID()))
 	if needsPermission(listener.Addr()) {
 		printed += "export CLOUDAPI_INSECURE_HTTP=true\n"
 	}
@@ -166,7 +164,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return err
 		}
 		defer stop()
-		printed += fmt.Sprintf("export CLOUDAPI_CONTROL_URL=%s\n", quote(usable(controlled)))
+		printed += fmt.Sprintf("export CLOUDAPI_CONTROL_URL=%s\n", shellQuote(localURL(controlled)))
 	}
 	defer context.AfterFunc(ctx, srv.Close)()
 	if _, err := io.WriteString(stdout, printed); err != nil {
@@ -178,9 +176,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// usable returns the URL by which programs on this machine can reach an
-// address.
-func usable(addr net.Addr) string {
+func localURL(addr net.Addr) string {
 	at := addr.(*net.TCPAddr).AddrPort()
 	ip := at.Addr().Unmap()
 	if ip.IsUnspecified() { // all interfaces, including loopback
@@ -196,8 +192,7 @@ func needsPermission(addr net.Addr) bool {
 	return !ip.IsUnspecified() && !ip.IsLoopback()
 }
 
-// checkHealth returns an error if the server with the control URL isn't
-// healthy. It's for containers that have no program such as curl.
+// checkHealth is for containers that have no program such as curl.
 func checkHealth(ctx context.Context, control string) error {
 	address, err := url.JoinPath(control, "health")
 	if err != nil {
@@ -221,8 +216,7 @@ func checkHealth(ctx context.Context, control string) error {
 	return nil
 }
 
-// quote returns a text as one word of a shell command, quoted if necessary.
-func quote(text string) string {
+func shellQuote(text string) string {
 	special := func(r rune) bool {
 		return !strings.ContainsRune("-_.:/", r) && !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
 	}
@@ -232,11 +226,10 @@ func quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// config returns the options of the server, which logs to stderr.
 func (o options) config(stderr io.Writer) []cloudapitest.Option {
 	requests := 0 // how many requests the log keeps; only the control address shows them
 	if o.control != "" {
-		requests = logged
+		requests = maxLogged
 	}
 	opts := []cloudapitest.Option{
 		cloudapitest.WithLog(stderr),

@@ -19,7 +19,6 @@ type change interface {
 	apply(*server) error
 }
 
-// changes maps the name of a change to a function that returns an empty change.
 var changes = map[string]func() change{
 	"billing":         func() change { return new(billing) },
 	"clock":           func() change { return new(clockChange) },
@@ -95,7 +94,6 @@ func memberNames(object []byte) (names []string) {
 	return names
 }
 
-// decode decodes JSON, and refuses fields that the value doesn't have.
 func decode(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()

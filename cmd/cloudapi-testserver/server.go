@@ -20,17 +20,15 @@ type server struct {
 	start   []step // the changes that the flags and the scenario ask for
 
 	mu      sync.Mutex // held during a change
-	scripts []script   // the scripts of faults, oldest first
+	scripts []script   // oldest first
 	quota   cloudapitest.Quota
 }
 
-// A script is a script of faults, with the change that added it.
 type script struct {
-	given *failure
+	addedBy *failure
 	*cloudapitest.Script
 }
 
-// newServer returns a server that is prepared as the options ask.
 func newServer(ctx context.Context, o options, start []step, config ...cloudapitest.Option) (*server, error) {
 	s := &server{options: o, start: start, clock: newClock()}
 	err := try(func() { s.Server = cloudapitest.NewServer(append(config, cloudapitest.WithClock(s.clock.Now))...) })
@@ -46,7 +44,6 @@ func newServer(ctx context.Context, o options, start []step, config ...cloudapit
 	return s, nil
 }
 
-// fill prepares an empty server as the options ask.
 func (s *server) fill(ctx context.Context) error {
 	s.quota = cloudapitest.DefaultQuota()
 	if s.options.demo {
@@ -94,7 +91,6 @@ func (s *server) clearFaults() {
 	s.scripts = nil
 }
 
-// project returns id or, if it's "", the ID of the server's own project.
 func (s *server) project(id string) string {
 	if id == "" {
 		return s.ProjectID()

@@ -95,7 +95,6 @@ func (i *inventory) MarshalJSON() ([]byte, error) {
 	return json.Marshal(script)
 }
 
-// read returns the inventory of the project.
 func read(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 	vms, err := cloudapi.Collect(client.VMs.All(ctx, nil))
 	if err != nil {
@@ -150,7 +149,7 @@ func read(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 		}
 		for kind, value := range map[string]string{"location": vm.Location, "size": vm.Size, "state": vm.State, "subnet": network.subnet} {
 			if value != "" {
-				group := kind + "_" + unfit.ReplaceAllString(value, "_")
+				group := kind + "_" + notInGroupName.ReplaceAllString(value, "_")
 				i.groups[group] = append(i.groups[group], name)
 			}
 		}
@@ -161,5 +160,4 @@ func read(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 	return i, nil
 }
 
-// unfit matches characters that the name of a group can't contain.
-var unfit = regexp.MustCompile("[^a-zA-Z0-9]")
+var notInGroupName = regexp.MustCompile("[^a-zA-Z0-9]")

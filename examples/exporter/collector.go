@@ -68,7 +68,6 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.errors.Collect(to) // last, to count the errors of this refresh
 }
 
-// lastError returns the error of the last refresh.
 func (c *collector) lastError() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,21 +91,21 @@ func (c *collector) refresh() {
 		})
 	}
 	request("VMs", func() error {
-		return states(r, "vm", c.client.VMs.All(ctx, nil), func(vm *cloudapi.VM) []string {
+		return addStates(r, "vm", c.client.VMs.All(ctx, nil), func(vm *cloudapi.VM) []string {
 			return []string{vm.Location, vm.Name, vm.ID, vm.State}
 		})
 	})
 	request("private subnets", func() error {
-		return states(r, "private_subnet", c.client.PrivateSubnets.All(ctx, nil), func(s *cloudapi.PrivateSubnet) []string {
+		return addStates(r, "private_subnet", c.client.PrivateSubnets.All(ctx, nil), func(s *cloudapi.PrivateSubnet) []string {
 			return []string{s.Location, s.Name, s.ID, s.State}
 		})
 	})
 	request("Kubernetes clusters", func() error {
-		return states(r, "kubernetes_cluster", c.client.Kubernetes.All(ctx, nil), func(k *cloudapi.KubernetesCluster) []string {
+		return addStates(r, "kubernetes_cluster", c.client.Kubernetes.All(ctx, nil), func(k *cloudapi.KubernetesCluster) []string {
 			return []string{k.Location, k.Name, k.ID, k.DisplayState}
 		})
 	})
-	request("Postgres databases", func() error { return c.databases(ctx, r) })
+	request("Postgres databases", func() error { return c.addDatabases(ctx, r) })
 	requests.Wait()
 
 	ok := 1.0
@@ -124,10 +123,9 @@ func (c *collector) refresh() {
 	}
 }
 
-// databases adds the states and the metrics of all databases.
-func (c *collector) databases(ctx context.Context, r *round) error {
+func (c *collector) addDatabases(ctx context.Context, r *round) error {
 	var databases []*cloudapi.Postgres
-	err := states(r, "postgres", c.client.Postgres.All(ctx, nil), func(db *cloudapi.Postgres) []string {
+	err := addStates(r, "postgres", c.client.Postgres.All(ctx, nil), func(db *cloudapi.Postgres) []string {
 		databases = append(databases, db)
 		return []string{db.Location, db.Name, db.ID, db.State}
 	})
@@ -176,9 +174,9 @@ func (r *round) fail(err error) {
 	r.errs = append(r.errs, err)
 }
 
-// states adds the state of each item. The labels are location, name, ID and
-// state.
-func states[T any](r *round, kind string, items iter.Seq2[*T, error], labels func(*T) []string) error {
+// addStates adds the state of each item. labels returns its location, name, ID
+// and state, in this order.
+func addStates[T any](r *round, kind string, items iter.Seq2[*T, error], labels func(*T) []string) error {
 	for item, err := range items {
 		if err != nil {
 			return err
@@ -188,8 +186,7 @@ func states[T any](r *round, kind string, items iter.Seq2[*T, error], labels fun
 	return nil
 }
 
-// addNewest adds the newest value of a series of a database's metric. It adds
-// labels for the database to the series' own.
+// addNewest adds the newest value of a series, with labels for the database.
 func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.ResourceMetric, series cloudapi.ResourceMetricSeries) {
 	if len(series.Values) == 0 {
 		return

@@ -96,7 +96,6 @@ func printMetrics(w io.Writer, registry *prometheus.Registry) error {
 	return nil
 }
 
-// serve serves the metrics to Prometheus until the context ends.
 func serve(ctx context.Context, address string, stderr io.Writer, registry *prometheus.Registry) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

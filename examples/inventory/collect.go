@@ -27,7 +27,6 @@ type inventory struct {
 	InferenceAPIKeys   []*cloudapi.InferenceAPIKey   `json:"inference_api_keys"`
 }
 
-// collect lists all families of resources concurrently.
 func collect(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 	inv := &inventory{}
 	tasks, ctx := errgroup.WithContext(ctx)
@@ -64,7 +63,6 @@ func collect(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 	return inv, nil
 }
 
-// list stores all items of a sequence.
 func list[T any](tasks *errgroup.Group, to *[]*T, items iter.Seq2[*T, error]) {
 	tasks.Go(func() (err error) {
 		*to, err = cloudapi.Collect(items)
@@ -72,8 +70,7 @@ func list[T any](tasks *errgroup.Group, to *[]*T, items iter.Seq2[*T, error]) {
 	})
 }
 
-// listFull stores all items of a sequence, with all their fields. For that, it
-// gets each item again, up to 16 at a time.
+// listFull gets each listed item again, since the list lacks some fields.
 func listFull[T any](ctx context.Context, tasks *errgroup.Group, to *[]*T, items iter.Seq2[*T, error], get func(*T) (*T, error)) {
 	tasks.Go(func() error {
 		short, err := cloudapi.Collect(items)
@@ -129,10 +126,9 @@ func sortBy[T any](items []*T, key func(*T) (location, name string)) {
 		locationA, nameA := key(a)
 		locationB, nameB := key(b)
 		// Shorter names first, so that web-2 comes before web-10.
-		return cmp.Or(cmp.Compare(locationA, locationB), cmp.Compare(prefix(nameA), prefix(nameB)),
+		return cmp.Or(cmp.Compare(locationA, locationB), cmp.Compare(withoutNumber(nameA), withoutNumber(nameB)),
 			cmp.Compare(len(nameA), len(nameB)), cmp.Compare(nameA, nameB))
 	})
 }
 
-// prefix returns the name without the number at its end.
-func prefix(name string) string { return strings.TrimRight(name, "0123456789") }
+func withoutNumber(name string) string { return strings.TrimRight(name, "0123456789") }

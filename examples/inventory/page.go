@@ -17,7 +17,6 @@ var pageText string
 
 var page = template.Must(template.New("page").Parse(pageText))
 
-// pageView is what the page shows.
 type pageView struct {
 	Project, Summary, Settings string
 	Locations                  []locationView
@@ -174,7 +173,6 @@ func settings(inv *inventory) string {
 	return strings.Join(texts, " · ")
 }
 
-// locations returns the locations that contain resources.
 func locations(inv *inventory) []string {
 	all := slices.Concat(
 		each(inv.PrivateSubnets, func(r *cloudapi.PrivateSubnet) string { return r.Location }),

@@ -57,7 +57,6 @@ func newTable(inv *inventory) *demo.Table {
 	return t
 }
 
-// role says whether a database is a replica, and otherwise how available it is.
 func role(db *cloudapi.Postgres) string {
 	switch {
 	case db.ReadReplica && db.Parent == "":
@@ -68,7 +67,6 @@ func role(db *cloudapi.Postgres) string {
 	return "high availability " + db.HAType
 }
 
-// address returns an address without its prefix length.
 func address(s string) string {
 	host, _, _ := strings.Cut(s, "/")
 	return host

@@ -33,8 +33,8 @@ func main() { demo.Main("pglogs", run) }
 //go:embed main.go
 var source string // main.go, whose first comment is the help
 
-// levels are the levels that a line can have, the lowest first. Lines without a
-// level are printed unless a level is selected.
+// levels has the lowest level first. Lines without a level are printed unless a
+// level is selected.
 var levels = []string{cloudapi.PostgresLogSeverityDebug, cloudapi.PostgresLogSeverityInfo, cloudapi.PostgresLogSeverityWarn,
 	cloudapi.PostgresLogSeverityError, cloudapi.PostgresLogSeverityFatal}
 
@@ -74,7 +74,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return o.run(ctx, client, stdout, stderr)
 }
 
-// options contains the flags and the arguments.
 type options struct {
 	args           []string
 	since, every   time.Duration
@@ -141,7 +140,6 @@ func (o options) print(ctx context.Context, client *cloudapi.Client, db *cloudap
 	return nil
 }
 
-// printText returns a function that prints a line for people.
 func printText(w io.Writer) func(*cloudapi.PostgresLogEntry) error {
 	return func(line *cloudapi.PostgresLogEntry) error {
 		who := ""

@@ -18,7 +18,7 @@ type state struct {
 	file string
 }
 
-// loadState loads a file. If there's no file, the state has no marker.
+// loadState returns a state without a marker if there's no file.
 func loadState(file, database string) (*state, error) {
 	s := &state{Database: database, file: file}
 	if file == "" {

@@ -79,8 +79,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// timeFlag returns a function that parses a time, or a duration before now, and
-// stores the time in *to.
 func timeFlag(to *time.Time, now time.Time) func(string) error {
 	return func(text string) (err error) {
 		if ago, err := time.ParseDuration(text); err == nil {
@@ -97,8 +95,6 @@ func timeFlag(to *time.Time, now time.Time) func(string) error {
 // measurements gets metrics of a database or a cluster.
 type measurements func(context.Context, *cloudapi.ResourceMetricsOptions) (*cloudapi.ResourceMetrics, error)
 
-// find returns the name of the database or cluster in the argument, and a
-// function that gets its metrics.
 func find(ctx context.Context, client *cloudapi.Client, args []string) (name string, measure measurements, err error) {
 	if len(args) != 1 {
 		db, err := demo.Database(ctx, client, args)
@@ -137,7 +133,7 @@ func fetch(ctx context.Context, measure measurements, start, end time.Time, want
 			}
 			err = fmt.Errorf("metric %q: %w", key, err)
 			if errors.Is(err, cloudapi.ErrInvalidRequest) {
-				err = errors.Join(err, known(ctx, measure))
+				err = errors.Join(err, listKeys(ctx, measure))
 			}
 			return err
 		})
@@ -152,9 +148,9 @@ func fetch(ctx context.Context, measure measurements, start, end time.Time, want
 	return metrics, nil
 }
 
-// known returns an error that names the keys of the existing metrics, or nil if
-// it can't get them.
-func known(ctx context.Context, measure measurements) error {
+// listKeys returns an error that names the keys of all metrics, or nil if it
+// can't get them.
+func listKeys(ctx context.Context, measure measurements) error {
 	all, err := measure(ctx, nil)
 	if err != nil {
 		return nil

@@ -18,7 +18,6 @@ var (
 	characters     = []asciigraph.CharSet{asciigraph.DefaultCharSet, asciigraph.CreateCharSet("*"), asciigraph.CreateCharSet("+"), asciigraph.CreateCharSet("o"), asciigraph.CreateCharSet("x")}
 )
 
-// chart draws a metric with characters.
 func chart(m cloudapi.ResourceMetric, width int, colored bool) string {
 	title := m.Name
 	if m.Unit != "" {
@@ -73,7 +72,6 @@ func chart(m cloudapi.ResourceMetric, width int, colored bool) string {
 	return title + "\n" + asciigraph.PlotMany(data, options...) + "\n    " + strings.Join(legends, "   ")
 }
 
-// repeat returns n items, cyclically.
 func repeat[T any](items []T, n int) []T {
 	return slices.Repeat(items, n/len(items)+1)[:n]
 }
@@ -87,8 +85,6 @@ func newest(values []float64) float64 {
 	return math.NaN()
 }
 
-// label returns the values of a series' labels, which distinguish it from the
-// other series of its metric.
 func label(series cloudapi.ResourceMetricSeries) string {
 	var values []string
 	for _, key := range slices.Sorted(maps.Keys(series.Labels)) {
@@ -114,8 +110,6 @@ func humanize(v float64, unit string) string {
 	return fmt.Sprintf("%.*f%s", digits, v, prefix)
 }
 
-// prefixOf returns the scale and prefix for a large number: powers of 1024 for
-// bytes, powers of 1000 for other units.
 func prefixOf(v float64, unit string) (scale float64, prefix string) {
 	base, prefixes := 1000.0, []string{"k", "M", "G", "T", "P"}
 	if isBytes(unit) {

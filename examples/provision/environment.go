@@ -63,7 +63,6 @@ type rule struct {
 //go:embed environment.yaml
 var sample []byte
 
-// load reads a file, or the sample if no file is given.
 func load(file string) (*environment, error) {
 	data, name := sample, "the sample"
 	if file != "" {

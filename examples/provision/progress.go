@@ -24,7 +24,6 @@ func newProgress(to io.Writer, terminal bool) *progress {
 	return &progress{to: to, terminal: terminal, start: time.Now()}
 }
 
-// begin shows the given number of waits until the caller calls end.
 func (p *progress) begin(waits int) (end func()) {
 	if !p.terminal {
 		return func() {}
@@ -33,8 +32,7 @@ func (p *progress) begin(waits int) (end func()) {
 	return p.bars.Close
 }
 
-// of returns a function that shows the progress of one wait.
-func (p *progress) of(name string) func(cloudapi.Progress) {
+func (p *progress) forWait(name string) func(cloudapi.Progress) {
 	if p.terminal {
 		show := p.bars.Line(name)
 		return func(step cloudapi.Progress) { show(step.State, step.Done == step.Total) }

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// provisioner creates an environment, or plans it.
 type provisioner struct {
 	client   *cloudapi.Client
 	env      *environment
@@ -166,7 +165,7 @@ func setRules[R any](p *provisioner, of subject, outcome cloudapi.EnsureOutcome,
 	return nil
 }
 
-// subnets returns the IDs of the subnets by name, as firewalls does.
+// subnets returns the IDs of the subnets by name; see firewalls.
 func (p *provisioner) subnets(ctx context.Context, firewallIDs map[string]string) (map[string]string, error) {
 	ids := map[string]string{}
 	for _, subnet := range p.env.Subnets {
@@ -186,7 +185,6 @@ func (p *provisioner) subnets(ctx context.Context, firewallIDs map[string]string
 	return ids, nil
 }
 
-// machines creates the VMs and the databases concurrently, and waits for them.
 func (p *provisioner) machines(ctx context.Context, subnetIDs map[string]string) error {
 	if !p.planOnly {
 		defer p.progress.begin(len(p.env.VMs) + len(p.env.Databases))()
@@ -219,7 +217,7 @@ func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 	if p.planOnly {
 		return nil
 	}
-	record, err = p.client.VMs.WaitRunning(ctx, record.Location, record.ID, demo.Soon(p.progress.of("VM "+vm.Name)))
+	record, err = p.client.VMs.WaitRunning(ctx, record.Location, record.ID, demo.Soon(p.progress.forWait("VM "+vm.Name)))
 	if err != nil {
 		return err
 	}
@@ -260,7 +258,7 @@ func (p *provisioner) database(ctx context.Context, db database) error {
 		return err
 	}
 	// Wait until the database is running and has the sizes in the file.
-	record, err = p.client.Postgres.WaitResized(ctx, record.Location, record.ID, demo.Soon(p.progress.of("database "+db.Name)))
+	record, err = p.client.Postgres.WaitResized(ctx, record.Location, record.ID, demo.Soon(p.progress.forWait("database "+db.Name)))
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,6 @@ var (
 	}
 )
 
-// result records a result, such as "created", for a resource.
 func (r *report) result(of subject, result string) {
 	r.change(of, func(row *row) { row.result = result })
 }
@@ -63,7 +62,6 @@ func (r *report) show(of subject, state, details string) {
 	})
 }
 
-// changes records what a plan would change about a resource.
 func (r *report) changes(of subject, text string) {
 	r.result(of, planned[cloudapi.EnsureUpdated])
 	r.change(of, func(row *row) { row.changes = append(row.changes, text) })
@@ -81,7 +79,6 @@ func (r *report) change(of subject, change func(*row)) {
 	change(r.rows[of])
 }
 
-// differs records a difference from the file.
 func (r *report) differs(of subject, how error) {
 	r.result(of, resultDiffers)
 	r.mu.Lock()
@@ -92,7 +89,6 @@ func (r *report) differs(of subject, how error) {
 	r.drifts[of] = errors.Join(r.drifts[of], how)
 }
 
-// drift returns all differences from the file, or nil.
 func (r *report) drift() error {
 	var errs []error
 	for _, of := range inOrder(r.drifts) {
@@ -110,7 +106,6 @@ func inOrder[V any](of map[subject]V) []subject {
 	})
 }
 
-// table lists the resources, or the results of a plan.
 func (r *report) table() *demo.Table {
 	t := &demo.Table{Columns: []string{"KIND", "NAME", "RESULT", "STATE", "DETAILS"}}
 	for _, of := range inOrder(r.rows) {
@@ -160,7 +155,6 @@ func ruleText[R any](changes *cloudapi.RuleChanges[R], text func(*R) string) str
 	return strings.Join(slices.DeleteFunc(both, func(s string) bool { return s == "" }), " and ")
 }
 
-// advice returns what a user can do about differences.
 func (p *provisioner) advice(drift []cloudapi.Drift) string {
 	switch {
 	case slices.ContainsFunc(drift, func(d cloudapi.Drift) bool { return !d.Updatable }):

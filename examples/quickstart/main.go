@@ -51,8 +51,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return env.provision(ctx)
 }
 
-// environment contains the created resources and the functions that delete
-// them.
 type environment struct {
 	client   *cloudapi.Client
 	location string
@@ -166,7 +164,6 @@ func uninterrupted(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// waitRunning waits for all VMs concurrently and shows each change of state.
 func (env *environment) waitRunning(ctx context.Context, vms []*cloudapi.VM) error {
 	errs := make([]error, len(vms))
 	var waits sync.WaitGroup
@@ -213,7 +210,6 @@ func (env *environment) deleteLater(kind, name string, err error, remove func(ct
 	})
 }
 
-// created shows a resource, and remembers its ID.
 func (env *environment) created(kind, name, id string) {
 	env.ids[kind+" "+name] = id
 	env.say(kind, name, "created: %s", id)

@@ -7,14 +7,12 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// result is one row of the report.
 type result struct {
 	what           string
 	source, copied string
 	ok             bool
 }
 
-// compare compares the records of a copy and its source.
 func compare(source, copied *cloudapi.Postgres) []result {
 	same := func(what, source, copied string) result { return result{what, source, copied, source == copied} }
 	return []result{

@@ -67,7 +67,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return d.run(ctx)
 }
 
-// drill is one restore of a database.
 type drill struct {
 	client         *cloudapi.Client
 	source         *cloudapi.Postgres
@@ -119,10 +118,8 @@ func (d *drill) run(ctx context.Context) (err error) {
 	return d.check(ctx, copied)
 }
 
-// reportColumns are the columns of the report.
 var reportColumns = []string{"CHECK", "RESULT", "SOURCE", "COPY"}
 
-// check compares the copy with its source and prints the result.
 func (d *drill) check(ctx context.Context, copied *cloudapi.Postgres) error {
 	report := &demo.Table{Columns: reportColumns}
 	failed := 0
@@ -160,8 +157,8 @@ func (d *drill) check(ctx context.Context, copied *cloudapi.Postgres) error {
 	return nil
 }
 
-// runCommand runs the command. It passes the URL of the copy in the
-// environment: other users of the machine could see an argument.
+// runCommand passes the URL of the copy in the environment: other users of the
+// machine could see an argument.
 func (d *drill) runCommand(ctx context.Context, copied *cloudapi.Postgres) error {
 	command := exec.CommandContext(ctx, d.command[0], d.command[1:]...)
 	command.Env = append(os.Environ(), "DATABASE_URL="+copied.ConnectionString.Reveal())

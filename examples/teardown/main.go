@@ -64,7 +64,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return c.run(ctx, client)
 }
 
-// command contains the flags.
 type command struct {
 	keep           []string
 	planOnly, yes  bool
@@ -133,7 +132,6 @@ func (c *command) run(ctx context.Context, client *cloudapi.Client) error {
 // resource's deletion also deletes it.
 var planColumns = []string{"STAGE", "KIND", "LOCATION", "NAME", "WHY", "ID"}
 
-// list returns a table of the plan, and the number of resources to delete.
 func (c *command) list(plan *teardown.Plan) (list *demo.Table, total int) {
 	list = &demo.Table{Columns: planColumns, Wide: []string{"ID"}}
 	for i, stage := range plan.Stages() {
@@ -180,7 +178,6 @@ func matches(pattern string, r cloudapi.Resource) bool {
 	return match(r.ID) || r.Name != "" && (match(r.Name) || r.Location != "" && match(r.Location+"/"+r.Name))
 }
 
-// confirm returns nil if the user types the name of the project.
 func (c *command) confirm(ctx context.Context, client *cloudapi.Client, total int) error {
 	project, err := client.Projects.Get(ctx, client.Project())
 	if err != nil {
@@ -207,7 +204,6 @@ func (c *command) confirm(ctx context.Context, client *cloudapi.Client, total in
 	return nil
 }
 
-// report prints the result of the teardown.
 func report(w io.Writer, total int, err error) error {
 	var failure *teardown.Error
 	switch {

@@ -81,7 +81,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return j.run(ctx)
 }
 
-// job is a script, and the VM on which it runs.
 type job struct {
 	client                *cloudapi.Client
 	embedded              *cloudapitest.Server // nil if the service is real
@@ -117,7 +116,7 @@ func (j *job) run(ctx context.Context) (err error) {
 	}
 	reference = j.location + "/" + vm.ID
 	if j.embedded != nil { // the embedded server runs no scripts
-		j.embedded.SetSerialLog(vm.ID, fmt.Sprintf("booting\n%s\nhello from the job\n%s 0\n", begins(j.name), ends(j.name)))
+		j.embedded.SetSerialLog(vm.ID, fmt.Sprintf("booting\n%s\nhello from the job\n%s 0\n", beginLine(j.name), endLine(j.name)))
 	}
 	if _, err := j.client.VMs.WaitRunning(ctx, vm.Location, vm.ID, demo.Soon(nil)); err != nil {
 		return err
@@ -157,7 +156,6 @@ func (j *job) wait(ctx context.Context, vm *cloudapi.VM) (output, status string,
 	}
 }
 
-// clean deletes the VMs that earlier runs of the owner have left.
 func (j *job) clean(ctx context.Context) error {
 	var failures []error
 	for vm, err := range j.client.VMs.All(ctx, nil) {
@@ -209,12 +207,12 @@ func defaultOwner() string {
 // counts bytes, which are at least as many.
 const maxScript = 2000
 
-// begins and ends return the lines on the console before and after the output
-// of a job.
-func begins(name string) string { return name + " begins" }
-func ends(name string) string   { return name + " ends with status" }
+// beginLine and endLine return what the console shows before and after the
+// output of a job.
+func beginLine(name string) string { return name + " begins" }
+func endLine(name string) string   { return name + " ends with status" }
 
-// wrap returns a script that runs the given script, and shows the output on the
+// wrap returns a script that runs the given script, with its output on the
 // serial console.
 func wrap(script, name string) string {
 	return fmt.Sprintf(`#!/bin/sh
@@ -223,18 +221,17 @@ cat >/var/tmp/job <<'%[1]s'
 %[1]s
 chmod +x /var/tmp/job
 { echo '%[3]s'; /var/tmp/job; echo "%[4]s $?"; } >/dev/console 2>&1
-`, name, script, begins(name), ends(name))
+`, name, script, beginLine(name), endLine(name))
 }
 
-// result returns the output of a job and its exit status. done is false if the
-// console doesn't show the end of the job yet. The beginning of a long output
-// may be missing.
+// result sets done once the console shows the end of the job. The output may
+// lack its beginning if it's long.
 func result(console, name string) (output, status string, done bool) {
 	console = strings.ReplaceAll(console, "\r\n", "\n")
-	if _, rest, found := strings.Cut(console, begins(name)+"\n"); found {
+	if _, rest, found := strings.Cut(console, beginLine(name)+"\n"); found {
 		console = rest
 	}
-	output, rest, done := strings.Cut(console, ends(name)+" ")
+	output, rest, done := strings.Cut(console, endLine(name)+" ")
 	status, _, _ = strings.Cut(rest, "\n")
 	return output, status, done
 }

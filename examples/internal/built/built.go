@@ -69,13 +69,13 @@ func (e Ending) Test(t *testing.T) {
 			if e.InStderr {
 				output = p.stderr
 			}
-			read := until(t, output, e.Begun)
+			read := readUntil(t, output, e.Begun)
 			if e.InStderr {
 				said = read
 			}
 			end.By(p)
-			go rest(p.stdout)
-			said += rest(p.stderr)
+			go readRest(p.stdout)
+			said += readRest(p.stderr)
 			p.Wait()
 			if status := p.ProcessState.ExitCode(); status != end.Status {
 				t.Errorf("exit status %d, want %d:\n%s", status, end.Status, said)
@@ -128,8 +128,7 @@ func start(t *testing.T, server *cloudapitest.Server, program string, args ...st
 	return p
 }
 
-// until reads lines until one contains the text, and returns them.
-func until(t *testing.T, lines *bufio.Scanner, text string) (read string) {
+func readUntil(t *testing.T, lines *bufio.Scanner, text string) (read string) {
 	t.Helper()
 	for lines.Scan() {
 		read += lines.Text() + "\n"
@@ -141,8 +140,7 @@ func until(t *testing.T, lines *bufio.Scanner, text string) (read string) {
 	return ""
 }
 
-// rest returns the lines that haven't been read yet.
-func rest(lines *bufio.Scanner) (read string) {
+func readRest(lines *bufio.Scanner) (read string) {
 	for lines.Scan() {
 		read += fmt.Sprintln(lines.Text())
 	}

@@ -80,7 +80,7 @@ func Isolate(tests interface{ Run() int }) {
 	tests.Run()
 }
 
-// Use makes the variables name the server for the duration of a test.
+// Use points the variables at the server for the duration of a test.
 func Use(t interface{ Setenv(name, value string) }, server *cloudapitest.Server) {
 	t.Setenv(cloudapi.EnvBaseURL, server.Start())
 	t.Setenv(cloudapi.EnvToken, server.Token())
@@ -97,7 +97,6 @@ type test interface {
 	TempDir() string
 }
 
-// program is the type of a program's run function.
 type program func(ctx context.Context, args []string, stdout, stderr io.Writer) error
 
 // Runs runs a program, and returns what it prints. The test fails unless the

@@ -17,7 +17,6 @@ import (
 const environment = "\nThe program uses the project that " + cloudapi.EnvToken + " and " + cloudapi.EnvProject + "\n" +
 	"name, at " + cloudapi.EnvBaseURL + " or else at Ubicloud's service. "
 
-// withoutProject says what a program does if none of the variables is set.
 func (f *Flags) withoutProject() string {
 	if f.Lookup("demo") != nil {
 		return "If none is set,\nit needs --demo.\n"
@@ -40,8 +39,6 @@ func NewFlags(name, source string, stdout io.Writer) *Flags {
 	return f
 }
 
-// packageComment returns the text of the comment at the beginning of a source
-// file.
 func packageComment(source string) string {
 	var b strings.Builder
 	for line := range strings.Lines(source) {

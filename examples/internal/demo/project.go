@@ -62,7 +62,6 @@ var (
 	}
 )
 
-// fill creates the project's resources and waits until they run.
 func fill(ctx context.Context, server *cloudapitest.Server, c *cloudapi.Client) error {
 	if err := fillSettings(ctx, c); err != nil {
 		return err
@@ -98,8 +97,7 @@ func fillSettings(ctx context.Context, c *cloudapi.Client) error {
 	return errors.Join(err, err2, err3, err4)
 }
 
-// fillNetworks creates the firewalls and the subnets, and returns the IDs of
-// the subnets by location and name.
+// fillNetworks returns the IDs of the subnets by location and name.
 func fillNetworks(ctx context.Context, c *cloudapi.Client) (map[string]string, error) {
 	firewallIDs, subnetIDs := map[string]string{}, map[string]string{}
 	for _, f := range firewalls {
@@ -130,7 +128,7 @@ func fillNetworks(ctx context.Context, c *cloudapi.Client) (map[string]string, e
 	return subnetIDs, nil
 }
 
-// fillVMs creates the VMs, waits for them, and returns their IDs by name.
+// fillVMs returns the IDs of the VMs by name.
 func fillVMs(ctx context.Context, c *cloudapi.Client, subnetIDs map[string]string) (map[string]string, error) {
 	ids := map[string]string{}
 	waits, waitCtx := errgroup.WithContext(ctx)
@@ -177,7 +175,6 @@ func fillBalancers(ctx context.Context, c *cloudapi.Client, subnetIDs, vmIDs map
 	return nil
 }
 
-// fillDatabases creates a database with a replica.
 func fillDatabases(ctx context.Context, c *cloudapi.Client) error {
 	_, err := c.Postgres.Create(ctx, europe, "orders", &cloudapi.PostgresCreateRequest{
 		Size: "standard-4", StorageSize: 256, HAType: cloudapi.PostgresHATypeAsync, Version: "17"})

@@ -60,10 +60,10 @@ func (o *Output) setFormat(format string) error {
 	return nil
 }
 
-// Write writes the table. In a terminal it cuts lines to the width. It writes
-// whole lines with -o wide, or if the output isn't a terminal.
+// Write writes the table. In a terminal it cuts the lines of the default format
+// to the width.
 func (o *Output) Write(w io.Writer, t *Table) error {
-	header, rows := o.choose(t)
+	header, rows := o.chosenColumns(t)
 	switch o.format {
 	case "json":
 		encoder := json.NewEncoder(w)
@@ -71,7 +71,7 @@ func (o *Output) Write(w io.Writer, t *Table) error {
 		if t.Records != nil && o.columns == nil {
 			return encoder.Encode(t.Records)
 		}
-		return encoder.Encode(objects(header, rows))
+		return encoder.Encode(rowObjects(header, rows))
 	case "csv":
 		return o.writeCSV(w, header, rows)
 	case "wide":
@@ -80,8 +80,7 @@ func (o *Output) Write(w io.Writer, t *Table) error {
 	return o.writeText(w, header, rows, Width(w))
 }
 
-// choose returns the requested columns.
-func (o *Output) choose(t *Table) (header []string, rows [][]string) {
+func (o *Output) chosenColumns(t *Table) (header []string, rows [][]string) {
 	header = o.columns
 	if header == nil {
 		short := o.format == "" || o.format == "table"
@@ -105,8 +104,7 @@ func (o *Output) writeCSV(w io.Writer, header []string, rows [][]string) error {
 	return out.WriteAll(rows)
 }
 
-// objects returns an object for each row.
-func objects(header []string, rows [][]string) []map[string]string {
+func rowObjects(header []string, rows [][]string) []map[string]string {
 	all := make([]map[string]string, len(rows))
 	for i, row := range rows {
 		all[i] = map[string]string{}
@@ -159,7 +157,6 @@ func shrink(widths []int, limit int, limited bool) {
 	}
 }
 
-// cut shortens a text at its end.
 func cut(text string, width int) string {
 	if runes := []rune(text); len(runes) > width {
 		return string(runes[:max(width-1, 0)]) + "…"
