@@ -19,7 +19,7 @@ import (
 // A slice of records becomes a complete list, {"count":…,"items":[…]}, with its
 // length as the count. A [cloudapi.Page] becomes one page of a list, with its
 // Count as the count. A Page without a Count becomes a page as in the audit
-// log, with the Page's Next, if set, as the pagination_key.
+// log. Its Next, if set, becomes the pagination_key.
 //
 // A *[cloudapi.Error] becomes the API's envelope,
 // {"error":{"code":…,"type":…}}. The error needs a Code or StatusCode, and
@@ -61,7 +61,6 @@ func envelopeOf(page reflect.Value) map[string]any {
 	return envelope
 }
 
-// contentOf returns the members of the API's error envelope for an error.
 func contentOf(err error) map[string]any {
 	e, ok := err.(*cloudapi.Error)
 	if !ok {
@@ -77,7 +76,6 @@ func contentOf(err error) map[string]any {
 	return content
 }
 
-// treeOf returns the decoded JSON of a value, with its secrets.
 func treeOf(v any) any {
 	tree, err := mask.Reveal(v)
 	if err != nil {

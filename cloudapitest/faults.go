@@ -158,7 +158,7 @@ func (f Fault) For(d time.Duration) Fault {
 // [Fault.Repeating] or [Fault.For], or was cleared.
 func (s *Server) Fail(match Match, faults ...Fault) *Script {
 	script := &Script{scripts: &s.faults, match: match}
-	if problem := s.checkScript(match, faults); problem != "" {
+	if problem := s.scriptProblem(match, faults); problem != "" {
 		s.complain("cloudapitest: Fail: %s", problem)
 		return script
 	}
@@ -174,17 +174,16 @@ func (s *Server) Fail(match Match, faults ...Fault) *Script {
 // fail the test then.
 func (s *Server) ClearFaults() { s.faults.clear() }
 
-// checkScript returns what is wrong with a script, or "".
-func (s *Server) checkScript(match Match, faults []Fault) string {
+func (s *Server) scriptProblem(match Match, faults []Fault) string {
 	fitsSome := func(m Match) bool {
 		return slices.ContainsFunc(s.service.Operations, func(op api.Operation) bool { return m.fits(requestFor(&op)) })
 	}
 	switch {
 	case match.Operation != "" && !fitsSome(Match{Operation: match.Operation}):
 		return fmt.Sprintf("%s no operation %q; it is a name like VMs.Get or VMs.ListInLocation, or a method and a route template",
-			s.config.has(), match.Operation)
+			s.config.thereIs(), match.Operation)
 	case match.Route != "" && !fitsSome(Match{Route: match.Route}):
-		return fmt.Sprintf("%s no route template %q", s.config.has(), match.Route)
+		return fmt.Sprintf("%s no route template %q", s.config.thereIs(), match.Route)
 	case match.Method != strings.ToUpper(match.Method):
 		return fmt.Sprintf("there is no method %q", match.Method)
 	case match.Operation+match.Route != "" && !fitsSome(Match{Operation: match.Operation, Method: match.Method, Route: match.Route}):
@@ -228,8 +227,8 @@ type Script struct {
 	scripts *faultScripts
 	caller  string // the caller of Fail: file and line
 	match   Match
-	seen    int       // number of matching requests while faults were left
-	met     int       // number of requests that met a fault
+	seen    int // number of matching requests while faults were left
+	met     int
 	faults  []Fault   // faults that are left
 	until   time.Time // when the first fault ends; zero if no request has met it yet, or if it has no end
 }
@@ -250,14 +249,12 @@ func (s *Script) Left() int {
 	return len(s.faults)
 }
 
-// expire removes the first fault if its time has passed.
 func (s *Script) expire(now time.Time) {
 	if !s.until.IsZero() && !now.Before(s.until) {
 		s.faults, s.until = s.faults[1:], time.Time{}
 	}
 }
 
-// next returns the fault for a request, if the script has one.
 func (s *Script) next(r Request) (fault Fault, ok bool) {
 	s.expire(r.Time)
 	if len(s.faults) == 0 || !s.match.fits(r) {
@@ -292,8 +289,6 @@ func (f *faultScripts) clear() {
 	f.scripts = nil
 }
 
-// unmet returns a report for each script with faults that a request should have
-// met, but didn't.
 func (f *faultScripts) unmet() (reports []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -312,7 +307,6 @@ func (f *faultScripts) unmet() (reports []string) {
 	return reports
 }
 
-// next returns the fault for a request, or the zero value.
 func (f *faultScripts) next(r Request) Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()

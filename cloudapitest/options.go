@@ -92,8 +92,7 @@ func (cfg config) implemented() version.API {
 	return version.API{Version: version.Version(cfg.api)}
 }
 
-// has returns the first words of a message, such as "the contract has".
-func (cfg config) has() string {
+func (cfg config) thereIs() string {
 	if cfg.api == "" {
 		return "there is"
 	}
@@ -346,7 +345,6 @@ func WithLocations(names ...string) Option {
 	}
 }
 
-// locationForm is the form of a location's name in a path.
 var locationForm = regexp.MustCompile(`^[A-Za-z0-9_~][A-Za-z0-9._~-]*$`)
 
 var tokenForm = regexp.MustCompile(`^pat-[!-~]+$`)

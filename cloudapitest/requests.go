@@ -62,17 +62,13 @@ func (l *requestLog) clear() {
 	l.entries = nil
 }
 
-// maxLoggedBody is the maximum number of bytes of a body that a bounded log
-// keeps.
 const maxLoggedBody = 64 << 10
 
-// logEntry is a request whose status may not be known yet.
 type logEntry struct {
 	log     *requestLog
 	request Request
 }
 
-// requestFor returns what all requests for an operation have in common.
 func requestFor(op *api.Operation) Request {
 	return Request{Name: op.Name, Operation: op.Target(), Route: op.Route, Method: op.Method}
 }
@@ -100,8 +96,7 @@ func (l *requestLog) add(r *http.Request, op *api.Operation, body []byte, now ti
 	return e
 }
 
-// answered stores the status of the response, unless one is already stored.
-func (e *logEntry) answered(status int) {
+func (e *logEntry) setStatusOnce(status int) {
 	e.log.mu.Lock()
 	defer e.log.mu.Unlock()
 	if e.request.Status == 0 {
@@ -109,11 +104,8 @@ func (e *logEntry) answered(status int) {
 	}
 }
 
-// credentials matches the names of headers with secret values.
-var credentials = regexp.MustCompile(`(?i)auth|cookie|token|secret|password|credential|api-?key`)
+var secretHeader = regexp.MustCompile(`(?i)auth|cookie|token|secret|password|credential|api-?key`)
 
-// maskCredentials masks credentials, but keeps the scheme of the Authorization
-// header.
 func maskCredentials(h http.Header) http.Header {
 	h = h.Clone()
 	for name, values := range h {
@@ -122,7 +114,7 @@ func maskCredentials(h http.Header) http.Header {
 			switch {
 			case name == "Authorization" && ok:
 				values[i] = scheme + " ***"
-			case credentials.MatchString(name):
+			case secretHeader.MatchString(name):
 				values[i] = "***"
 			}
 		}
@@ -130,7 +122,6 @@ func maskCredentials(h http.Header) http.Header {
 	return h
 }
 
-// statusRecorder records the status that a custom fault sends.
 type statusRecorder struct {
 	http.ResponseWriter
 	entry *logEntry
@@ -138,21 +129,21 @@ type statusRecorder struct {
 
 func (w *statusRecorder) WriteHeader(status int) {
 	if status >= 200 || status == http.StatusSwitchingProtocols { // a 1xx response isn't the final response
-		w.entry.answered(status)
+		w.entry.setStatusOnce(status)
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *statusRecorder) Write(b []byte) (int, error) {
-	w.entry.answered(http.StatusOK)
+	w.entry.setStatusOnce(http.StatusOK)
 	return w.ResponseWriter.Write(b)
 }
 
-// Flush supports handlers that use http.Flusher, not http.ResponseController.
+// Flush is for handlers that use http.Flusher.
 func (w *statusRecorder) Flush() {
-	w.entry.answered(http.StatusOK)
+	w.entry.setStatusOnce(http.StatusOK)
 	http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Unwrap returns the wrapped writer; http.ResponseController calls it.
+// Unwrap is for http.ResponseController.
 func (w *statusRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }

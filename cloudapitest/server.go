@@ -37,9 +37,9 @@ type Server struct {
 	faults  faultScripts
 
 	// logf logs the first use of each operation or field that only the contract
-	// has. surprises contains the names of those that it has logged.
-	surprises sync.Map
-	logf      func(format string, args ...any)
+	// has. logged contains the names that it has logged.
+	logf   func(format string, args ...any)
+	logged sync.Map
 
 	// complain and fatal report mistakes of the test. misuse reports mistakes of
 	// the client.
@@ -54,11 +54,10 @@ type Server struct {
 
 	lifecycle sync.Mutex // guards closed
 	closed    bool
-	// serving counts listeners. It doesn't grow once closed is set.
+	// serving counts listeners. None is added after closed is set.
 	serving sync.WaitGroup
-	// connections counts open connections. It doesn't grow once serving is zero,
-	// since net/http reports a new connection before Serve returns. So Close waits
-	// for serving first.
+	// connections counts open connections. Close waits for serving first: until
+	// all Serve calls have returned, net/http can report new connections.
 	connections sync.WaitGroup
 }
 
@@ -141,8 +140,8 @@ func (s *Server) RoundTripper() http.RoundTripper { return s.transport }
 // HTTPClient returns a new client that uses [Server.RoundTripper].
 func (s *Server) HTTPClient() *http.Client { return &http.Client{Transport: s.transport} }
 
-// Client returns a client with the server's token and project, which connects
-// to the server in memory. The options are applied last, and may replace these
+// Client returns a client with the server's token and project. It connects to
+// the server in memory. The options are applied last, and may replace these
 // settings. The test fails if [cloudapi.NewClient] refuses an option.
 func (s *Server) Client(opts ...cloudapi.Option) *cloudapi.Client {
 	client, err := cloudapi.NewClient(append([]cloudapi.Option{
@@ -187,7 +186,7 @@ func (s *Server) Start() string {
 // Serve serves the API on l until the server is closed. It then closes l. It
 // never returns nil, and returns [http.ErrServerClosed] after Close.
 func (s *Server) Serve(l net.Listener) error {
-	if !s.enter() {
+	if !s.addListener() {
 		return errors.Join(http.ErrServerClosed, l.Close())
 	}
 	defer s.serving.Done()
@@ -213,9 +212,8 @@ func (s *Server) Close() {
 
 func (s *Server) serveMemory() { s.serveInBackground(s.memory) }
 
-// serveInBackground serves on l and returns true, unless the server is closed.
 func (s *Server) serveInBackground(l net.Listener) bool {
-	if !s.enter() {
+	if !s.addListener() {
 		l.Close()
 		return false
 	}
@@ -226,8 +224,7 @@ func (s *Server) serveInBackground(l net.Listener) bool {
 	return true
 }
 
-// enter adds a listener, unless the server is closed.
-func (s *Server) enter() bool {
+func (s *Server) addListener() bool {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
 	if !s.closed {
@@ -250,16 +247,15 @@ func (s *Server) countConnection(c net.Conn, now http.ConnState) {
 	}
 }
 
-// The largest headers and bodies that the server reads, in bytes. The limit for
-// a body depends on whether the token is valid. A real client's request has
-// only a few KiB.
+// The largest headers and bodies that the server reads, in bytes.
+// maxRefusedBody is for requests without a valid token. Real clients send only a
+// few KiB.
 const (
 	maxHeader      = 64 << 10
 	maxBody        = 1 << 20
 	maxRefusedBody = 64 << 10
 )
 
-// serve logs a request, applies faults to it and executes it.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer s.reportPanic()
 	limit, tooLarge := int64(maxBody), reply.TooLarge()
@@ -276,7 +272,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
 	entry := s.log.add(r, op, body, now)
 	if cut {
-		entry.answered(tooLarge.Code)
+		entry.setStatusOnce(tooLarge.Code)
 		reply.New(nil, tooLarge).Write(w)
 		return
 	}
@@ -292,7 +288,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		recorder := &statusRecorder{ResponseWriter: w, entry: entry}
 		fault.handler(recorder, r)
-		entry.answered(http.StatusOK)
+		entry.setStatusOnce(http.StatusOK)
 		return
 	}
 	out := fault.reply
@@ -302,7 +298,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if fault.kind == dropAfter {
 		panic(http.ErrAbortHandler)
 	}
-	entry.answered(out.Status)
+	entry.setStatusOnce(out.Status)
 	if fault.kind == truncate {
 		if fault.limit >= len(out.Body) && !fault.canMiss() {
 			s.complain("cloudapitest: Truncate(%d) leaves the response to %s %s whole, whose body has %d bytes",
@@ -314,15 +310,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	out.Write(w)
 }
 
-// isProbe reports whether a request is a GET that some version of the API has.
-// A client that supports all versions may send such requests to find out what
-// the server has, so they aren't reported as mistakes.
+// isProbe reports whether the request is a GET that some version of the API has.
+// A client that supports all versions may send it to find out what the server
+// has, so it isn't a mistake.
 func (s *Server) isProbe(r *http.Request) bool {
 	return r.Method == http.MethodGet && s.service.InSomeVersion(r.Method, r.URL.EscapedPath())
 }
 
-// answer executes a request, and reports mistakes that a correct client
-// wouldn't make.
 func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 	split := false
 	if fault.kind == beforeCount {
@@ -335,9 +329,9 @@ func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 	for _, name := range remarks.Unknown {
 		s.misuse("cloudapitest: %s has no %s", r.Operation.Target(), name)
 	}
-	if s.config.api == "" { // WithAPI refuses these, or the test asked for them
+	if s.config.api == "" { // Service refuses these, and whoever sets Contract expects them
 		for _, name := range remarks.ContractOnly {
-			if _, again := s.surprises.LoadOrStore(name, true); !again {
+			if _, again := s.logged.LoadOrStore(name, true); !again {
 				s.logf("cloudapitest: %s is in the contract, but not in the service: it fails in production", name)
 			}
 		}
@@ -348,8 +342,8 @@ func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 	return out
 }
 
-// reportPanic reports a panic, for example in a function of the test, and drops
-// the connection. The server of net/http would only log it.
+// reportPanic reports a panic, such as one in a function of the test. net/http
+// would only log it.
 func (s *Server) reportPanic() {
 	v := recover()
 	if v == nil {
@@ -361,8 +355,6 @@ func (s *Server) reportPanic() {
 	panic(http.ErrAbortHandler)
 }
 
-// pause waits for the delay. It returns false if the client disconnects or the
-// server is closed first.
 func (s *Server) pause(r *http.Request, d time.Duration) bool {
 	if d <= 0 {
 		return true

@@ -125,7 +125,7 @@ func (s *Server) AddProject(name string) string {
 // LoadBalancer, Location (for private locations), MachineImage, Postgres,
 // PrivateSubnet, Project and Vm. The actions are view, create, edit and delete,
 // and for subnets also connect and disconnect. SSH keys and init scripts need
-// "Project:edit", GitHub "Project:github", and the audit log
+// "Project:edit", GitHub needs "Project:github", and the audit log needs
 // "Project:auditlog". An asterisk matches everything: "Vm:*", "*:view", or "*"
 // for every permission.
 //
@@ -191,8 +191,6 @@ func (s *Server) SetFeatures(projectID string, features ...Feature) {
 	s.setProject("SetFeatures", projectID, func(_ *api.Moment, p *api.Project) { p.Features = names })
 }
 
-// setProject changes a project. The test fails if there is no project with the
-// ID.
 func (s *Server) setProject(method, id string, change func(*api.Moment, *api.Project)) {
 	s.service.Do(func(at *api.Moment) {
 		if p := at.State.Project(id); p != nil {

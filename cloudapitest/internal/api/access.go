@@ -7,19 +7,19 @@ import (
 
 // Access says who sent a request, and in which project and location it acts.
 type Access struct {
-	Token      *Token
-	Project    *Project  // nil if the route has none
-	Location   *Location // nil if the route has none
-	permission string    // the permission that the operation needs
+	Token    *Token
+	Project  *Project  // nil if the route has none
+	Location *Location // nil if the route has none
+	needed   string    // the operation's permission
 }
 
 // Permitted reports whether the token may execute the call's operation in the
 // whole project.
-func (a *Access) Permitted() bool { return a.Allowed(a.permission) }
+func (a *Access) Permitted() bool { return a.Allowed(a.needed) }
 
 // PermittedOn reports whether the token may execute the call's operation on an
 // object.
-func (a *Access) PermittedOn(o Stored) bool { return a.AllowedOn(o, a.permission) }
+func (a *Access) PermittedOn(o Stored) bool { return a.AllowedOn(o, a.needed) }
 
 // Allowed reports whether the token has a permission in the whole project of
 // the call.
@@ -37,8 +37,8 @@ func (a *Access) AllowedOn(o Stored, permission string) bool {
 // both. A permission followed by "@" and an ID is for that object only.
 type Permissions []string
 
-// allow reports whether a token with these permissions has a permission for the
-// object with the ID or, if the ID is "", for the whole project.
+// allow checks a permission for the object with the ID, or for the whole project
+// if the ID is "".
 func (all Permissions) allow(permission, id string) bool {
 	family, action, _ := strings.Cut(permission, ":")
 	return slices.ContainsFunc(all, func(entry string) bool {

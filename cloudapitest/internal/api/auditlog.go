@@ -22,9 +22,9 @@ type LogEntry struct {
 // long time.
 const maxLog = 10_000
 
-// addEntry adds an action of an account to the audit log. The project itself
-// isn't listed among the objects. Pagination keys contain times in microseconds,
-// so the entries of two requests differ by at least one microsecond.
+// addEntry doesn't list the project itself among the objects. The entries of two
+// requests differ by at least one microsecond, since pagination keys contain
+// times in microseconds.
 func (p *Project) addEntry(m *Moment, account *Account, verb, id string, others []string) {
 	at, i := m.Now.Truncate(time.Microsecond), len(p.log)
 	if i > 0 && p.logged == m {

@@ -6,7 +6,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
-// authenticate returns the token of a request with this Authorization header.
 func (m *Moment) authenticate(header string) (*Token, error) {
 	words := strings.Fields(header)
 	if len(words) != 2 || !strings.EqualFold(strings.TrimSuffix(words[0], ":"), "Bearer") || !strings.HasPrefix(words[1], "pat-") {

@@ -10,9 +10,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
-// readBody checks and decodes the body if the operation has one. It also
-// returns the names of fields that the API doesn't know. It ignores the body of
-// a GET.
 func (o *Operation) readBody(contentType string, raw []byte) (body schema.Fields, unknown []string, err error) {
 	switch {
 	case o.Method == http.MethodGet:

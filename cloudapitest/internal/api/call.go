@@ -12,9 +12,7 @@ type Call struct {
 	Input
 	Access
 
-	// between is called after a list has read the items of its page and before
-	// it counts all items. It is nil for most calls.
-	between func()
+	beforeCount func() // see [Request.BeforeCount]
 }
 
 // Run runs the steps of an operation until one fails.
@@ -28,9 +26,9 @@ func (c *Call) Run(steps ...func(*Call) error) error {
 }
 
 // Admit returns a 404 if found is false, and otherwise a 403 if the token may
-// not execute the operation on o. If the path names a rule or node pool in o,
-// found reports whether that rule or node pool exists; otherwise it reports
-// whether o exists. The real server checks in the same order.
+// not execute the operation on o. found reports whether the path's object
+// exists: o itself, or a rule or node pool in o. The real server checks in the
+// same order.
 func (c *Call) Admit(o Stored, found bool) error {
 	switch {
 	case !found:

@@ -7,10 +7,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// execute checks a request and runs its operation. The checks are in the order
-// of the real server; the operation itself checks objects and values.
+// execute checks a request in the order of the real server. The operation's
+// handler checks objects and values.
 func (m *Moment) execute(r Request) (result any, remarks Remarks, err error) {
-	c := &Call{Moment: m, Input: Input{Header: r.Header, Params: r.Params}, between: r.BeforeCount}
+	c := &Call{Moment: m, Input: Input{Header: r.Header, Params: r.Params}, beforeCount: r.BeforeCount}
 	if c.Token, err = m.authenticate(r.Header.Get("Authorization")); err != nil {
 		return nil, remarks, err
 	}
@@ -18,7 +18,7 @@ func (m *Moment) execute(r Request) (result any, remarks Remarks, err error) {
 	if op == nil {
 		return nil, remarks, reply.NotFound()
 	}
-	c.permission = op.Permission
+	c.needed = op.Permission
 	remarks = op.remarks(r.Body)
 	err = c.Run(
 		func(*Call) error { return op.checkParams(r.Params, m.Config.Pattern) },
@@ -43,8 +43,6 @@ func (m *Moment) execute(r Request) (result any, remarks Remarks, err error) {
 	return result, remarks, err
 }
 
-// remarks returns the operation if only the contract has it, and otherwise the
-// fields in the body that only the contract has.
 func (o *Operation) remarks(body []byte) Remarks {
 	if o.only == version.Contract {
 		return Remarks{ContractOnly: []string{o.Target()}}
@@ -52,8 +50,6 @@ func (o *Operation) remarks(body []byte) Remarks {
 	return Remarks{ContractOnly: o.Body.ContractOnlyFields(body)}
 }
 
-// enterProject sets the call's project to the one in the path. It returns a 404
-// if the project doesn't exist or belongs to another account.
 func (o *Operation) enterProject(c *Call) error {
 	id, ok := c.Params["project_id"]
 	if !ok {

@@ -20,8 +20,7 @@ func On[T any](find func(*Call) (T, error), method func(T, *Call) (any, error)) 
 	}
 }
 
-// Show returns a handler that returns the record of the object that find
-// returns.
+// Show returns a handler for the record of the object that find returns.
 func Show[T, R any](find func(*Call) (T, error), record func(T, *Moment) R) Handler {
 	return On(find, func(o T, c *Call) (any, error) { return record(o, c.Moment), nil })
 }

@@ -19,13 +19,11 @@ type Scope struct {
 type Index map[Scope]*scopeObjects
 
 type scopeObjects struct {
-	created []Stored            // in the order of their creation
-	names   map[string][]Stored // the same, by name
-	sorted  []Stored            // the same, sorted by ID
+	created []Stored // in the order of their creation
+	byName  map[string][]Stored
+	byID    []Stored // sorted
 }
 
-// scopesOf returns the contents of the scopes of an object: the scope of its
-// project and, if the object has a location, the scope of the location.
 func (x Index) scopesOf(o *Object) []*scopeObjects {
 	keys := []Scope{{o.kind(), o.Project, nil}}
 	if o.Location != nil {
@@ -34,7 +32,7 @@ func (x Index) scopesOf(o *Object) []*scopeObjects {
 	scopes := make([]*scopeObjects, len(keys))
 	for i, key := range keys {
 		if x[key] == nil {
-			x[key] = &scopeObjects{names: map[string][]Stored{}}
+			x[key] = &scopeObjects{byName: map[string][]Stored{}}
 		}
 		scopes[i] = x[key]
 	}
@@ -44,17 +42,17 @@ func (x Index) scopesOf(o *Object) []*scopeObjects {
 func (x Index) add(o Stored) {
 	for _, s := range x.scopesOf(o.Core()) {
 		s.created = append(s.created, o)
-		s.sorted = slices.Insert(s.sorted, after(s.sorted, o.Core().order), o)
-		s.names[o.Core().Name] = append(s.names[o.Core().Name], o)
+		s.byID = slices.Insert(s.byID, indexAfter(s.byID, o.Core().order), o)
+		s.byName[o.Core().Name] = append(s.byName[o.Core().Name], o)
 	}
 }
 
 func (x Index) remove(o Stored) {
 	for _, s := range x.scopesOf(o.Core()) {
-		s.created = without(s.created, o)
+		s.created = deleteObject(s.created, o)
 		s.forget(o)
-		i := after(s.sorted, o.Core().order)
-		s.sorted = slices.Delete(s.sorted, i-1, i)
+		i := indexAfter(s.byID, o.Core().order)
+		s.byID = slices.Delete(s.byID, i-1, i)
 	}
 }
 
@@ -66,14 +64,14 @@ func (x Index) Rename(o Stored, name string) {
 	}
 	o.Core().Name = name
 	for _, s := range scopes {
-		s.names[name] = append(s.names[name], o)
+		s.byName[name] = append(s.byName[name], o)
 	}
 }
 
 func (s *scopeObjects) forget(o Stored) {
 	name := o.Core().Name
-	if s.names[name] = without(s.names[name], o); len(s.names[name]) == 0 {
-		delete(s.names, name)
+	if s.byName[name] = deleteObject(s.byName[name], o); len(s.byName[name]) == 0 {
+		delete(s.byName, name)
 	}
 }
 
@@ -100,7 +98,7 @@ func (x Index) KindsIn(l *Location) []cloudapi.Kind {
 // Named returns the objects of a scope that have the name.
 func (x Index) Named(sc Scope, name string) []Stored {
 	if s := x[sc]; s != nil {
-		return s.names[name]
+		return s.byName[name]
 	}
 	return nil
 }
@@ -108,14 +106,14 @@ func (x Index) Named(sc Scope, name string) []Stored {
 // SortedByID returns the objects of a scope in the order of their IDs.
 func (x Index) SortedByID(sc Scope) []Stored {
 	if s := x[sc]; s != nil {
-		return s.sorted
+		return s.byID
 	}
 	return nil
 }
 
-// after returns the index of the first object whose UUID is greater than order.
-// The objects must be sorted by their UUIDs.
-func after(objects []Stored, order string) int {
+// indexAfter returns the index of the first object whose UUID is greater than
+// order. The objects must be sorted by their UUIDs.
+func indexAfter(objects []Stored, order string) int {
 	i, found := slices.BinarySearchFunc(objects, order, func(o Stored, order string) int {
 		return strings.Compare(o.Core().order, order)
 	})
@@ -125,8 +123,7 @@ func after(objects []Stored, order string) int {
 	return i
 }
 
-// without removes an object from a slice that contains it.
-func without(objects []Stored, o Stored) []Stored {
+func deleteObject(objects []Stored, o Stored) []Stored {
 	i := slices.IndexFunc(objects, func(other Stored) bool { return other.Core() == o.Core() })
 	return slices.Delete(objects, i, i+1)
 }

@@ -45,7 +45,7 @@ func TestIndexMatchesAllObjects(t *testing.T) {
 				t.Fatalf("step %d: the order by ID is wrong", step)
 			}
 			for i, o := range want {
-				if got := after(c.State.Index.SortedByID(sc), o.order); got != i+1 {
+				if got := indexAfter(c.State.Index.SortedByID(sc), o.order); got != i+1 {
 					t.Fatalf("step %d: behind object %d is %d", step, i, got)
 				}
 			}

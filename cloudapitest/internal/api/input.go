@@ -16,13 +16,13 @@ type Input struct {
 	Body   schema.Fields // nil if the operation has no body
 }
 
-// Choice returns the text in the named field of the body. If the field is
-// missing or blank, Choice returns its second argument.
-func (in *Input) Choice(name, otherwise string) string {
+// Choice returns the text in the named field of the body, or the fallback if the
+// field is missing or blank.
+func (in *Input) Choice(name, fallback string) string {
 	if s := in.Body.Text(name); strings.TrimSpace(s) != "" {
 		return s
 	}
-	return otherwise
+	return fallback
 }
 
 // NewName returns the name in the body, or an error if the form of the name is

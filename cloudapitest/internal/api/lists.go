@@ -21,8 +21,8 @@ const (
 	Unpaged                // always returns the complete list
 )
 
-// parameters returns the page parameters that a client may send. The contract
-// declares them for all lists, even for those that ignore them.
+// parameters returns the page parameters. The contract declares them even for
+// lists that ignore them.
 func (p Paging) parameters() []string {
 	if p == notAList {
 		return nil
@@ -89,7 +89,7 @@ func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T
 		if err != nil {
 			return nil, reply.InvalidField("start_after", "%s is not a valid ID", start)
 		}
-		rows = rows[after(rows, id.UUID()):]
+		rows = rows[indexAfter(rows, id.UUID()):]
 	case column == "id":
 	case column == "name" && nameOf != nil:
 		name := func(o Stored) string { return nameOf(o.(T)) }
@@ -102,16 +102,14 @@ func Paginate[T Stored, R any](c *Call, list func(*Call) []Stored, nameOf func(T
 	}
 	rows = rows[:min(len(rows), c.pageSize())]
 	page := Page{Items: Records(As[T](rows), At(c.Moment, record))}
-	if c.between != nil {
-		page.Items = json.RawMessage(reply.Encode(page.Items)) // encoded now, since the call of between may change the objects
-		c.between()
+	if c.beforeCount != nil {
+		page.Items = json.RawMessage(reply.Encode(page.Items)) // encoded now, since beforeCount may change the objects
+		c.beforeCount()
 	}
 	page.Count = len(list(c))
 	return page, nil
 }
 
-// pageSize returns the page size that the query asks for, limited to the
-// maximum.
 func (c *Call) pageSize() int {
 	size, _ := Last(c.Query, "page_size")
 	n, _ := strconv.Atoi(size)

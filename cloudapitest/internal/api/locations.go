@@ -30,7 +30,6 @@ func (c *Call) EnterLocation(name string) error {
 	return c.invalidLocation()
 }
 
-// invalidLocation returns the error for a location that the project can't use.
 func (c *Call) invalidLocation() error {
 	var names []string
 	for _, l := range c.State.Locations {

@@ -10,7 +10,7 @@ import (
 
 // Find returns the object that a path parameter refers to. The object must be
 // of the kind, and in the call's project and location. Find returns an error if
-// there is no such object, or the token may not execute the operation on it.
+// there is no such object, or if the token may not execute the operation on it.
 func Find[T Stored](c *Call, kind cloudapi.Kind, param string) (T, error) {
 	o, ok := LookUp[T](c, kind, param)
 	return o, c.Admit(o, ok)
@@ -70,8 +70,6 @@ func FindByName[T Stored](c *Call, kind cloudapi.Kind, name string) (T, bool) {
 	return first, len(found) > 0
 }
 
-// isIDOf reports whether the server treats s as an ID of the kind, and not as a
-// name.
 func isIDOf(kind cloudapi.Kind, s string) bool {
 	return looksLikeID(kind, s) && ValidID(s)
 }
@@ -107,9 +105,9 @@ func As[T Stored](objects []Stored) []T {
 	return typed
 }
 
-// Listed returns a function that returns the objects of the kind that the token
-// may see, in the order of IDs. If the route has a location, it returns only
-// the objects in that location.
+// Listed returns a function that lists the objects of the kind, sorted by ID. It
+// leaves out those that the token may not see. If the route has a location, it
+// lists only objects in that location.
 func Listed(kind cloudapi.Kind) func(*Call) []Stored {
 	all := Every(kind)
 	return func(c *Call) []Stored {
@@ -126,8 +124,8 @@ func Every(kind cloudapi.Kind) func(*Call) []Stored {
 	return func(c *Call) []Stored { return c.State.Index.SortedByID(Scope{kind, c.Project, c.Location}) }
 }
 
-// Only returns a function that returns the objects of a list for which keep
-// returns true.
+// Only returns a function that calls list, and leaves out the objects for which
+// keep returns false.
 func Only[T Stored](list func(*Call) []Stored, keep func(T) bool) func(*Call) []Stored {
 	return func(c *Call) []Stored {
 		return slices.DeleteFunc(slices.Clone(list(c)), func(o Stored) bool { return !keep(o.(T)) })

@@ -28,7 +28,7 @@ func InService[T any](at *Moment, value T) *T {
 // Delays returns the delays of an object.
 func (m *Moment) Delays(o *Object) Delays {
 	for _, ref := range []string{o.ID, o.Name, ""} {
-		if d, ok := m.State.delays[delayed{o.kind(), ref}]; ok {
+		if d, ok := m.State.delays[delaysKey{o.kind(), ref}]; ok {
 			return d
 		}
 	}
@@ -52,7 +52,7 @@ func (m *Moment) Remove(o Stored, after time.Duration, then func()) {
 	s.Sweep(m.Now)
 }
 
-// Arrive adds an object at a later time if wanted returns true then.
+// Arrive adds an object at the given time, if wanted then returns true.
 func (m *Moment) Arrive(o Stored, when time.Time, wanted func() bool) {
 	m.State.arriving = append(m.State.arriving, arrival{o, when, wanted})
 }
@@ -64,14 +64,14 @@ func (m *Moment) AddProject(id, name string, a *Account) *Project {
 	return p
 }
 
-// delayed identifies objects with their own delays: all of a kind, or one by
-// its ID or name.
-type delayed struct {
+type delaysKey struct {
 	kind cloudapi.Kind
-	ref  string
+	ref  string // an ID or a name; "" stands for all objects of the kind
 }
 
 // SetDelays sets the delays of the object of the kind with the ID or name. The
 // object needn't exist yet. If ref is "", SetDelays sets the delays of all
 // objects of the kind that have no delays of their own.
-func (s *State) SetDelays(kind cloudapi.Kind, ref string, d Delays) { s.delays[delayed{kind, ref}] = d }
+func (s *State) SetDelays(kind cloudapi.Kind, ref string, d Delays) {
+	s.delays[delaysKey{kind, ref}] = d
+}

@@ -11,8 +11,6 @@ import (
 
 var idLike = regexp.MustCompile(`^[a-z0-9]{26}$`)
 
-// looksLikeID reports whether s looks like an ID of the kind, and so can't be a
-// name.
 func looksLikeID(kind cloudapi.Kind, s string) bool {
 	return strings.HasPrefix(s, string(kind)) && idLike.MatchString(s)
 }
@@ -44,9 +42,9 @@ func IDLikeNameProblems(kind cloudapi.Kind, name string) []string {
 }
 
 // TextProblems returns what is wrong with the name and the text of an SSH key or
-// init script. field is the name of the text's field. problem is what the caller
-// has found wrong with the text, or "". self is the object to change, or nil.
-func TextProblems(c *Call, kind cloudapi.Kind, name string, self Stored, field, text, problem string) []string {
+// init script. The text is in the named field, and textProblem is what the
+// caller has found wrong with it, or "". self is the object to change, or nil.
+func TextProblems(c *Call, kind cloudapi.Kind, name string, self Stored, field, text, textProblem string) []string {
 	named, filled := strings.TrimSpace(name) != "", strings.TrimSpace(text) != ""
 	holders := c.State.Index.Named(Scope{kind, c.Project, nil}, name)
 	var problems []string
@@ -59,8 +57,8 @@ func TextProblems(c *Call, kind cloudapi.Kind, name string, self Stored, field, 
 	if len(holders) > 0 && holders[0] != self {
 		problems = append(problems, reply.Taken("project_id and name"))
 	}
-	if filled && problem != "" {
-		problems = append(problems, field+" "+problem)
+	if filled && textProblem != "" {
+		problems = append(problems, field+" "+textProblem)
 	}
 	if named && !NameForm.MatchString(name) {
 		problems = append(problems, "name "+nameRule)

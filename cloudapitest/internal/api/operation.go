@@ -26,10 +26,10 @@ type Operation struct {
 
 	handle       Handler
 	only         version.Version
-	paging       Paging         // how a list treats the page parameters
+	paging       Paging
 	query        []schema.Field // the other query parameters
-	bodyOptional bool           // a request without a body needs no content type
-	guarded      bool           // see [Operation.Guarded]
+	bodyOptional bool
+	guarded      bool
 }
 
 // NoBody is the schema of an operation that has no body.
@@ -120,12 +120,10 @@ func Guard(family string, operations []Operation) []Operation {
 // Target returns the method and the route.
 func (o *Operation) Target() string { return o.Method + " " + o.Route }
 
-// bodyPointer returns the JSON pointer of the body's schema, for messages.
 func (o *Operation) bodyPointer() string {
 	return o.pointer() + "/requestBody/content/application~1json/schema"
 }
 
-// pointer returns the JSON pointer of the operation, for messages.
 func (o *Operation) pointer() string {
 	return "#/paths/" + strings.ReplaceAll(o.Route, "/", "~1") + "/" + strings.ToLower(o.Method)
 }

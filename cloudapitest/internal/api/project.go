@@ -19,10 +19,9 @@ type Project struct {
 	Account     *Account
 	Permissions map[*Token]Permissions // a token that isn't in the map has no permissions
 	Unpaid      bool                   // whether valid billing information is missing
-	// Features that the real server has enabled for the project.
-	Features []string
-	log      []LogEntry
-	logged   *Moment // the moment of the last entry in log
+	Features    []string
+	log         []LogEntry
+	logged      *Moment // the moment of the last entry in log
 }
 
 // Project returns the project with the ID, or nil.

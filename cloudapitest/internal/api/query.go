@@ -9,9 +9,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
-// readQuery parses the query and checks the parameters that the operation has.
-// It also returns the names of parameters in the query that the API doesn't
-// know.
 func (o *Operation) readQuery(raw string) (query url.Values, unknown []string, err error) {
 	if query, err = url.ParseQuery(raw); err != nil {
 		return nil, nil, reply.BadRequest("%v", err)

@@ -23,8 +23,8 @@ func newRouter(ops []Operation) *router {
 	return r
 }
 
-// match returns the operation and its path parameters, or nil. It compares the
-// escaped path without decoding or cleaning it, as the real server does.
+// match compares the escaped path without decoding or cleaning it, as the real
+// server does.
 func (r *router) match(method, path string) (*Operation, map[string]string) {
 	segments := strings.Split(path, "/")
 	for _, route := range r.routes {

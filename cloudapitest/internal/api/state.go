@@ -17,14 +17,14 @@ type State struct {
 	leaving   []Stored // being deleted; the next to go comes first
 	arriving  []arrival
 	serial    uint32 // the last result of Next
-	delays    map[delayed]Delays
+	delays    map[delaysKey]Delays
 }
 
 // Stored is an object of any kind.
 type Stored interface{ Core() *Object }
 
-// Object has what objects of all kinds have: an ID, a name, a location, times.
-// Kinds embed it.
+// Object contains what all kinds of objects have: an ID, a name, a location,
+// times. Each kind embeds it.
 type Object struct {
 	ID       string
 	order    string // the ID's UUID, the sort key of lists
@@ -63,7 +63,7 @@ func (o *Object) Shown(own string) string {
 }
 
 func newState(locations, hidden []string) *State {
-	s := &State{tokens: map[string]*Token{}, ByID: map[string]Stored{}, Index: Index{}, delays: map[delayed]Delays{}}
+	s := &State{tokens: map[string]*Token{}, ByID: map[string]Stored{}, Index: Index{}, delays: map[delaysKey]Delays{}}
 	for _, name := range locations {
 		s.Locations = append(s.Locations, &Location{Name: name})
 	}
@@ -91,7 +91,6 @@ func (s *State) Next() uint32 {
 	return s.serial
 }
 
-// arrival is an object that doesn't exist yet.
 type arrival struct {
 	object Stored
 	when   time.Time

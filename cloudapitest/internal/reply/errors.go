@@ -21,15 +21,12 @@ type Error struct {
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
-// unexpected is the type of the real server's internal errors, in the spelling
-// of the contract.
-const unexpected = "UnexceptedError"
+const unexpectedType = "UnexceptedError" // the contract's spelling
 
 var nullDetails = json.RawMessage("null")
 
 func (e *Error) Error() string { return fmt.Sprintf("%d %s: %s", e.Code, e.Type, e.Message) }
 
-// reply returns the response to a request that failed with the error.
 func (e *Error) reply() Reply {
 	return JSON(e.Code, struct {
 		Error *Error `json:"error"`
@@ -46,7 +43,7 @@ func In(v version.Version, err error) *Error {
 	if !ok {
 		e = Unexpected()
 	}
-	if e.Type == unexpected && v == version.Service {
+	if e.Type == unexpectedType && v == version.Service {
 		service := *e
 		service.Type = "UnexpectedError"
 		return &service
@@ -110,7 +107,7 @@ func BadBody(format string, args ...any) *Error {
 }
 
 // NotJSONObject is the error for a body that isn't a JSON object. If the body
-// is other JSON (null, an array, a string) the real server fails with a 500
+// is other JSON (null, an array, a string), the real server fails with a 500
 // without a body.
 func NotJSONObject() *Error { return BadBody("Request body isn't a valid JSON object.") }
 
@@ -164,7 +161,7 @@ func Dependency(format string, args ...any) *Error {
 
 // Unexpected is the real server's internal error.
 func Unexpected() *Error {
-	return &Error{http.StatusInternalServerError, unexpected,
+	return &Error{http.StatusInternalServerError, unexpectedType,
 		"Sorry, we couldn’t process your request because of an unexpected error.", nullDetails}
 }
 

@@ -49,8 +49,8 @@ func New(result any, failure *Error) Reply {
 	return JSON(http.StatusOK, result)
 }
 
-// disposition returns the Content-Disposition header. It repeats a file name
-// with a hyphen in the form "filename*=", as the real server does.
+// disposition repeats a file name with a hyphen in the form "filename*=", as the
+// real server does.
 func (f File) disposition() string {
 	d := fmt.Sprintf("attachment; filename=%q", f.Name)
 	if strings.Contains(f.Name, "-") {
@@ -64,7 +64,7 @@ func JSON(status int, v any) Reply {
 	return Reply{status, http.Header{"Content-Type": {"application/json"}}, Encode(v)}
 }
 
-// Encode returns a value in JSON, in the form of the real server.
+// Encode returns a value in JSON. Like the real server, it doesn't escape HTML.
 func Encode(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -92,6 +92,6 @@ func (r Reply) writeHeader(w http.ResponseWriter) {
 	for name, values := range r.Header {
 		h[name] = values
 	}
-	h.Set("Content-Length", strconv.Itoa(len(r.Body))) // which net/http omits from a 204
+	h.Set("Content-Length", strconv.Itoa(len(r.Body))) // net/http omits it from a 204
 	w.WriteHeader(r.Status)
 }

@@ -10,7 +10,7 @@ import (
 // Fields are the fields of a checked body.
 type Fields map[string]any
 
-// Has reports whether the body has the field, and it isn't null.
+// Has reports whether the body has the field with a value other than null.
 func (f Fields) Has(name string) bool { return f[name] != nil }
 
 // Text returns a string, or "" if the field is absent or null.

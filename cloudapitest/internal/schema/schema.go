@@ -24,7 +24,7 @@ type Schema struct {
 	Enum      []string
 	Items     *Schema // of an array
 	Fields    []Field // of an object
-	values    *Schema // of the value of every field, for MapOf
+	values    *Schema // for MapOf: the schema of every field's value
 	AnyOf     []Schema
 	moment    bool           // whether the string must be a time
 	pattern   *regexp.Regexp // of a string; nil for any
@@ -42,7 +42,7 @@ type Field struct {
 // Only returns the field, limited to one version of the API.
 func (f Field) Only(v version.Version) Field { f.only = v; return f }
 
-// In returns the schema with the fields that an API has.
+// In returns the schema without the fields that v doesn't have.
 func (s Schema) In(v version.API) Schema {
 	s.Fields = version.Select(v, s.Fields, func(f *Field) (version.Version, string) { return f.only, f.Name })
 	for i := range s.Fields {
@@ -78,7 +78,7 @@ func Optional(name string, s Schema) Field { return Field{Name: name, Schema: s}
 
 func ArrayOf(items Schema) Schema { return Schema{Type: "array", Items: &items} }
 
-// Texts returns optional string fields with the names.
+// Texts returns optional string fields with these names.
 func Texts(names ...string) []Field {
 	fields := make([]Field, len(names))
 	for i, name := range names {
@@ -129,7 +129,7 @@ func (s Schema) Check(pointer string, raw json.RawMessage) (any, error) {
 	case err != nil:
 		return nil, err
 	case !ok:
-		return nil, reply.BadRequest("%s expected %s, but received %s: %s", pointer, s.Type, class(raw), raw)
+		return nil, reply.BadRequest("%s expected %s, but received %s: %s", pointer, s.Type, rubyClass(raw), raw)
 	case s.moment && !isMoment(value.(string)):
 		return nil, reply.BadRequest("%s Value: %s is not conformant with date-time format", pointer, raw)
 	case s.pattern != nil && !s.pattern.MatchString(value.(string)):
@@ -297,7 +297,6 @@ func toNumber(value any) (float64, bool) {
 	return n, err == nil
 }
 
-// numeral returns the text of a number or a string, "" for other values.
 func numeral(value any) string {
 	switch v := value.(type) {
 	case json.Number:

@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 )
 
-// member is a field of a JSON object.
 type member struct {
 	name  string
 	value json.RawMessage
 }
 
-// members returns the fields of a JSON object in their order, and nothing for
-// other JSON.
+// members returns the fields of a JSON object in their order, and nil for other
+// JSON.
 func members(raw json.RawMessage) []member {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if open, _ := d.Token(); open != json.Delim('{') {
@@ -33,9 +32,7 @@ func members(raw json.RawMessage) []member {
 	return found
 }
 
-// class returns the type of a JSON value as error messages name it: with the
-// name of its class in Ruby.
-func class(raw json.RawMessage) string {
+func rubyClass(raw json.RawMessage) string {
 	switch raw = bytes.TrimSpace(raw); raw[0] {
 	case '{':
 		return "Hash"
