@@ -42,7 +42,7 @@ func IDLikeNameProblems(kind cloudapi.Kind, name string) []string {
 }
 
 // TextProblems returns what is wrong with the name and the text of an SSH key or
-// init script. The text is in the named field, and textProblem is what the
+// init script. field is the JSON name of the text, and textProblem is what the
 // caller has found wrong with it, or "". self is the object to change, or nil.
 func TextProblems(c *Call, kind cloudapi.Kind, name string, self Stored, field, text, textProblem string) []string {
 	named, filled := strings.TrimSpace(name) != "", strings.TrimSpace(text) != ""
