@@ -196,8 +196,8 @@ func OperationFromContext(ctx context.Context) (Operation, bool) {
 }
 
 // Exchange is the request and the response of one attempt, without the
-// request's headers. It shows no secrets when printed or encoded: in Header,
-// cookies are masked, and so are values with the client's credentials.
+// request's headers. When printed or encoded, it shows no secrets. In Header,
+// cookies are masked, and so are values that contain the client's credentials.
 type Exchange struct {
 	Operation  string      // the operation's name, such as "VMs.Get"
 	Method     string      // the HTTP method

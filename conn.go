@@ -67,9 +67,9 @@ func (cfg *config) secrets(req *http.Request) []string {
 	return secrets
 }
 
-// headerFunc returns a function that returns the headers of a request. content
-// says whether the request has a body.
-func (cfg *config) headerFunc() func(content bool) http.Header {
+// headerFunc returns a function that returns the headers of a request with or
+// without a body.
+func (cfg *config) headerFunc() func(hasBody bool) http.Header {
 	agent := userAgent
 	if cfg.application != "" {
 		agent += " " + cfg.application
@@ -86,9 +86,9 @@ func (cfg *config) headerFunc() func(content bool) http.Header {
 	if len(cfg.middleware) > 0 {
 		clone = http.Header.Clone // a middleware may write to the values
 	}
-	return func(content bool) http.Header {
+	return func(hasBody bool) http.Header {
 		h := clone(header)
-		if content {
+		if hasBody {
 			h["Content-Type"] = []string{"application/json"}
 		}
 		return h

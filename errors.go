@@ -73,7 +73,7 @@ var (
 	ErrLogsExpired      = errors.New("log lines are no longer kept") // see PostgresFollowLogsOptions.Progress
 
 	// ErrPaginationStalled reports a list that can't be read to its end: the
-	// server doesn't get past a page, or counts more items than it shows.
+	// server doesn't get past a page, or its Count exceeds the items it sends.
 	ErrPaginationStalled = errors.New("pagination stalled")
 
 	// ErrOutcomeUnknown reports a failed request that may have taken effect: it

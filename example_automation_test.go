@@ -26,7 +26,7 @@ func ExampleClient_Resolve() {
 	}
 	fmt.Println(resource.Kind, resource.Location, resource.Name)
 
-	// Fetch returns the record in its full form, as a value of any type.
+	// Fetch returns the record with all its fields, as an any.
 	record, err := client.Fetch(ctx, *resource)
 	if err != nil {
 		log.Fatal(err)

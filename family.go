@@ -80,7 +80,7 @@ func (f *family[T]) find(ctx context.Context, c *conn, location, reference strin
 }
 
 // exists reports whether a resource exists. It returns [ErrForbidden] if the
-// token may not see it. If r has no ID, any resource with the name counts.
+// token may not see it. If r has no ID, only the name must match.
 func (f *family[T]) exists(ctx context.Context, c *conn, r Resource) (bool, error) {
 	record, err := f.find(ctx, c, r.Location, addressOf(f, r))
 	if IsGone(err) {

@@ -209,8 +209,8 @@ func (s *FirewallsService) Rename(ctx context.Context, location, firewall, newNa
 	return send[Firewall](ctx, s.conn, &opFirewallsRename, renameRequest{newName}, location, firewall)
 }
 
-// CreateRule adds a rule, or two for a subnet; see [FirewallRule.IPv6Rule].
-// Rules take effect later. It returns [ErrAlreadyExists] for a duplicate.
+// CreateRule adds a rule, or two if CIDR is a subnet; see IPv6Rule. They take
+// effect later. It returns [ErrAlreadyExists] for a duplicate.
 func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall string, request *FirewallRuleCreateRequest) (*FirewallRule, error) {
 	created, err := send[createdRule](ctx, s.conn, &opFirewallsCreateRule, request, location, firewall)
 	if err != nil {

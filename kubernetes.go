@@ -93,9 +93,9 @@ func (s *KubernetesService) Get(ctx context.Context, location, cluster string) (
 }
 
 // Create creates a cluster. It returns while the cluster is "creating" and has
-// no nodes; [KubernetesService.WaitRunning] waits. It returns
-// [ErrAlreadyExists] if the name is taken, even by a cluster being deleted, and
-// [ErrBillingRequired] if the project has no billing information.
+// no nodes; [KubernetesService.WaitRunning] waits until it's running. It
+// returns [ErrAlreadyExists] if the name is taken, even by a cluster being
+// deleted, and [ErrBillingRequired] if the project has no billing information.
 func (s *KubernetesService) Create(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest) (*KubernetesCluster, error) {
 	return send[KubernetesCluster](ctx, s.conn, &opKubernetesCreate, request, location, name)
 }
@@ -104,7 +104,7 @@ func (s *KubernetesService) Create(ctx context.Context, location, name string, r
 // version, cp_nodes, and the worker_size and worker_nodes of the node pool that
 // Create created: the cluster's only node pool, or else "<cluster>-np". Without
 // such a node pool, the cluster differs. Ensure can update worker_nodes;
-// [KubernetesService.WaitNodePool] waits.
+// [KubernetesService.WaitNodePool] waits until the node pool has that many.
 func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, outcome EnsureOutcome, err error) {
 	return clusterFamily.ensure(ctx, s.conn, location, name, ensureSpec[KubernetesCluster]{
 		create: func(ctx context.Context) (*KubernetesCluster, error) { return s.Create(ctx, location, name, request) },
@@ -152,9 +152,9 @@ func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newNa
 
 // Upgrade upgrades the control plane of a cluster to the next minor version.
 // The returned cluster has the new Version; Get then reports "upgrading", and
-// [KubernetesService.WaitRunning] waits. It returns [ErrInvalidRequest] for the
-// newest version, or if a node pool is more than two minor versions older than
-// the control plane. † Only the service has this.
+// [KubernetesService.WaitRunning] waits until the upgrade ends. It returns
+// [ErrInvalidRequest] for the newest version, or if a node pool is more than
+// two minor versions older than the control plane. † Only the service has this.
 func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
 	return fetch[KubernetesCluster](ctx, s.conn, &opKubernetesUpgrade, location, cluster)
 }
@@ -210,16 +210,16 @@ var (
 )
 
 // CreateNodePool adds a node pool with the cluster's version. It returns the
-// node pool before it has nodes; [KubernetesService.WaitNodePool] waits. It
+// node pool before it has nodes; see [KubernetesService.WaitNodePool]. It
 // returns [ErrAlreadyExists] if the cluster has a node pool with the name.
 // † Only the service has this.
 func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluster string, request *KubernetesNodePoolCreateRequest) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesCreateNodePool, request, location, cluster)
 }
 
-// DeleteNodePool deletes a node pool and its nodes;
-// [KubernetesService.WaitNodePoolDeleted] waits. It returns [ErrInvalidRequest]
-// (422) for the last node pool of a cluster. † Only the service has this.
+// DeleteNodePool deletes a node pool and its nodes; see
+// [KubernetesService.WaitNodePoolDeleted]. It returns [ErrInvalidRequest] (422)
+// for the last node pool of a cluster. † Only the service has this.
 func (s *KubernetesService) DeleteNodePool(ctx context.Context, location, cluster, nodePool string) error {
 	return remove(ctx, s.conn, &opKubernetesDeleteNodePool, location, cluster, nodePool)
 }
@@ -232,7 +232,7 @@ func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluste
 
 // ResizeNodePool resizes a node pool to a number of nodes, at least 1. The
 // returned record has the new NodeCount but the old VMs;
-// [KubernetesService.WaitNodePool] waits.
+// [KubernetesService.WaitNodePool] waits for the new ones.
 func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluster, nodePool string, nodeCount int) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesResizeNodePool, resizeRequest{nodeCount}, location, cluster, nodePool)
 }
@@ -247,17 +247,17 @@ func isClusterBusy(err error) bool {
 
 // UpgradeNodePool upgrades a node pool to the version of its cluster; the
 // server replaces the nodes one by one. The returned record has the new Version
-// but the old VMs; [KubernetesService.WaitNodePoolUpgraded] waits. It returns
-// [ErrInvalidRequest] (422) if the node pool has that version already. † Only
-// the service has this.
+// but the old VMs; [KubernetesService.WaitNodePoolUpgraded] waits for the new
+// ones. It returns [ErrInvalidRequest] (422) if the node pool has that version
+// already. † Only the service has this.
 func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, cluster, nodePool string) (*KubernetesNodePool, error) {
 	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesUpgradeNodePool, location, cluster, nodePool)
 }
 
 // RetireNode drains and removes a worker node; node is the name of its VM. The
-// returned node pool has a NodeCount lower by one, but still has the VM;
-// [KubernetesService.WaitNodeRetired] waits. It returns [ErrInvalidRequest]
-// (422) for the last node of a node pool. † Only the service has this.
+// returned node pool has a NodeCount lower by one, but still has the VM; see
+// [KubernetesService.WaitNodeRetired]. It returns [ErrInvalidRequest] (422) for
+// the last node of a node pool. † Only the service has this.
 func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, node string) (*KubernetesNodePool, error) {
 	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesRetireNode, location, cluster, node)
 }

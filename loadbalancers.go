@@ -87,7 +87,7 @@ type LoadBalancerUpdateRequest struct {
 	HealthCheckEndpoint string   `json:"health_check_endpoint"` // required
 	VMs                 []string `json:"vms"`                   // required, not nil; the IDs of all VMs, each once
 	Stack               string   `json:"stack,omitzero"`        // part of the contract, but the server ignores it
-	CertEnabled         *bool    `json:"cert_enabled,omitzero"` // nil: no change; † only the service
+	CertEnabled         *bool    `json:"cert_enabled,omitzero"` // nil changes nothing; † only the service
 }
 
 func (r LoadBalancerUpdateRequest) checkIDs() *ArgumentError {
@@ -174,7 +174,7 @@ func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.
 	}
 }
 
-// Watch yields load balancers and then changes of all their fields but VMs.
+// Watch yields load balancers without Subnet and VMs, and then their changes.
 func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions, known ...*LoadBalancer) iter.Seq2[Event[LoadBalancer], error] {
 	return loadBalancerFamily.watch(ctx, s.conn, opts, known)
 }
@@ -270,8 +270,8 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 	}, opts)
 }
 
-// inSubnet returns the load balancer with a name in a subnet, in the subnet's
-// location. Other subnets of the location may have one with the same name.
+// inSubnet returns the load balancer that is in the subnet and has the name.
+// Other subnets of the location may have load balancers with the same name.
 func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name string) (*LoadBalancer, error) {
 	subnet, err := locate(ctx, s.conn, KindPrivateSubnet, subnetID)
 	if err != nil {
@@ -284,7 +284,7 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 	return l, err
 }
 
-// otherInSubnet is inSubnet if Get found the name in another subnet.
+// otherInSubnet is inSubnet if Get returned a load balancer in another subnet.
 func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resource, name string) (*LoadBalancer, error) {
 	for l, err := range s.All(ctx, &ListOptions{Location: subnet.Location}) {
 		if isPartial(err) {
@@ -317,8 +317,8 @@ func (s *LoadBalancersService) AttachVM(ctx context.Context, location, loadBalan
 }
 
 // DetachVM detaches a VM, if it's attached. The returned record may still have
-// the VM; [LoadBalancersService.WaitVMDetached] waits. DetachVM returns
-// [ErrInvalidRequest] if the VM doesn't exist.
+// the VM; [LoadBalancersService.WaitVMDetached] waits until it doesn't.
+// DetachVM returns [ErrInvalidRequest] if the VM doesn't exist.
 func (s *LoadBalancersService) DetachVM(ctx context.Context, location, loadBalancer, vmID string) (*LoadBalancer, error) {
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersDetachVM, vmRequest{vmID}, location, loadBalancer)
 }

@@ -102,7 +102,7 @@ func (s *MachineImagesService) Create(ctx context.Context, location, name string
 
 // Ensure creates a machine image unless one with the name exists. It compares
 // only version: an image matches if it has that version, in any state. An
-// update adds the version; [MachineImagesService.WaitVersion] waits.
+// update adds the version; [MachineImagesService.WaitVersion] waits for it.
 func (s *MachineImagesService) Ensure(ctx context.Context, location, name string, request *MachineImageCreateRequest, opts *EnsureOptions) (image *MachineImage, outcome EnsureOutcome, err error) {
 	return machineImageFamily.ensure(ctx, s.conn, location, name, ensureSpec[MachineImage]{
 		create: func(ctx context.Context) (*MachineImage, error) { return s.Create(ctx, location, name, request) },

@@ -21,7 +21,7 @@ import (
 // and StartAfter and OrderColumn must be empty.
 type ListOptions struct {
 	Location   string `url:"-"`                     // must be empty for families without locations
-	StartAfter string `url:"start_after,omitempty"` // the list begins after this ID, or name, which need not exist
+	StartAfter string `url:"start_after,omitempty"` // the list begins after this ID, or this name with OrderByName; no item has to have it
 
 	// PageSize is the number of items in a page, up to 1000. The default is 1000;
 	// for List with the contract, it's 10.
@@ -67,7 +67,7 @@ const maxPageSize = 1000
 // listRoutes are the operations that list the resources of a family.
 type listRoutes struct {
 	project      *Operation
-	location     *Operation // nil: the family has no locations
+	location     *Operation // nil if the family has no locations
 	unpaged      bool       // the list has no parameters: one response has all items
 	tags         bool       // the list can be filtered by tags
 	noRetryOn500 bool       // a 500 isn't retried
@@ -223,9 +223,9 @@ func all[T any](ctx context.Context, c *conn, routes *listRoutes, opts *ListOpti
 // counts the items in a separate query, it may send fewer items than requested,
 // and items come and go.
 //
-// If every page counted more items than the walk has found, walk reads the list
-// again, after the delay of a retry. Such a count can be chance: somebody
-// created an item between a page and its count, or before the cursor.
+// If every Count is greater than the number of items found, walk reads the list
+// again, after the delay of a retry. Nothing has to be wrong: somebody may have
+// created an item between a page and its Count, or before the cursor.
 func walk[T any](c *conn, routes *listRoutes, o ListOptions, args []string) pageSeq[T] {
 	pages := follow(routes.project.Name, o.StartAfter, func(ctx context.Context, cursor string) (*Page[T], error) {
 		asked := o
@@ -279,12 +279,12 @@ const maxKnown = 2 * maxPageSize
 
 // stalled returns the error for a list that doesn't become complete.
 func stalled(t *tally.Tally, operation, orderColumn string) error {
-	reached, count := t.Reached()
+	reached, total := t.Reached()
 	hint := ""
 	if orderColumn == OrderByName {
 		hint = "; of items with the same name some may be left out: order by ID"
 	}
-	return fmt.Errorf("cloudapi: %s: %w: %d of %d items reached%s", operation, ErrPaginationStalled, reached, count, hint)
+	return fmt.Errorf("cloudapi: %s: %w: %d of %d items reached%s", operation, ErrPaginationStalled, reached, total, hint)
 }
 
 // pageSeq yields pages until the last one or an error.

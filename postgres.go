@@ -162,9 +162,9 @@ type PostgresCreateRequest struct {
 	// [PostgresService.Capabilities] returns the sizes. Required.
 	Size string `json:"size"`
 
-	// StorageSize is in GiB: 32, 64 or 128 per vCPU, or half that for
-	// "burstable-". The two largest sizes allow 1024, 2048 or 4096, and a size in
-	// a private location only one value. Required.
+	// StorageSize is in GiB: 32, 64 or 128 per vCPU, or half as much for
+	// "burstable-"; with 30 or 60 vCPUs, it's 1024, 2048 or 4096. In a private
+	// location, each Size allows only one value. Required.
 	StorageSize int `json:"storage_size"`
 
 	Flavor            string        `json:"flavor,omitzero"`              // one of the PostgresFlavor constants; default "standard"
@@ -280,7 +280,7 @@ func (o *ListOptions) serverFilters() *ListOptions {
 func isSelectable(s string) bool { return !strings.ContainsAny(s, ",:") && strings.TrimSpace(s) == s }
 
 // selectTags removes the databases without the tags from a page. If it removes
-// any, it also removes the count, which includes them.
+// any, it also removes the page's Count, which includes them.
 func (o *ListOptions) selectTags(page *Page[Postgres]) {
 	sent := len(page.Items)
 	page.Items = slices.DeleteFunc(page.Items, func(p *Postgres) bool { return !hasTags(p.Tags, o.Tags) })
@@ -334,7 +334,7 @@ func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, 
 }
 
 // Restart restarts a database's servers, running or not. The database is then
-// "restarting"; [PostgresService.WaitRunning] waits. With the contract, the
+// "restarting"; see [PostgresService.WaitRunning]. With the contract, the
 // database stays "running", and no record shows when the restart is over.
 func (s *PostgresService) Restart(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresRestart, location, postgres)

@@ -20,15 +20,15 @@ type PostgresConfig struct {
 	PgBouncerConfig map[string]PostgresSetting `json:"pgbouncer_config"` // of the pooler, such as "pool_mode": Setting("transaction")
 
 	// The server chooses DefaultPGConfig for a database of this size; only
-	// GetConfig returns it. Message says what is left to do after a change, such
-	// as a restart. † Only the service has these.
+	// GetConfig returns it. Message says what a change still needs to take effect,
+	// such as a restart. † Only the service has these.
 	DefaultPGConfig map[string]string `json:"default_pg_config,omitzero"`
 	Message         string            `json:"message,omitzero"`
 }
 
-// PostgresSetting is the value of a setting: a text or, † only with the
-// service, a number. The number 200 and the text "200" aren't equal (==), so
-// replacing the number by the text is a change, and may need a restart.
+// PostgresSetting is the value of a setting: a text or, only with the service,
+// a number. The number 200 and the text "200" aren't equal (==), so replacing
+// the number by the text is a change, and may need a restart.
 type PostgresSetting struct {
 	text     string
 	isNumber bool // whether text is sent without quotes: a number, true or false

@@ -72,8 +72,8 @@ func (s *PostgresService) AllServers(ctx context.Context, location, postgres str
 	return all[PostgresServer](ctx, s.conn, &listPostgresServers, nil, location, postgres)
 }
 
-// Recycle replaces the primary of a database through a failover;
-// [PostgresService.WaitRecycled] waits. † Only the service has this.
+// Recycle replaces the primary of a database through a failover; see
+// [PostgresService.WaitRecycled]. † Only the service has this.
 func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return fetch[Postgres](ctx, s.conn, &opPostgresRecycle, location, postgres)
 }

@@ -43,7 +43,7 @@ const (
 // PrivateLocationCreateRequest is the body of [PrivateLocationsService.Create].
 // All fields are required. The server doesn't check the credentials.
 type PrivateLocationCreateRequest struct {
-	Name                 string `json:"name"`                   // the UIName; must not be the name of a public location, though the server accepts it
+	Name                 string `json:"name"`                   // the UIName; the server also accepts the name of a public location, but don't use one
 	ProviderLocationName string `json:"provider_location_name"` // the region, one of the ProviderLocation constants
 	AccessKey            Secret `json:"access_key"`
 	SecretKey            Secret `json:"secret_key"`

@@ -118,7 +118,7 @@ type ruleSet[R, W any] struct {
 	list   func(context.Context) ([]R, error)
 	read   func(W) (*R, error) // returns the rule that a request asks for
 	key    func(*R) string     // identifies a rule in the set
-	isHalf func([]*R) bool     // whether some of the rules that one request creates are missing; nil: never
+	isHalf func([]*R) bool     // whether some of the rules that one request creates are missing; nil if a request creates only one
 	create func(context.Context, *W) (*R, error)
 	remove func(context.Context, *R) error
 }

@@ -129,19 +129,18 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 	}, opts)
 }
 
-// wantsSubnet adds a difference to d unless wanted is the ID of the subnet with
-// the name found, in the location. A record has its subnet's name, but not the
-// subnet's ID.
-func wantsSubnet(ctx context.Context, c *conn, d *drift, wanted, location, found string) error {
-	if wanted == "" {
+// wantsSubnet adds a difference to d unless the location's subnet foundName has
+// the ID wantedID. Records have only the name.
+func wantsSubnet(ctx context.Context, c *conn, d *drift, wantedID, location, foundName string) error {
+	if wantedID == "" {
 		return nil
 	}
-	subnet, err := locate(ctx, c, KindPrivateSubnet, wanted)
+	subnet, err := locate(ctx, c, KindPrivateSubnet, wantedID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	if err != nil || subnet.Location != location || subnet.Name != found {
-		*d = append(*d, Drift{Field: "private_subnet_id", Wanted: wanted, Found: found})
+	if err != nil || subnet.Location != location || subnet.Name != foundName {
+		*d = append(*d, Drift{Field: "private_subnet_id", Wanted: wantedID, Found: foundName})
 	}
 	return nil
 }

@@ -207,10 +207,10 @@ func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) 
 	return fetch[VM](ctx, s.conn, &opVMsGet, location, vm)
 }
 
-// Create creates a VM. It returns while the VM is "creating";
-// [VMsService.WaitRunning] waits. Create returns [ErrAlreadyExists] even while
-// an old VM with the name is being deleted, and [ErrQuotaExceeded] or
-// [ErrBillingRequired] if the project lacks vCPU quota or billing information.
+// Create creates a VM, and returns before it's running; see
+// [VMsService.WaitRunning]. It returns [ErrAlreadyExists] even while a VM with
+// the name is being deleted, and [ErrQuotaExceeded] or [ErrBillingRequired]
+// without vCPU quota or billing information.
 func (s *VMsService) Create(ctx context.Context, location, name string, request *VMCreateRequest) (*VM, error) {
 	return send[VM](ctx, s.conn, &opVMsCreate, request.body(), location, name)
 }
@@ -256,25 +256,25 @@ func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (
 	return send[VM](ctx, s.conn, &opVMsRename, renameRequest{newName}, location, vm)
 }
 
-// Restart restarts a VM; [VMsService.WaitRunning] waits. The returned VM still
-// has its previous state, and Get then reports "restarting". With the service,
-// Restart returns [ErrInvalidRequest] unless the VM is running.
+// Restart restarts a VM; [VMsService.WaitRunning] waits until it's running. The
+// returned VM still has its previous state; Get then reports "restarting". With
+// the service, it returns [ErrInvalidRequest] unless the VM is running.
 func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsRestart, location, vm)
 }
 
 // Start starts a VM that is stopped or unavailable, and returns it in state
-// "starting"; [VMsService.WaitRunning] waits. In other states, and while the
-// server creates a machine image from the VM, Start returns
-// [ErrInvalidRequest]. † Only the service has this.
+// "starting"; [VMsService.WaitRunning] waits until it's running. In other
+// states, and while the server creates a machine image from the VM, Start
+// returns [ErrInvalidRequest]. † Only the service has this.
 func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsStart, location, vm)
 }
 
 // Stop stops a VM that is running, starting, restarting, rebooting or
 // unavailable, and returns [ErrInvalidRequest] in other states. The returned VM
-// still has its previous state, and Get then reports "stopping";
-// [VMsService.WaitStopped] waits. A stopped VM costs as much as a running one.
+// still has its previous state, and Get then reports "stopping"; see
+// [VMsService.WaitStopped]. A stopped VM costs as much as a running one.
 // † Only the service has this.
 func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error) {
 	return fetch[VM](ctx, s.conn, &opVMsStop, location, vm)

@@ -256,8 +256,8 @@ func (w *waiter[T]) run(ctx context.Context, opts *WaitOptions) (*T, error) {
 	}
 }
 
-// tolerates reports whether another poll may succeed after an error. A resource
-// that is being destroyed can be forbidden for a moment.
+// tolerates reports whether another poll may succeed after an error. While a
+// resource is being deleted, getting it can return ErrForbidden for a moment.
 func (w *waiter[T]) tolerates(err error) bool {
 	return classOf(err) >= call.Stray || w.gone && errors.Is(err, ErrForbidden)
 }

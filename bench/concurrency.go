@@ -19,8 +19,9 @@ const (
 )
 
 // crowd has the results of many concurrent callers: the number of connections,
-// the time of all calls, and the 99th percentile of the time of one call. The
-// times are in seconds, or divided by the floor's times.
+// the time of all calls, and the 99th percentile of the time of one call.
+// runCrowd returns the times in seconds, and measureConcurrency relative to the
+// floor's times.
 type crowd struct{ connections, total, p99 float64 }
 
 // measureConcurrency runs many callers of each client over loopback. Each

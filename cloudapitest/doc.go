@@ -69,10 +69,11 @@
 //     state "running" until it's gone.
 //   - Only common Postgres settings are accepted: the same ones in all versions
 //     of PostgreSQL and with [Contract]. The real server accepts about 180 more.
-//     A number for a setting that is a size, a duration or a boolean is refused;
-//     the real server may answer it with a 500. If several settings are invalid,
-//     they're reported in the order of their names. Responses contain only some
-//     of the defaults. Metrics are invented, and always available.
+//     A number is refused for a setting that is a size, a duration or a
+//     boolean; the real server may respond with a 500. If several settings are
+//     invalid, the error has them in the order of their names. Responses
+//     contain only some of the defaults. Metrics are invented, and always
+//     available.
 //   - The target time of a restore must be in RFC 3339, except that its zone is
 //     optional. The real server also accepts formats such as "2:00" and
 //     "2026-W47".
@@ -90,10 +91,11 @@
 //     [Server.AddLogLine]. Both are always available. A lantern database
 //     accepts the same settings as any other. Of the settings that a read
 //     replica shares with its parent, only max_connections is checked.
-//   - An image version fails only if [Server.SetState] says so, and is deleted
-//     even if VMs use it. After a request to delete the latest version, another
-//     one is the latest immediately, and not some seconds later. A VM that is
-//     copied with destroy_source has the state "deleting" immediately.
+//   - An image version fails only if [Server.SetState] says so. A request can
+//     delete it even if VMs use it. After a request to delete the latest
+//     version, another one is the latest immediately, and not some seconds
+//     later. A VM that is copied with destroy_source has the state "deleting"
+//     immediately.
 //   - The GitHub installation "acme" always exists, with the repositories
 //     "app", which has a cache entry, and "docs". There are three example
 //     inference endpoints.

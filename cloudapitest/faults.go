@@ -53,7 +53,7 @@ type Fault struct {
 	limit     int              // number of bytes, for truncate
 	handler   http.HandlerFunc // for custom
 	between   func()           // for beforeCount
-	lasts     time.Duration    // how long the fault lasts; 0 without For, negative if invalid
+	lasts     time.Duration    // the duration given to For, or negative if it was invalid; 0 if For was not called
 	repeating bool
 	optional  bool
 }

@@ -249,9 +249,10 @@ type Delays struct {
 	Create time.Duration
 	// Backup is the time from the start of a database to its first backup. Until
 	// then the database can't be restored or replicated. The earliest time to
-	// restore to is 5 minutes after the backup. Only Backup may be negative, as
-	// if the database had been running for longer: with -time.Hour it can be
-	// restored immediately, and has an hour of logs.
+	// restore to is 5 minutes after the backup. Only Backup may be negative. The
+	// server then behaves as if the database had been running for longer: after
+	// -time.Hour, the database can be restored immediately, and has an hour of
+	// logs.
 	Backup time.Duration
 	// Restart is how long a VM has the state "restarting", "starting" or
 	// "stopping", and how long a database has the state "restarting".

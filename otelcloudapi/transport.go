@@ -103,7 +103,7 @@ func describe(req *http.Request) (name string, labels []attribute.KeyValue) {
 	return name, labels
 }
 
-// outcome returns the attributes that are known at the end.
+// outcome returns the attributes that are known after the attempt.
 func outcome(resp *http.Response, err error) (results []attribute.KeyValue) {
 	if resp != nil {
 		results = append(results, semconv.HTTPResponseStatusCode(resp.StatusCode))

@@ -108,8 +108,8 @@ type keptResource struct{ resource, neededBy cloudapi.Resource }
 // [cloudapi.ErrForbidden] if the token may not see SSH keys. But most lists of
 // the real server don't fail: they leave out the resources that the token may
 // not see, and so does the plan. If the lists are empty, NewPlan returns an
-// error unless the token may see the project itself. A list that only some
-// servers have, such as machine images, counts as empty on the others.
+// error unless the token may see the project itself. If a server lacks a list
+// that others have, such as machine images, NewPlan treats the list as empty.
 func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan, error) {
 	switch {
 	case ctx == nil:
@@ -207,7 +207,7 @@ func (p *Plan) arrange(all []item) {
 	for i, s := range p.steps {
 		for _, id := range needs[s.resource.ID] {
 			// A needed resource that stays has the index 0, and isn't a step. If two
-			// resources seem to need each other, only the earlier step's need counts.
+			// resources seem to need each other, only the earlier step's need is kept.
 			if needed := index[id]; i < needed {
 				p.steps[needed].neededBy = append(p.steps[needed].neededBy, i)
 			}

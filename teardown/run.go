@@ -37,8 +37,8 @@ import (
 // waits for it until the context ends.
 //
 // A deletion fails with [cloudapi.ErrForbidden] if the token loses its
-// permission for the resource. The exception is an inference API key, which
-// then counts as gone, because the server responds as if it were. If the token
+// permission for the resource. The exception is an inference API key, which Run
+// then treats as gone, because the server responds as if it were. If the token
 // can no longer see the project, the rest fails with [cloudapi.ErrNotFound],
 // unless the project is in the plan.
 //
@@ -228,30 +228,31 @@ func (d *deletion) try(ctx context.Context) *Failure {
 }
 
 // renamed returns the error for a resource whose private location was renamed
-// during the deletion. now is the resource with the new name of the location.
-func renamed(now cloudapi.Resource) error {
-	return fmt.Errorf("it is now %v: %w", now, cloudapi.ErrLocationNotFound)
+// during the deletion. The argument has the new name of the location.
+func renamed(resource cloudapi.Resource) error {
+	return fmt.Errorf("it is now %v: %w", resource, cloudapi.ErrLocationNotFound)
 }
 
 // keepsLocation limits the wait for the deletion of a private location, which
 // the server keeps until the backups in it are gone.
 const keepsLocation = 2 * time.Minute
 
-// wait waits until the resource is gone, or its private location no longer has
-// the name that it has in at.
-func (d *deletion) wait(ctx context.Context, at cloudapi.Resource) error {
-	if at.Kind != cloudapi.KindPrivateLocation {
-		return d.client.WaitDeleted(ctx, at, d.waitOptions())
+// wait waits until the resource is gone, or its private location is renamed.
+// The argument requested has the name that the private location had when the
+// deletion was requested.
+func (d *deletion) wait(ctx context.Context, requested cloudapi.Resource) error {
+	if requested.Kind != cloudapi.KindPrivateLocation {
+		return d.client.WaitDeleted(ctx, requested, d.waitOptions())
 	}
 	start := time.Now()
 	_, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Resource, error) {
 		now, err := d.locate(ctx, d.resource)
 		return &now, err
 	}, func(now *cloudapi.Resource) (bool, error) {
-		if *now == at && time.Since(start) > keepsLocation {
+		if *now == requested && time.Since(start) > keepsLocation {
 			return false, errors.New("the server keeps it until the backups of its databases are gone, which takes days")
 		}
-		return *now != at, nil
+		return *now != requested, nil
 	}, d.waitOptions())
 	return err
 }
@@ -356,7 +357,7 @@ func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) (users []
 	if len(dependants(resource.Kind)) > 0 {
 		users, err = r.listedUsers(ctx, resource)
 	}
-	for _, i := range r.Plan.steps[r.index[resource.ID]].neededBy { // these count even if the lists no longer show them to the token
+	for _, i := range r.Plan.steps[r.index[resource.ID]].neededBy { // these may need it even if the token no longer sees them in lists
 		by := r.Plan.steps[i].resource
 		if err != nil || r.failureOf(by) == nil || slices.ContainsFunc(users, func(user cloudapi.Resource) bool { return user.ID == by.ID }) {
 			continue
@@ -458,7 +459,10 @@ func (r *run) locate(ctx context.Context, resource cloudapi.Resource) (cloudapi.
 		return resource, nil
 	}
 	var locations []item
-	err := r.gate.hold(ctx, func(ctx context.Context) (err error) { // before take: else the list could wait for a slot whose holder waits for the list
+	// Hold a slot before calling take. Otherwise, the goroutine that reads the
+	// list for all callers of take could wait for a slot, while the callers that
+	// hold the slots wait for the list.
+	err := r.gate.hold(ctx, func(ctx context.Context) (err error) {
 		locations, err = r.locations.take(ctx, func(ctx context.Context) ([]item, error) {
 			return r.list(ctx, cloudapi.KindPrivateLocation, "")
 		})

@@ -134,9 +134,9 @@ func collect[T any](all iter.Seq2[T, error], of func(T) item) (items []item, err
 	return items, nil
 }
 
-// complete gets the full form of load balancers whose subnet isn't known yet.
-// It keeps a load balancer that seems to be gone, in case the 404 is wrong; such
-// a load balancer may be in any subnet of its location.
+// complete gets the load balancers whose subnet isn't known yet, since lists
+// don't show it. It keeps a load balancer that seems to be gone, in case the
+// 404 is wrong; such a load balancer may be in any subnet of its location.
 func (s *surveyor) complete(ctx context.Context, items []item) ([]item, error) {
 	type completed struct {
 		item
@@ -178,7 +178,7 @@ func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource, known 
 	for _, item := range listed {
 		isListed[item.ID] = true
 	}
-	var all []item // listed resources come last, since their names are up to date
+	var all []item // with listed resources last: needs prefers the last one with a name, and only their names are sure to be current
 	for _, k := range known {
 		if !isListed[k.ID] {
 			all = append(all, item{Resource: k})

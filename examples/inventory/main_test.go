@@ -58,7 +58,7 @@ func TestJSON(t *testing.T) {
 	var names []string
 	for _, vm := range inv.VMs {
 		if vm.Subnet == "" || vm.PrivateIPv4 == "" {
-			t.Errorf("VM %s lacks what only its full form has", vm.Name)
+			t.Errorf("VM %s lacks fields that lists don't have", vm.Name)
 		}
 		names = append(names, vm.Name)
 	}

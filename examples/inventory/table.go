@@ -72,8 +72,8 @@ func address(s string) string {
 	return host
 }
 
-// ruleTexts describes firewall rules. Each text has a range of addresses and
-// its ports, in ascending order: "80, 443 from 10.0.0.0/8".
+// ruleTexts describes firewall rules: one text for each range of addresses,
+// with its ports in ascending order, such as "80, 443 from 10.0.0.0/8".
 func ruleTexts(rules []cloudapi.FirewallRule) []string {
 	var sources []string
 	ports := map[string][]string{}

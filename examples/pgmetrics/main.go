@@ -116,9 +116,9 @@ func find(ctx context.Context, client *cloudapi.Client, args []string) (name str
 	}, nil
 }
 
-// fetch gets the metrics with the keys concurrently, or all metrics if there
-// are no keys. For an unknown key it returns an error that names the known
-// keys.
+// fetch gets all metrics or, if keys are wanted, only the metrics with these
+// keys. It gets each of those with its own request, all at the same time. For
+// an unknown key it returns an error that names the known keys.
 func fetch(ctx context.Context, measure measurements, start, end time.Time, wanted []string) ([]cloudapi.ResourceMetric, error) {
 	if wanted == nil {
 		wanted = []string{""}

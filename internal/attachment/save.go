@@ -23,7 +23,7 @@ func Replace(path string, content []byte) error {
 	return write(path, content, func(temporary string) error { return os.Rename(temporary, path) })
 }
 
-// write writes a temporary file beside the path. publish moves it to the path.
+// write writes a temporary file beside the path, and publish moves it there.
 func write(path string, content []byte, publish func(temporary string) error) (err error) {
 	defer func() {
 		if e, ok := errors.AsType[*os.LinkError](err); ok {

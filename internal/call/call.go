@@ -23,7 +23,7 @@ type Config struct {
 
 	// Header returns the headers of a request in a new map. It is a function so
 	// that printing a Config never shows the credentials.
-	Header func(content bool) http.Header
+	Header func(hasBody bool) http.Header
 
 	// Token returns the bearer token of an attempt; nil if Header has credentials.
 	Token func(context.Context) (string, error)
@@ -31,7 +31,7 @@ type Config struct {
 	// Limit, unless nil, is called before each attempt.
 	Limit func(context.Context) error
 
-	// Secrets returns the credentials that a response may repeat.
+	// Secrets returns the credentials in a request. Its response may repeat them.
 	Secrets func(*http.Request) []string
 
 	Loop          *Loop

@@ -51,9 +51,9 @@ type Failure struct {
 func (f *Failure) isOwn() bool { return f.Envelope.Type != "" }
 
 // Class says whether trying again can help after a failure. A call retries only
-// after Soon. IsTransient is true for Later and Soon. Waits and watches
-// continue after any class but Final, each up to a limit. docs/errors.md has
-// the table.
+// failures of class Soon. IsTransient is true for Later and Soon. Waits and
+// watches continue after failures of any class but Final, each up to a limit.
+// docs/errors.md has the table.
 type Class int
 
 const (

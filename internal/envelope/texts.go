@@ -58,8 +58,8 @@ func (e *Error) SaysQuota(status int) bool {
 	})
 }
 
-// hasAny reports whether a text has one of the given prefixes or suffixes. has
-// is strings.HasPrefix or strings.HasSuffix.
-func hasAny(has func(text, end string) bool, text string, ends []string) bool {
-	return slices.ContainsFunc(ends, func(end string) bool { return has(text, end) })
+// hasAny reports whether a text has one of the given prefixes or suffixes.
+// match is strings.HasPrefix or strings.HasSuffix.
+func hasAny(match func(text, end string) bool, text string, ends []string) bool {
+	return slices.ContainsFunc(ends, func(end string) bool { return match(text, end) })
 }

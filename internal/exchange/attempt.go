@@ -1,5 +1,5 @@
 // Package exchange works around the pitfalls of net/http, and knows nothing
-// about the API: it controls one attempt to send a request, limits the memory
+// about the API. It controls one attempt to send a request, limits the memory
 // for its response, and has a transport for one host.
 package exchange
 
@@ -20,9 +20,9 @@ type Attempt struct {
 
 // Begin returns the context of an attempt that began at now. The context ends
 // when the returned function is called, or after the timeout unless the timeout
-// is zero. If once is set, the server must not execute the request twice: Begin
-// also returns an Attempt, and the request must be a POST or PATCH that goes
-// through a [Guard].
+// is zero. For a request that the server must not execute twice, the parameter
+// once is set, and Begin also returns an Attempt. Such a request must be a POST
+// or PATCH that goes through a [Guard].
 func Begin(parent context.Context, now time.Time, timeout time.Duration, once bool) (context.Context, *Attempt, context.CancelFunc) {
 	var a *Attempt
 	if once {

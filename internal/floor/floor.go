@@ -20,12 +20,12 @@ type Client struct {
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// Error is an error of the API, with its envelope.
+// Error is an error response of an API. Envelope is its decoded body.
 type Error[E any] struct{ Envelope E }
 
 func (*Error[E]) Error() string { return "an error of the API" }
 
-// Envelope is the body of an error of the SDK's API.
+// Envelope is the body of an error response of the SDK's API.
 type Envelope struct {
 	Error struct {
 		Code    int    `json:"code"`
@@ -36,7 +36,7 @@ type Envelope struct {
 }
 
 // Send makes a call, and decodes the response into a T. If the status is 300 or
-// above, it returns an [*Error] with an E.
+// above, it decodes the response into an E, and returns that in an [*Error].
 func Send[T, E any](ctx context.Context, c Client, method, path string, in any) (*T, error) {
 	var body io.Reader
 	if in != nil {

@@ -40,15 +40,14 @@ func Respond(req *http.Request, status int, body string) (*http.Response, error)
 	}, nil
 }
 
-// VM is the detailed record of a VM, and NotFound the error for one that
-// doesn't exist.
+// VM is the record of a VM, and NotFound the error for a VM that doesn't exist.
 const (
 	VM       = `{"id":"vmy9n10s8q164j473ra7pj9nqz","name":"web-1","state":"running","location":"eu-central-h1","size":"standard-2","unix_user":"ubi","storage_size_gib":40,"ip6":"2a01:db8:40:1ed3:aa7c::2","ip4_enabled":true,"ip4":"198.51.100.17","firewalls":[{"id":"fw8ww2xa7brt1qrn9hgzbc7efq","name":"edge-fw","description":"public entry","location":"eu-central-h1","firewall_rules":[{"id":"frhgen1ff6864nrqg8etdv647m","cidr":"0.0.0.0/0","port_range":"22..22"},{"id":"fr1mt9vv3br62k0a4z2xjkms5a","cidr":"::/0","port_range":"0..65535"}],"path":"/location/eu-central-h1/firewall/edge-fw"}],"private_ipv4":"10.23.41.69","private_ipv6":"fd4c:91aa:7be0:12d:8c62::2","subnet":"backend-net","gpu":null}`
 	NotFound = `{"error":{"code":404,"type":"ResourceNotFound","message":"Sorry, we couldn’t find the resource you’re looking for.","details":null}}`
 )
 
 // VMs returns a page of a list that has the given total number of VMs. The page
-// has n VMs in their short form, numbered from first.
+// has n VMs, numbered from first, with only the fields that lists have.
 func VMs(first, n, total int) string {
 	var b bytes.Buffer
 	b.WriteString(`{"items":[`)

@@ -1,15 +1,16 @@
 // Package recordings contains exchanges with real servers of this API. Tests
 // compare the SDK and package cloudapitest with them.
 //
-// The files in testdata contain all recorded exchanges, compressed. They are
-// smaller than a readable selection would be. To search them:
+// The files in testdata contain all recorded exchanges, compressed. To search
+// them:
 //
 //	zgrep createVM internal/recordings/testdata/story.jsonl.gz
 //
-// To create the files again from the folder of the original recordings (with
-// -check, the command only compares them):
+// To create the files again from the folder of the original recordings:
 //
 //	go run ./internal/recordings/pack ../shared
+//
+// With -check, that command writes nothing, and reports the files that differ.
 package recordings
 
 import (

@@ -130,11 +130,12 @@ func (l *List[T]) Leave() {
 	l.group.waits--
 }
 
-// Await waits for a reading that began after since, and returns its records. If
-// none has ended when the wait is due, Await takes the reading in progress, or
-// begins one, and waits for up to one more pause. It returns nil if the wait
-// must get its resource itself, and the context's error if the context ends.
-func (l *List[T]) Await(ctx context.Context, since, due time.Time, pause time.Duration) (map[string]*T, error) {
+// Await waits for a reading begun at earliest or later, and returns its
+// records. If none has ended when the wait is due, Await takes the reading in
+// progress, or begins one, and waits for up to one more pause. It returns nil
+// if the wait must get its resource itself, and the context's error if the
+// context ends.
+func (l *List[T]) Await(ctx context.Context, earliest, due time.Time, pause time.Duration) (map[string]*T, error) {
 	timer := time.NewTimer(time.Until(due))
 	defer timer.Stop()
 	r := l.current()
@@ -143,7 +144,7 @@ func (l *List[T]) Await(ctx context.Context, since, due time.Time, pause time.Du
 		case <-ctx.Done():
 			return nil, pace.Err(ctx)
 		case <-r.ended:
-			if isDue || r.records != nil && !r.began.Before(since) {
+			if isDue || r.records != nil && !r.began.Before(earliest) {
 				return r.records, nil
 			}
 			r = l.current()
@@ -151,7 +152,7 @@ func (l *List[T]) Await(ctx context.Context, since, due time.Time, pause time.Du
 			if isDue {
 				return nil, nil
 			}
-			if r = l.begin(since); r == nil {
+			if r = l.begin(earliest); r == nil {
 				return nil, nil
 			}
 			isDue = true
@@ -167,13 +168,13 @@ func (l *List[T]) current() *reading[T] {
 	return l.next
 }
 
-// begin returns the last reading if it began after since. Otherwise, it returns
-// the reading in progress, or begins one. It returns nil if reading the list
-// would take more requests than getting each resource.
-func (l *List[T]) begin(since time.Time) *reading[T] {
+// begin returns the last reading if it began after earliest. Otherwise, it
+// returns the reading in progress, or begins one. It returns nil if reading the
+// list would take more requests than getting each resource.
+func (l *List[T]) begin(earliest time.Time) *reading[T] {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
-	if l.last.began.After(since) {
+	if l.last.began.After(earliest) {
 		return l.last
 	}
 	r := l.next

@@ -9,11 +9,11 @@ import "maps"
 type Tally struct {
 	known     map[string]struct{} // IDs of read items, except those up to passed and those in recent
 	recent    []string            // IDs that the first walk has read, while they ascend; later moved to known
-	passed    string              // IDs up to and including this one count as known
+	passed    string              // Add treats IDs up to and including this one as known
 	ascending bool                // whether the IDs of every walk have ascended
 	most      int                 // the maximum number of remembered IDs, while they ascend
 	items     int                 // number of different items
-	least     *int                // the smallest count of a page; nil if no page had one
+	least     *int                // the smallest total that a page stated for the list; nil if no page stated one
 
 	// State of the walk in progress.
 	walks   int    // its number, from 1
@@ -62,12 +62,12 @@ func (t *Tally) index() {
 	t.recent = nil
 }
 
-// EndPage ends a page. count is the size of the list as the page states it, or
+// EndPage ends a page. total is the size of the list as the page states it, or
 // nil. If the IDs ascend and the tally remembers too many of them, EndPage
 // forgets all IDs up to the last one: the walk has read all items up to there.
-func (t *Tally) EndPage(count *int) {
-	if count != nil && (t.least == nil || *count < *t.least) {
-		t.least = count
+func (t *Tally) EndPage(total *int) {
+	if total != nil && (t.least == nil || *total < *t.least) {
+		t.least = total
 	}
 	if t.ascending && len(t.known)+len(t.recent) > t.most {
 		t.passed, t.recent = t.last, t.recent[:0]
@@ -76,16 +76,16 @@ func (t *Tally) EndPage(count *int) {
 }
 
 // IsComplete reports whether the walks have read as many items as the smallest
-// count says. That's enough, since every page's count includes the items that
-// stay in the list. Items with an ID up to passed never count as new, so it's
-// also enough if the last walk alone has read that many items in ID order.
-// IsComplete also returns true if no page had a count.
+// stated total. That's enough, since every total includes the items that stay
+// in the list. Add reports no item with an ID up to passed as new, so it's also
+// enough if the last walk alone has read that many items in ID order.
+// IsComplete also returns true if no page stated a total.
 func (t *Tally) IsComplete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 
-// Reached returns the number of items read, and the smallest count of a page.
-func (t *Tally) Reached() (items, count int) {
+// Reached returns the number of items, and the smallest stated total, or 0.
+func (t *Tally) Reached() (items, total int) {
 	if t.least != nil {
-		count = *t.least
+		total = *t.least
 	}
-	return t.items, count
+	return t.items, total
 }

@@ -11,7 +11,7 @@ import (
 type Scope struct {
 	Kind     cloudapi.Kind
 	Project  *Project
-	Location *Location // nil: all locations
+	Location *Location // nil means all locations
 }
 
 // Index contains the objects of each scope, so that neither listing a page nor

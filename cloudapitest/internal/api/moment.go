@@ -35,14 +35,14 @@ func (m *Moment) Delays(o *Object) Delays {
 	return m.Config.Delays
 }
 
-// Remove deletes the object after the delay. If then isn't nil, it's called
-// after the deletion. Removing the object again changes nothing.
-func (m *Moment) Remove(o Stored, after time.Duration, then func()) {
+// Remove deletes the object after the delay, and then calls onGone unless it's
+// nil. Removing the object again changes nothing.
+func (m *Moment) Remove(o Stored, delay time.Duration, onGone func()) {
 	core := o.Core()
 	if core.Deleting() {
 		return
 	}
-	core.gone, core.afterGone = m.Now.Add(after), then
+	core.gone, core.afterGone = m.Now.Add(delay), onGone
 	s := m.State
 	i := len(s.leaving)
 	for i > 0 && s.leaving[i-1].Core().gone.After(core.gone) {
@@ -52,7 +52,7 @@ func (m *Moment) Remove(o Stored, after time.Duration, then func()) {
 	s.Sweep(m.Now)
 }
 
-// Arrive adds an object at the given time, if wanted then returns true.
+// Arrive adds an object at the given time, if wanted returns true at that time.
 func (m *Moment) Arrive(o Stored, when time.Time, wanted func() bool) {
 	m.State.arriving = append(m.State.arriving, arrival{o, when, wanted})
 }

@@ -86,7 +86,8 @@ func AllOnly(v version.Version, operations ...Operation) []Operation {
 	return operations
 }
 
-// In returns the operations of an API, each with the body fields of that API.
+// In returns the operations that the API v has, with the body fields that v
+// has.
 func In(v version.API, operations []Operation) []Operation {
 	rows := version.Select(v, operations, func(o *Operation) (version.Version, string) { return o.only, o.Target() })
 	for i := range rows {

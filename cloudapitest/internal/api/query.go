@@ -31,8 +31,8 @@ func (o *Operation) readQuery(raw string) (query url.Values, unknown []string, e
 	return query, unknown, o.paging.check(query)
 }
 
-// Last returns the last value of a query parameter, which is the one that
-// counts.
+// Last returns the last value of a query parameter, which is the one that the
+// server uses.
 func Last(query url.Values, name string) (string, bool) {
 	values, ok := query[name]
 	if !ok {

@@ -23,7 +23,7 @@ type Config struct {
 	PageCap   int      // the largest page size of a list
 	Delays    Delays
 	Quota     Quota
-	Now       func() time.Time // nil: time.Now
+	Now       func() time.Time // nil means time.Now
 
 	// PortlessBalancers says whether a cluster has its load balancer for Services
 	// even before it has Services. That load balancer has no ports.

@@ -163,7 +163,7 @@ func (r *firewallRule) change(c *api.Call) (err error) {
 }
 
 // checkUnique checks that no rule other than self, which may be nil, allows the
-// same traffic. columns is the beginning of the error's message.
+// same traffic. The error's message begins with columns.
 func (f *firewall) checkUnique(what allowed, self *firewallRule, columns string) error {
 	if slices.ContainsFunc(f.rules, func(r *firewallRule) bool { return r.allowed == what && r != self }) {
 		return reply.InvalidRecord(reply.Taken(columns))
@@ -248,8 +248,8 @@ func findFirewallRule(c *api.Call) (*firewall, int, error) {
 	return f, i, c.Admit(f, i >= 0)
 }
 
-// firewallOfRule returns the firewall in the path of a rule. It fails if the ID
-// of the rule is invalid.
+// firewallOfRule returns the firewall in the path of a request for a rule. It
+// fails if the rule's ID is invalid.
 func firewallOfRule(c *api.Call) (*firewall, error) {
 	f, ok := api.LookUp[*firewall](c, cloudapi.KindFirewall, "firewall_reference")
 	if !ok || !api.ValidID(c.Params["firewall_rule_id"]) {

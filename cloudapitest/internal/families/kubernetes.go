@@ -105,7 +105,7 @@ func (k *kubernetesCluster) idle(now time.Time) bool {
 		!slices.ContainsFunc(k.pools, func(p *nodePool) bool { return !p.idle(now) })
 }
 
-// vcpus returns the number of vCPUs that count for the quota.
+// vcpus returns how many vCPUs of the quota the cluster uses.
 func (k *kubernetesCluster) vcpus() int {
 	n := k.controlPlane.vcpus()
 	for _, p := range k.pools {
@@ -165,7 +165,7 @@ func nodeCount(c *api.Call, field string) int {
 }
 
 // checkKubernetesQuota checks that the quota allows the requested additional
-// vCPUs for clusters. field is the field that requests them.
+// vCPUs for clusters. field is the name of the request's field for the error.
 func checkKubernetesQuota(c *api.Call, field string, requested int) error {
 	used := 0
 	for _, k := range api.InProject[*kubernetesCluster](c.State, cloudapi.KindKubernetesCluster, c.Project) {

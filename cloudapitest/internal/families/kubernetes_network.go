@@ -11,8 +11,8 @@ import (
 // time after the cluster.
 
 // addNetwork creates the cluster's subnet and firewall. It also schedules the
-// load balancers that appear when the cluster runs: one for the API server, and
-// with PortlessBalancers one for Services.
+// load balancers that appear when the cluster runs: one for the API server and,
+// if PortlessBalancers is set, one for Services.
 func (k *kubernetesCluster) addNetwork(c *api.Call) error {
 	if c.Config.Version == version.Contract {
 		return nil

@@ -64,12 +64,12 @@ func (p *nodePool) details(at *api.Moment) nodePoolDetails {
 // node isn't such a change.
 func (p *nodePool) idle(now time.Time) bool { return !now.Before(p.settled) && !p.Deleting() }
 
-// addPool adds a node pool with the cluster's version. joins is the time at
-// which the pool's nodes join.
-func (k *kubernetesCluster) addPool(c *api.Call, name string, nodes nodeGroup, joins time.Time) *nodePool {
-	p := &nodePool{Object: c.NewObject(cloudapi.KindKubernetesNodePool, name), nodeGroup: nodes, cluster: k, settled: joins}
+// addPool adds a node pool with the cluster's version. The pool's nodes join at
+// joinTime.
+func (k *kubernetesCluster) addPool(c *api.Call, name string, nodes nodeGroup, joinTime time.Time) *nodePool {
+	p := &nodePool{Object: c.NewObject(cloudapi.KindKubernetesNodePool, name), nodeGroup: nodes, cluster: k, settled: joinTime}
 	p.prefix, p.version = p.ID, k.controlPlane.version
-	p.grow(c, joins)
+	p.grow(c, joinTime)
 	k.pools = append(k.pools, p)
 	c.State.Add(p)
 	return p
@@ -195,8 +195,8 @@ func (p *nodePool) rename(c *api.Call) (any, error) {
 }
 
 // resizeIdle is [nodePool.resize] for the service, which allows only one change
-// at a time. The change still counts as in progress for a while after the last
-// node has come or gone.
+// at a time. The change remains in progress for a while after the last node has
+// come or gone.
 func (p *nodePool) resizeIdle(c *api.Call) (any, error) {
 	if !p.idle(c.Now) {
 		return nil, reply.Unprocessable("Nodepool is not ready to be resized")

@@ -48,11 +48,10 @@ func (g *nodeGroup) records(at *api.Moment) []vmRecord {
 	})
 }
 
-// grow orders as many nodes as the group lacks. joins is the time at which the
-// new nodes join.
-func (g *nodeGroup) grow(c *api.Call, joins time.Time) {
+// grow orders as many nodes as the group lacks. The new nodes join at joinTime.
+func (g *nodeGroup) grow(c *api.Call, joinTime time.Time) {
 	for range g.count - len(g.staying()) {
-		g.order(c, c.Now, joins)
+		g.order(c, c.Now, joinTime)
 	}
 }
 
@@ -64,22 +63,22 @@ func (g *nodeGroup) shrink(at *api.Moment, delay time.Duration) {
 	}
 }
 
-// replace replaces one node after another. each is the time that this takes for
-// one node: the new node joins after half of the time, and the old node leaves
-// at the end. replace returns the time at which the last old node has left.
-func (g *nodeGroup) replace(c *api.Call, each time.Duration) time.Time {
+// replace replaces one node after another. This takes perNode for one node: the
+// new node joins after half of that time, and the old node leaves at the end.
+// replace returns the time at which the last old node has left.
+func (g *nodeGroup) replace(c *api.Call, perNode time.Duration) time.Time {
 	var after time.Duration
 	for _, v := range g.staying() {
-		g.order(c, c.Now.Add(after), c.Now.Add(after+each/2))
-		after += each
+		g.order(c, c.Now.Add(after), c.Now.Add(after+perNode/2))
+		after += perNode
 		c.Remove(v, after, nil)
 	}
 	return c.Now.Add(after)
 }
 
-// order adds a node that appears when the time given by ordered has passed. The
-// node's state is "creating" until the time given by joins, and then "running".
-func (g *nodeGroup) order(c *api.Call, ordered, joins time.Time) {
+// order adds a node that appears after orderTime. The node's state is
+// "creating" until joinTime, and then "running".
+func (g *nodeGroup) order(c *api.Call, orderTime, joinTime time.Time) {
 	v := &vm{
 		Object:     c.NewObject(cloudapi.KindVM, g.prefix+"-"+strings.ToLower(rand.Text()[:5])),
 		size:       g.size,
@@ -87,8 +86,8 @@ func (g *nodeGroup) order(c *api.Call, ordered, joins time.Time) {
 		image:      "kubernetes-" + strings.ReplaceAll(g.version, ".", "_"),
 		unixUser:   defaultUser,
 		ip4Enabled: true,
-		ordered:    ordered,
-		placed:     joins,
+		ordered:    orderTime,
+		placed:     joinTime,
 	}
 	v.Project = nil
 	v.ip4, v.ip6 = publicAddresses(c.Moment)

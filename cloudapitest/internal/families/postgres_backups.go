@@ -49,8 +49,8 @@ func (p *postgres) listBackups(c *api.Call) (any, error) {
 	return api.Page{Items: backups, Count: len(backups)}, nil
 }
 
-// createBackupCredentials accepts databases in private locations. In projects
-// with FeatureBackupDownloads it accepts all databases. It refuses replicas.
+// createBackupCredentials refuses replicas. It also refuses databases in public
+// locations, unless the project has FeatureBackupDownloads.
 func (p *postgres) createBackupCredentials(c *api.Call) (any, error) {
 	const lifetime = 36 * time.Hour
 	switch {

@@ -17,8 +17,8 @@ func postgresCapabilityOperations() []api.Operation {
 
 type object map[string]any
 
-// providers describes the public locations that offer databases. key is the
-// provider's name for a location.
+// providers describes the public locations that offer databases, by name. The
+// response has them under another name, key, which the provider uses.
 var providers = map[string]struct{ key, uiName, provider string }{
 	"eu-central-h1": {"hetzner-fsn1", "Germany", "hetzner"},
 	"us-east-a2":    {"leaseweb-wdc02", "Virginia, US", "leaseweb"},

@@ -32,8 +32,8 @@ func postgresConfigOperations() []api.Operation {
 // configValues is the schema of settings whose values must be strings.
 var configValues = schema.MapOf(schema.Text)
 
-// postgresConfig contains the settings that users have set, as stored and as in
-// records. Values keep the JSON type that was sent.
+// postgresConfig contains the settings that users have set. A database stores
+// it, and responses contain it. Values keep the JSON type that was sent.
 type postgresConfig struct {
 	Postgres  schema.Fields `json:"pg_config"`
 	PgBouncer schema.Fields `json:"pgbouncer_config"`

@@ -39,8 +39,8 @@ func postgresDestinationOperations() []api.Operation {
 	}
 }
 
-// postgresMetricDestination is a destination as stored and as in records,
-// without secrets.
+// postgresMetricDestination is a metric destination without its secrets, which
+// the test server doesn't store.
 type postgresMetricDestination struct {
 	ID          string   `json:"id"`
 	Username    *string  `json:"username"`
@@ -48,8 +48,8 @@ type postgresMetricDestination struct {
 	AuthMethods []string `json:"auth_methods,omitempty"` // not in the contract
 }
 
-// postgresLogDestination is a destination as stored and as in records, without
-// its options.
+// postgresLogDestination is a log destination without its options, which the
+// test server doesn't store.
 type postgresLogDestination struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -200,8 +200,8 @@ func deleteLogDestination(c *api.Call) (any, error) {
 	return reply.NoContent{}, nil
 }
 
-// findDestination returns the database in the path, and the destination's ID in
-// the path. The destination may not exist.
+// findDestination returns the database and the destination's ID from the path.
+// It doesn't check that the destination exists.
 func findDestination(c *api.Call, param string) (*postgres, string, error) {
 	id := c.Params[param]
 	p, err := findPostgres(c)
@@ -211,15 +211,15 @@ func findDestination(c *api.Call, param string) (*postgres, string, error) {
 	return p, id, err
 }
 
-// destinationURL parses the URL of a destination. otherwise is the error
-// message for a URL that doesn't have the scheme.
-func destinationURL(text, scheme, otherwise string) (*url.URL, error) {
+// destinationURL parses the URL of a destination. message is the error for a
+// URL that doesn't have the scheme.
+func destinationURL(text, scheme, message string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || strings.Contains(text, " "):
 		return nil, reply.InvalidField("url", "Invalid URL")
 	case u.Scheme != scheme:
-		return nil, reply.InvalidField("url", "%s", otherwise)
+		return nil, reply.InvalidField("url", "%s", message)
 	case u.Host == "":
 		return nil, reply.InvalidField("url", "Invalid URL")
 	}

@@ -121,8 +121,9 @@ func logFilterOf(c *api.Call) logFilter {
 	return f
 }
 
-// setRange reads the range of time from the query. It also makes the checks of
-// the query that the API description doesn't mention.
+// setRange reads the range of time from the query. It also checks the limits
+// that the API description doesn't mention, such as a range of at most 24
+// hours.
 func (f *logFilter) setRange(c *api.Call) (err error) {
 	const longest, oldest, most, pattern = 24 * time.Hour, 7 * 24 * time.Hour, 500, 200
 	if f.start, f.end, err = queryRange(c); err != nil {

@@ -47,8 +47,8 @@ type postgresTag struct {
 	Value string `json:"value"`
 }
 
-// postgresDetails is the full form of the record. All operations return it
-// except lists, Rename and Promote.
+// postgresDetails is the record with all its fields. All operations except
+// lists, Rename and Promote return it.
 type postgresDetails struct {
 	postgresRecord
 	ConnectionString   string                       `json:"connection_string"`
@@ -63,7 +63,7 @@ type postgresDetails struct {
 	*postgresServiceDetails
 }
 
-// postgresServiceDetails contains the fields of the full form that only the
+// postgresServiceDetails contains the fields of postgresDetails that only the
 // service has.
 type postgresServiceDetails struct {
 	PrivateConnectionString string                   `json:"private_connection_string"`
@@ -144,8 +144,8 @@ func stage(now, from, to time.Time, n int) int {
 // restored from. It returns nil if there is no such database or, in the
 // contract, after the promotion of a replica.
 func (p *postgres) pathOfParent(at *api.Moment) *string {
-	counts := !p.restored.IsZero() || p.isReplica(at.Now) || postgresTermsOf(at).explicit
-	if p.parent == nil || at.State.ByID[p.parent.ID] == nil || !counts {
+	isShown := !p.restored.IsZero() || p.isReplica(at.Now) || postgresTermsOf(at).explicit
+	if p.parent == nil || at.State.ByID[p.parent.ID] == nil || !isShown {
 		return nil
 	}
 	path := fmt.Sprintf("/location/%s/postgres/%s", p.parent.Location.Name, p.parent.Name)

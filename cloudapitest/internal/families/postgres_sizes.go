@@ -146,9 +146,8 @@ func invalidOption[T any](field string, options []T) error {
 		strings.ReplaceAll(field, "_", " "), strings.Join(names, ", "))
 }
 
-// checkPostgresQuota checks that the quota allows the additional vCPUs.
-// Existing servers count with their present size, even if it is about to
-// change.
+// checkPostgresQuota checks that the quota allows the additional vCPUs. It uses
+// the present size of existing servers, even if that is about to change.
 func checkPostgresQuota(c *api.Call, vcpus int) error {
 	used := 0
 	for _, p := range api.InProject[*postgres](c.State, cloudapi.KindPostgres, c.Project) {

@@ -111,9 +111,10 @@ func (l *privateLocation) rename(c *api.Call) (any, error) {
 	return l.record(c.Moment), nil
 }
 
-// delete refuses a location with databases. A location may also have other
-// resources, or backups of a deleted database: in the contract delete then
-// fails, and in the service it deletes the location once they're gone.
+// delete refuses a location with databases. A location can also have other
+// resources, or backups of a deleted database. The contract's delete then
+// fails; the service's delete succeeds, but the location remains until they're
+// gone.
 func (l *privateLocation) delete(c *api.Call) error {
 	var delay time.Duration
 	switch service := c.Config.Version == version.Service; {

@@ -17,7 +17,7 @@ func newBilled(c *api.Call, kind cloudapi.Kind, param string) (string, error) {
 }
 
 // checkVCPUs checks that the requested vCPUs are within a quota. field is the
-// field that requests them.
+// name of the request's field for the error.
 func checkVCPUs(field string, requested, used, allowed int) error {
 	if used+requested <= allowed {
 		return nil

@@ -96,8 +96,8 @@ func askedMetrics(c *api.Call, metrics []metric) ([]metric, error) {
 }
 
 // samples returns the values in a range of Unix times. The values depend only
-// on the time. The interval is 15 seconds for each two-hour period in the
-// range, where a partial period counts in full.
+// on the time. The interval between the values is 15 seconds for a range of up
+// to two hours, 30 seconds for up to four hours, and so on.
 func (s series) samples(start, end int64) []sample {
 	const interval, pair, hour = 15, 2 * 60 * 60, 60 * 60
 	step := interval * max(1, (end-start+pair-1)/pair)

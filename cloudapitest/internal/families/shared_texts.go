@@ -116,10 +116,10 @@ func (s *storedText) delete(c *api.Call) error {
 	return nil
 }
 
-// validate reports all problems of a text in one message. before is the stored
-// text, or nil.
-func (s *storedText) validate(c *api.Call, before api.Stored) error {
-	return reply.InvalidRecord(api.TextProblems(c, s.family.kind, s.Name, before, s.family.field, s.text, s.family.problem(s.text))...)
+// validate reports all problems of a text in one message. stored is the text
+// before an update, or nil.
+func (s *storedText) validate(c *api.Call, stored api.Stored) error {
+	return reply.InvalidRecord(api.TextProblems(c, s.family.kind, s.Name, stored, s.family.field, s.text, s.family.problem(s.text))...)
 }
 
 // keyLine matches a line of an authorized_keys file: options, if any, in which

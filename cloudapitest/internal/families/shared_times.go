@@ -31,5 +31,5 @@ func latest(a, b time.Time) time.Time {
 // midnight returns the beginning of a day in UTC.
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// seconds returns the time for a record, in UTC without fractions of seconds.
+// seconds returns a time in the form that records have: UTC, in whole seconds.
 func seconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }

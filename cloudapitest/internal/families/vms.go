@@ -322,7 +322,7 @@ func checkInitScriptReference(c *api.Call) error {
 	return nil
 }
 
-// checkQuota checks the quota of vCPUs. VMs count until they're gone.
+// checkQuota checks the quota of vCPUs. VMs use the quota until they're gone.
 func (v *vm) checkQuota(c *api.Call) error {
 	used := 0
 	for _, o := range api.InProject[*vm](c.State, cloudapi.KindVM, c.Project) {

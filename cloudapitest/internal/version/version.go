@@ -20,20 +20,20 @@ type API struct {
 	Both    bool
 }
 
-// Select returns the operations or fields that the API has. of returns the
-// version that an item is for, or "" for both versions, and its name. If the
-// versions have different items with the same name, Select returns only the
+// Select returns the operations or fields that the API has. describe returns
+// the version that has an item, or "" if both have it, and the item's name. If
+// the versions have different items with the same name, Select returns only the
 // item of a.Version.
-func Select[T any](a API, all []T, of func(*T) (Version, string)) []T {
+func Select[T any](a API, all []T, describe func(*T) (Version, string)) []T {
 	var selected []T
 	names := map[string]bool{}
 	for i := range all {
-		if v, name := of(&all[i]); v == "" || v == a.Version {
+		if v, name := describe(&all[i]); v == "" || v == a.Version {
 			names[name] = true
 		}
 	}
 	for i := range all {
-		v, name := of(&all[i])
+		v, name := describe(&all[i])
 		if v == "" || v == a.Version || a.Both && !names[name] {
 			selected = append(selected, all[i])
 		}

@@ -106,9 +106,9 @@ type Program struct {
 
 func start(t *testing.T, server *cloudapitest.Server, program string, args ...string) *Program {
 	t.Helper()
-	// A program inherits the signals that this process ignores, for example under
-	// nohup or in a background script. It doesn't inherit those that this process
-	// handles.
+	// A program would ignore a signal that this process ignores, for example under
+	// nohup or in a background script. So handle these signals: handlers aren't
+	// inherited.
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
 		if signal.Ignored(s) {
 			signal.Notify(make(chan os.Signal, 1), s)

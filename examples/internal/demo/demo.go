@@ -125,8 +125,8 @@ func File(t test, name, text string) string {
 	return path
 }
 
-// Refuses runs a program with wrong arguments. The test fails unless the
-// program returns an error that contains want, and prints nothing to stdout.
+// Refuses tests that a program refuses wrong arguments: it must return an error
+// that contains want, and print nothing to stdout.
 func Refuses(t test, run program, want string, args ...string) {
 	t.Helper()
 	var stdout strings.Builder

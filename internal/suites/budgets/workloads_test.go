@@ -119,8 +119,8 @@ var benchRequest = &cloudapi.VMCreateRequest{
 	BootImage: "ubuntu-noble", Size: "standard-2", StorageSize: 40, EnableIP4: new(true), UnixUser: "ubi",
 }
 
-// vmsPage is a page of a list of VMs in their short form. It has 1,000 items,
-// or none after the last page.
+// vmsPage is a page of a list of VMs. It has 1,000 items, or none after the
+// last page.
 func vmsPage(page, pages int) string {
 	const size = 1000
 	return floor.VMs(page*size, max(0, min(page+1, pages)-page)*size, pages*size)

@@ -71,7 +71,7 @@ func TestSharedPollsOfDeletions(t *testing.T) {
 }
 
 // TestSharedPollsEndWithTheFullRecord: even a wait that fails returns the
-// record in its full form.
+// record with all its fields.
 func TestSharedPollsEndWithTheFullRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
