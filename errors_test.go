@@ -155,8 +155,7 @@ func TestRefusalsByText(t *testing.T) {
 	}
 }
 
-// TestErrorPrefix: a returned error has the prefix once, however deep its
-// causes are.
+// TestErrorPrefix: an error has the prefix once, however deep its causes are.
 func TestErrorPrefix(t *testing.T) {
 	t.Parallel()
 	const prefix = "cloudapi: "

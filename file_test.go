@@ -108,9 +108,8 @@ func TestFileRetries(t *testing.T) {
 	}
 }
 
-// TestFileHidesItsContent: fmt and encoding/json show the name, type and length
-// of a File, but not its content. The secrets suite prints it in every other
-// way.
+// TestFileHidesItsContent: fmt and encoding/json show a File's name, type and
+// length, but not its content. The secrets suite prints it in other ways.
 func TestFileHidesItsContent(t *testing.T) {
 	t.Parallel()
 	file := &File{Name: "kubeconfig.yaml", ContentType: "text/plain", Content: []byte("token")}
@@ -123,9 +122,8 @@ func TestFileHidesItsContent(t *testing.T) {
 	}
 }
 
-// TestKubeconfigThatIsNotThereYet: the API's 500 isn't retried. The API sends
-// it until there is a control plane, which takes longer than all retries of a
-// call.
+// TestKubeconfigThatIsNotThereYet: the API's 500 isn't retried: it lasts until
+// there is a control plane, longer than all retries.
 func TestKubeconfigThatIsNotThereYet(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -180,7 +180,6 @@ func FuzzExcerpt(f *testing.F) {
 	})
 }
 
-// stringValues returns the strings in a decoded value except for keys.
 func stringValues(value any) (found []string) {
 	switch v := value.(type) {
 	case string:
@@ -197,7 +196,6 @@ func stringValues(value any) (found []string) {
 	return found
 }
 
-// keysOf returns the keys of all objects in a decoded value.
 func keysOf(value any) (found []string) {
 	switch v := value.(type) {
 	case []any:

@@ -20,7 +20,6 @@ func mockClient(t testing.TB, transport http.RoundTripper, opts ...Option) *Clie
 	return client
 }
 
-// answering returns a client that gets the same response to every request.
 func answering(t testing.TB, status int, contentType, body string) *Client {
 	t.Helper()
 	return mockClient(t, stub.RoundTripper(func(*http.Request) (*http.Response, error) {

@@ -45,9 +45,8 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestNoSamples: any other text is an error, and leaves the samples unchanged.
-// It may also be invalid JSON, which decoders other than encoding/json may
-// pass.
+// TestNoSamples: any other text is an error, and leaves the samples unchanged,
+// even if it's invalid JSON, which some decoders pass.
 func TestNoSamples(t *testing.T) {
 	t.Parallel()
 	for i, texts := range [][]string{

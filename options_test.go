@@ -23,7 +23,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// sendOne returns the request that a client with the options sends.
 func sendOne(t *testing.T, opts ...cloudapi.Option) stub.Request {
 	t.Helper()
 	var network stub.Recorder

@@ -11,9 +11,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// TestConnectionURL: each option changes its own part of the URL, even if the
-// URL spells the name of a parameter differently. All other parts keep their
-// values.
+// TestConnectionURL: each option changes its own part of the URL, however its
+// parameter is spelled, and no other part.
 func TestConnectionURL(t *testing.T) {
 	t.Parallel()
 	type options = cloudapi.ConnectionOptions

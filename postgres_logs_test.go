@@ -109,7 +109,6 @@ func (s *logStore) client() *Client {
 	return mockClient(s.t, s, WithRetry(RetryPolicy{MaxAttempts: 1}))
 }
 
-// follow returns the lines that FollowLogs yields until it ends.
 func (s *logStore) follow(ctx context.Context, o PostgresFollowLogsOptions) (found []string, err error) {
 	for line, err := range s.client().Postgres.FollowLogs(ctx, "eu-central-h1", "orders-db", &o) {
 		if err != nil {
@@ -125,7 +124,6 @@ func (s *logStore) follow(ctx context.Context, o PostgresFollowLogsOptions) (fou
 
 func text(e *PostgresLogEntry) string { return e.Timestamp.Format(time.RFC3339) + " " + e.Message }
 
-// since returns the lines that the service has received since a time.
 func (s *logStore) since(start time.Time) (lines []string) {
 	for _, line := range s.lines {
 		if !line.received.Before(start) {
@@ -378,9 +376,8 @@ func TestFollowLogsEnds(t *testing.T) {
 	}
 }
 
-// TestFollowLogsUntilNow: FollowLogs ends although lines come faster than the
-// program processes them, and yields all lines up to the time at which it
-// began.
+// TestFollowLogsUntilNow: FollowLogs yields all lines up to the time of the
+// call, and ends although lines come faster than the program processes them.
 func TestFollowLogsUntilNow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -67,9 +67,8 @@ func TestNewClientIsIdle(t *testing.T) {
 	}
 }
 
-// TestUnwantedResponses: an endless response, or one that decompression makes
-// large, allocates at most twice the limit of memory, and almost none if no
-// response is expected.
+// TestUnwantedResponses: an endless or highly compressed response allocates at
+// most twice the limit of memory, and almost none if no response is expected.
 func TestUnwantedResponses(t *testing.T) {
 	const limit = 16 << 20
 	var bomb bytes.Buffer

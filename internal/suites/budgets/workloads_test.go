@@ -22,8 +22,7 @@ const (
 )
 
 // workloads are the calls that are compared with the floor: a careful program
-// with only net/http and encoding/json. Responses come from memory. The module
-// in bench measures more, and other SDKs.
+// with only net/http and encoding/json. Responses come from memory.
 var workloads = []struct {
 	name  string
 	reply floor.Fixed
@@ -126,8 +125,6 @@ func vmsPage(page, pages int) string {
 	return floor.VMs(page*size, max(0, min(page+1, pages)-page)*size, pages*size)
 }
 
-// clients returns the SDK's client and the floor's, which get the same
-// response.
 func clients(tb testing.TB, reply floor.Fixed) (*cloudapi.Client, floor.Client) {
 	hc := &http.Client{Transport: reply}
 	client, err := cloudapi.NewClient(cloudapi.WithBaseURL(stub.BaseURL), cloudapi.WithToken(stub.Token), cloudapi.WithProject(stub.Project), cloudapi.WithHTTPClient(hc))
@@ -137,7 +134,6 @@ func clients(tb testing.TB, reply floor.Fixed) (*cloudapi.Client, floor.Client) 
 	return client, floor.Client{Base: stub.BaseURL, Token: stub.Token, HTTP: hc}
 }
 
-// floorMetrics gets metrics, with encoding/json alone for the samples.
 func floorMetrics(ctx context.Context, c floor.Client) ([]cloudapi.Samples, error) {
 	reply, err := floor.Send[struct {
 		Metrics []struct {

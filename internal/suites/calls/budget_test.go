@@ -99,9 +99,8 @@ func TestRetryBudgetUnits(t *testing.T) {
 	}
 }
 
-// TestRetryBudgetIsTakenBySentRetries: calls that are canceled while they wait
-// to retry take nothing from the budget. Calls that wait at the same time
-// together make no more retries than the budget has.
+// TestRetryBudgetIsTakenBySentRetries: calls that are canceled before they
+// retry take nothing, and concurrent calls don't exceed the budget.
 func TestRetryBudgetIsTakenBySentRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -143,7 +143,6 @@ func TestWithRetryInWith(t *testing.T) {
 	})
 }
 
-// closeCounter counts the calls of CloseIdleConnections.
 type closeCounter struct {
 	http.RoundTripper
 	closed int

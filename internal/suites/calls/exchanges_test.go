@@ -105,7 +105,6 @@ func create(ctx context.Context, c *cloudapi.Client) error {
 	return err
 }
 
-// show returns an exchange as text, with its bodies.
 func show(e *cloudapi.Exchange) string {
 	_, path, _ := strings.Cut(e.Path, "/location/"+location)
 	return fmt.Sprintf("%s %s %s sent %s, %d: %d %s %s %s", e.Operation, e.Method, path, e.Request.Reveal(), e.Attempt,
@@ -171,8 +170,7 @@ func TestSharedCapture(t *testing.T) {
 	calls.Wait()
 }
 
-// TestRequestIDs: errors have the ID that the server gave the request, if it
-// gave one.
+// TestRequestIDs: errors have the ID that the server gave the request, if any.
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	header := http.Header{"X-Request-Id": {"7f3c"}}

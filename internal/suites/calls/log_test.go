@@ -101,7 +101,6 @@ func TestLoggerGetsALineForEachAttempt(t *testing.T) {
 	}
 }
 
-// failingAt returns a limiter that fails at the nth call.
 func failingAt(n int) cloudapi.Limiter {
 	return stub.Limiter(func(context.Context) error {
 		if n--; n == 0 {

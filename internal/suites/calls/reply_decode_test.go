@@ -19,8 +19,7 @@ import (
 const lbID = "1b28t5cy4tqj4kzpwqac7cn1j2"
 
 // TestIDsAndRecords decodes the two fields whose form in the service differs
-// from its description: one may have IDs in place of records, and one records
-// in place of IDs.
+// from its description: IDs in place of records, and records in place of IDs.
 func TestIDsAndRecords(t *testing.T) {
 	t.Parallel()
 	const other, subnet = "vm00000000021g000000000001", "ps6336kqkb6j4qf8813xfx1bw0"
@@ -55,7 +54,6 @@ func TestIDsAndRecords(t *testing.T) {
 	}
 }
 
-// list returns a page with a count.
 func list(items ...string) string {
 	return fmt.Sprintf(`{"items":[%s],"count":%d}`, strings.Join(items, ","), len(items))
 }
@@ -118,9 +116,8 @@ func TestInvalidForms(t *testing.T) {
 	}
 }
 
-// TestDeepForms: a response with a thousand nested records is refused. The
-// forms of IDs and records are converted level by level, so it could take
-// minutes.
+// TestDeepForms: a response with a thousand nested records is refused, since
+// converting it level by level could take minutes.
 func TestDeepForms(t *testing.T) {
 	t.Parallel()
 	nested := func(times int) string {

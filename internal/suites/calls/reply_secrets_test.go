@@ -183,8 +183,7 @@ type echoes []string
 
 func (e echoes) Error() string { return strings.Join(e, " ") }
 
-// TestSecretsOfProxies: no credentials are shown, although a proxy may repeat
-// them.
+// TestSecretsOfProxies: no credentials are shown if a proxy repeats them.
 func TestSecretsOfProxies(t *testing.T) {
 	t.Parallel()
 	const name, password = "proxy-user", "pass:word/of the proxy"
@@ -227,8 +226,7 @@ func TestSecretsOfProxies(t *testing.T) {
 	}
 }
 
-// TestDetailsStayJSON: masked details are JSON even if a secret looks like a
-// number.
+// TestDetailsStayJSON: masking a secret that looks like a number leaves JSON.
 func TestDetailsStayJSON(t *testing.T) {
 	t.Parallel()
 	network := replying(400, "application/json", `{"error":{"code":400,"type":"T","message":"m","details":{"pin":12345678}}}`)

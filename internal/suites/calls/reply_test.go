@@ -18,7 +18,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// replying responds to every request with a body of the content type.
 func replying(status int, contentType, body string) *stub.Recorder {
 	return &stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 		resp := stub.Respond(status, body)
@@ -151,7 +150,6 @@ func TestResponsesToDelete(t *testing.T) {
 	}
 }
 
-// measured counts the bytes that are read from a body.
 type measured struct {
 	io.Reader
 	read   int64

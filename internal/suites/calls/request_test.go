@@ -53,7 +53,6 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// naming returns a middleware that adds its name to a header.
 func naming(name string) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
@@ -180,9 +179,8 @@ func TestObserverOfAPanic(t *testing.T) {
 	_, _ = sdktest.Recorded(t, &network, cloudapi.WithObserver(observer, observer)).VMs.List(t.Context(), nil)
 }
 
-// TestHeadersShareNothing: a middleware may change the header of a request,
-// before or after the request is sent. That changes no other request, and no
-// other header of this one.
+// TestHeadersShareNothing: a middleware that changes a header, before or after
+// sending, changes no other request and no other header.
 func TestHeadersShareNothing(t *testing.T) {
 	t.Parallel()
 	// sent returns two requests. The header of the first one is changed.
@@ -217,8 +215,7 @@ func TestHeadersShareNothing(t *testing.T) {
 }
 
 // TestTransportsThatMisbehave: an invalid result of a transport is an error. A
-// body is closed even if it comes with an error, so that its connection can be
-// reused.
+// body is closed even then, so that its connection can be reused.
 func TestTransportsThatMisbehave(t *testing.T) {
 	t.Parallel()
 	body := &measured{Reader: strings.NewReader(stub.VM)}
@@ -354,7 +351,6 @@ func TestLimiter(t *testing.T) {
 	}
 }
 
-// following returns an observer that adds its name to the context.
 func following(name string) cloudapi.Observer {
 	return func(ctx context.Context, _ cloudapi.Operation) (context.Context, func(error)) {
 		return context.WithValue(ctx, followersKey{}, append(slices.Clone(followers(ctx)), name)), nil
@@ -369,5 +365,4 @@ func followers(ctx context.Context) []string {
 
 type followersKey struct{}
 
-// userAgent is the User-Agent of the SDK alone.
 var userAgent = "cloudapi/" + cloudapi.Version + " (" + runtime.Version() + "; " + runtime.GOOS + "/" + runtime.GOARCH + ")"

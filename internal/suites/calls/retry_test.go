@@ -256,8 +256,7 @@ func TestProxiesThatRefuse(t *testing.T) {
 	}
 }
 
-// TestTimeoutsAreTimeouts: the error of a timeout has a method Timeout that
-// returns true, as in package net.
+// TestTimeoutsAreTimeouts: a timeout's error has a Timeout method, as in net.
 func TestTimeoutsAreTimeouts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

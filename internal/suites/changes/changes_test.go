@@ -158,8 +158,7 @@ func (c change) call(ctx context.Context, w *world) error {
 }
 
 // TestLostChanges loses every response to an operation, or every request. The
-// resource shows which of the two it was, and a change that wasn't executed
-// succeeds when it's tried again.
+// resource shows which. A change that wasn't executed succeeds when retried.
 func TestLostChanges(t *testing.T) {
 	t.Parallel()
 	for _, c := range changes() {

@@ -106,5 +106,4 @@ func unmarked(t *testing.T, texts map[string]string) (names []string) {
 	return names
 }
 
-// oneLine returns the text of a comment in one line.
 func oneLine(doc *ast.CommentGroup) string { return strings.Join(strings.Fields(doc.Text()), " ") }

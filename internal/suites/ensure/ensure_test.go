@@ -32,7 +32,6 @@ type ensureCase struct {
 	updatable []string
 }
 
-// ensureFunc is the Ensure of a family whose resources have locations.
 type ensureFunc[T, R any] func(ctx context.Context, location, name string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)
 
 // anywhere converts the Ensure of a family without locations to an ensureFunc.
@@ -303,9 +302,8 @@ func TestEnsure(t *testing.T) {
 	})
 }
 
-// TestEnsureDryRunRecord: the record of a resource that would be created has
-// only its location and name, and the record of a resource that would be
-// updated is unchanged.
+// TestEnsureDryRunRecord: the record of a resource to create has only its
+// location and name, and the record of a resource to update is unchanged.
 func TestEnsureDryRunRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

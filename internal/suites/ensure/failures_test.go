@@ -190,9 +190,8 @@ func TestEnsureCannotUpdate(t *testing.T) {
 	}
 }
 
-// TestEnsureCannotCompare: if Ensure can't read the subnet, it can't know
-// whether the VM matches the request. It then returns an error, even in a dry
-// run.
+// TestEnsureCannotCompare: if Ensure can't read the VM's subnet, it returns an
+// error, even in a dry run.
 func TestEnsureCannotCompare(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)
@@ -208,7 +207,6 @@ func TestEnsureCannotCompare(t *testing.T) {
 	}
 }
 
-// ensureTogether runs n concurrent Ensures of a VM, and returns its ID.
 func ensureTogether(t *testing.T, client *cloudapi.Client, n int) string {
 	t.Helper()
 	vms := stub.Must(cloudapi.WaitAll(t.Context(), make([]int, n), func(ctx context.Context, _ int) (*cloudapi.VM, error) {

@@ -29,7 +29,6 @@ type step[A any] struct {
 	sends  string
 }
 
-// runSteps runs Ensures one after the other.
 func runSteps[A any](t *testing.T, srv *cloudapitest.Server, ensure func(arg A, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error), steps ...step[A]) {
 	t.Helper()
 	for _, s := range steps {
@@ -209,7 +208,6 @@ func TestEnsureInAnotherSubnet(t *testing.T) {
 		step[string]{nowhere, true, `private_subnet_id is "net-1", wanted "` + nowhere + `" (which no update can change)`, ""})
 }
 
-// changed returns a middleware that changes the records in responses.
 func changed(change func(record map[string]any)) cloudapi.Option {
 	return cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
@@ -230,7 +228,6 @@ func changed(change func(record map[string]any)) cloudapi.Option {
 	})
 }
 
-// ensureNodes returns the Ensure of a cluster with a number of nodes.
 func ensureNodes(t *testing.T, client *cloudapi.Client, name, version string) func(int, *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
 	return func(nodes int, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
 		k, outcome, err := client.Kubernetes.Ensure(t.Context(), sdktest.Somewhere, name, &cloudapi.KubernetesClusterCreateRequest{
@@ -347,8 +344,7 @@ func TestEnsureAfterARefusedResend(t *testing.T) {
 }
 
 // TestEnsureLoadBalancerInItsSubnet: Ensure finds the load balancer in the
-// requested subnet, even if another subnet has one with the same name and
-// location, or if the location in the call isn't the subnet's.
+// requested subnet, not its namesake, even if the call has another location.
 func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

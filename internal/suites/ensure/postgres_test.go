@@ -15,9 +15,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestEnsureClosesADatabase: a database that should be restricted is open to
-// all addresses. An update deletes the rules that allow all addresses, and no
-// others.
+// TestEnsureClosesADatabase: an update that restricts a database deletes the
+// rules that allow all addresses, and no others.
 func TestEnsureClosesADatabase(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)

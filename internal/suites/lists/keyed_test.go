@@ -227,8 +227,7 @@ func TestLogsOutOfOrder(t *testing.T) {
 }
 
 // TestEqualLogLines: all lines are yielded, although they have no ID and
-// several are equal, also across the end of a page, and at the ends of
-// different pages.
+// several are equal, also at the ends of pages.
 func TestEqualLogLines(t *testing.T) {
 	t.Parallel()
 	for _, messages := range []string{"aaaaabacc", "ab", "aa", "aba", "abca", "abcdea", "abcab", "abcdeabf"} { // each letter is a line, the last received first

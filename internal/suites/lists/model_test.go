@@ -82,7 +82,6 @@ const (
 	tooFew
 )
 
-// server serves a list.
 type server struct {
 	habits
 	rng      *rand.Rand
@@ -131,7 +130,6 @@ func newServer(rng *rand.Rand) *server {
 	return s
 }
 
-// isHonest reports whether the server behaves like the real one.
 func (s *server) isHonest() bool {
 	return s.Longest == 1000 && s.Counts == always && !s.Bare && !s.Repeated && s.Stale == 0 && s.Empty == 0 && !s.ForgetsPage && !s.ForgetsSize
 }
@@ -199,7 +197,6 @@ func (s *server) page(req *http.Request) []stub.Item {
 	return append([]stub.Item{}, s.items[start:min(start+size, len(s.items))]...)
 }
 
-// walk ranges over the list, and checks the items as TestListModel says.
 func (s *server) walk(t *testing.T) error {
 	client := sdktest.Client(t, s, cloudapi.WithPrefetch(s.Prefetch))
 	seen := map[string]int{}

@@ -48,7 +48,6 @@ func withPortlessBalancers(t *testing.T, test func(t *testing.T, srv *cloudapite
 	})
 }
 
-// unlisted returns the names in an UnlistedError.
 func unlisted(err error) (names []string) {
 	if e, ok := errors.AsType[*cloudapi.UnlistedError](err); ok {
 		for _, r := range e.Resources {

@@ -97,7 +97,6 @@ func TestEmptyRecords(t *testing.T) {
 	}
 }
 
-// hasID reports whether a type is a pointer to a record with an ID.
 func hasID(result reflect.Type) bool {
 	if result.Kind() != reflect.Pointer || result.Elem().Kind() != reflect.Struct {
 		return false

@@ -182,8 +182,6 @@ func TestPathParameters(t *testing.T) {
 	t.Logf("%d parameters of %d methods were checked", parameters, methods)
 }
 
-// checkRefused checks that a bad value wasn't sent, and that the error names
-// it.
 func checkRefused(t *testing.T, network *stub.Recorder, m *sdktest.Method, name, value string, err error) {
 	t.Helper()
 	for _, s := range network.Take() {
@@ -199,7 +197,6 @@ func checkRefused(t *testing.T, network *stub.Recorder, m *sdktest.Method, name,
 	}
 }
 
-// checkSent checks that one request was sent, for exactly the target.
 func checkSent(t *testing.T, network *stub.Recorder, value, want string) {
 	t.Helper()
 	sent := network.Take()

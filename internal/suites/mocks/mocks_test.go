@@ -53,7 +53,6 @@ func newClient(t *testing.T, opts ...cloudapi.Option) *cloudapi.Client {
 	return client
 }
 
-// state returns the state of the VM that a create returns, or the error.
 func state(ctx context.Context, client *cloudapi.Client) string {
 	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
 	if err != nil {
@@ -278,8 +277,7 @@ func TestEncodedErrors(t *testing.T) {
 }
 
 // TestMaskedRecord: a response with masked secrets is refused with an error
-// that says what to do. A response from Encode becomes a record with its
-// secrets.
+// that says what to do. A response from Encode has its secrets.
 func TestMaskedRecord(t *testing.T) {
 	t.Parallel()
 	db := &cloudapi.Postgres{ID: "pg00000000021g000000000001", Name: "[redacted]", State: "running", Location: "eu-central-h1", ConnectionString: cloudapi.NewSecret(secret)}

@@ -14,17 +14,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// recording is an exchange with a real server.
 type recording struct{ recordings.Exchange }
 
 func (r *recording) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %d: %s", r.Story, r.Seq, r.key()))
 }
 
-// key names the request without the query.
 func (r *recording) key() string { return r.Request.Method + " " + r.Request.Path }
 
-// transport responds to every request as the server did.
 func (r *recording) transport() *stub.Recorder {
 	return &stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
 		resp := stub.Respond(r.Response.Status, r.Response.Body)
@@ -52,7 +49,6 @@ type version struct {
 	unrecorded []string
 }
 
-// versions returns the versions that were recorded.
 func versions() []version {
 	return []version{
 		{
@@ -79,7 +75,6 @@ func versions() []version {
 	}
 }
 
-// eachVersion runs a test with the recordings of each version.
 func eachVersion(t *testing.T, test func(*testing.T, version, []recording)) {
 	t.Helper()
 	for _, v := range versions() {

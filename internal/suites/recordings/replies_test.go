@@ -14,8 +14,7 @@ import (
 )
 
 // TestRecordedResponses: every successful response of the real server becomes a
-// record without losses. The method for a recording is found by its path, so
-// that new methods are covered automatically.
+// record without losses. Methods are found by path, also new ones.
 func TestRecordedResponses(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, func(t *testing.T, v version, all []recording) {
@@ -103,7 +102,6 @@ func (r *recording) args(row string, c call) []reflect.Value {
 	return args
 }
 
-// call is a method and its arguments.
 type call struct {
 	method *sdktest.Method
 	args   []reflect.Value
@@ -136,7 +134,6 @@ func (r *recording) row(calls map[string]call) (found string) {
 	return found
 }
 
-// matches reports whether a request matches a row "METHOD route".
 func matches(row, request string) bool {
 	route, path := strings.Split(row, "/"), strings.Split(request, "/")
 	if len(route) != len(path) {
@@ -151,7 +148,6 @@ func matches(row, request string) bool {
 	return true
 }
 
-// losses returns what the result of a method lacks of the response.
 func (r *recording) losses(t *testing.T, result any) []string {
 	t.Helper()
 	switch file, isFile := result.(*cloudapi.File); {

@@ -287,9 +287,8 @@ func TestResolveForbidden(t *testing.T) {
 	})
 }
 
-// TestResolveDuringDestruction: Resolve finds a node pool even if a cluster
-// earlier in the list is forbidden, as a cluster may be while it's being
-// destroyed.
+// TestResolveDuringDestruction: Resolve finds a node pool even if an earlier
+// cluster is forbidden, as it may be while it's being destroyed.
 func TestResolveDuringDestruction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

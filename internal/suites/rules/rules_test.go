@@ -17,7 +17,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// changedRules returns the changes of a SetRules as a text to compare.
 func changedRules(changes *cloudapi.RuleChanges[cloudapi.FirewallRule]) string {
 	list := func(sign string, rules []*cloudapi.FirewallRule) (texts []string) {
 		for _, rule := range rules {
@@ -132,8 +131,7 @@ func TestSetRulesByProtocol(t *testing.T) {
 }
 
 // TestSetRulesInOtherSpellings: a rule of the server matches a wanted rule in
-// any spelling. A rule that can't be parsed, such as the name of a subnet,
-// matches none.
+// any spelling. A subnet's name, which can't be parsed, matches none.
 func TestSetRulesInOtherSpellings(t *testing.T) {
 	t.Parallel()
 	const firewall = `{"id":"fwm9n10s8q164j473ra7pj9nqz","name":"edge","location":"eu-central-h1","firewall_rules":[` +
@@ -148,9 +146,8 @@ func TestSetRulesInOtherSpellings(t *testing.T) {
 	}
 }
 
-// TestSetRulesLooksUpLostResponses: a create whose response is lost isn't sent
-// again before a lookup. It's not an error if somebody else creates the rule at
-// that moment.
+// TestSetRulesLooksUpLostResponses: SetRules looks up a rule whose create got
+// no response, and creates it only if it's missing.
 func TestSetRulesLooksUpLostResponses(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]cloudapitest.Fault{
@@ -239,8 +236,7 @@ func TestSetRulesAtOnce(t *testing.T) {
 }
 
 // TestSetFirewallRulesRepairsPairs: the service has two rules for each range,
-// one for each port. They count as one rule, and if one of the two was deleted,
-// SetFirewallRules creates it again.
+// one per port. SetFirewallRules creates the missing one of a pair.
 func TestSetFirewallRulesRepairsPairs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -94,8 +94,7 @@ func TestSecretsInErrors(t *testing.T) {
 }
 
 // TestSecretsInTheCauseOfAContext: no error shows the token although the
-// context of a call ends with a cause that does: before the first attempt,
-// during it, or in the pause after it.
+// context ends with a cause that does, at any point of a call.
 func TestSecretsInTheCauseOfAContext(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("no longer valid: " + stub.Token)

@@ -91,7 +91,6 @@ func beyondReach(name, way string) (butVerbs string, altogether bool) {
 	return "pw", false
 }
 
-// verbs are all letters, including the verbs of fmt.
 const verbs = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // nested returns a value in the forms in which a program may print it.

@@ -95,8 +95,7 @@ func secretHolders(t *testing.T) map[string]any {
 }
 
 // TestSecretsInPanics: no secrets are shown if a program panics with a value
-// that has them. The runtime prints such a value without package fmt. Each
-// panic happens in a process of its own.
+// that has them, which the runtime prints without package fmt.
 func TestSecretsInPanics(t *testing.T) {
 	t.Parallel()
 	const variable = "CLOUDAPI_TEST_PANIC"

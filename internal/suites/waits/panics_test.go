@@ -11,8 +11,7 @@ import (
 )
 
 // TestPanicsReachTheCaller: if a middleware panics, a method with concurrent
-// requests panics with the same value, so that its caller can recover. It sends
-// no further request.
+// requests panics with the same value, and sends no further request.
 func TestPanicsReachTheCaller(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -98,8 +98,7 @@ func TestSharedPollsEndWithTheFullRecord(t *testing.T) {
 }
 
 // TestSharedPollsKeepWaitsApart: waits that share polls end independently: by
-// name or by ID, for different states, with their own contexts, or for a VM
-// that doesn't exist.
+// name or ID, with their own states and contexts, or for a missing VM.
 func TestSharedPollsKeepWaitsApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -188,7 +187,6 @@ func (f *fleet) RoundTrip(req *http.Request) (*http.Response, error) {
 	return stub.Respond(200, string(stub.JSON(map[string]any{"items": items, "count": f.n}))), nil
 }
 
-// waitFor waits for the first VMs of a fleet.
 func (f *fleet) waitFor(t *testing.T, client *cloudapi.Client, vms int, opts *cloudapi.WaitOptions) (took time.Duration) {
 	t.Helper()
 	names := make([]string, vms)

@@ -16,7 +16,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// vmIn returns a VM's record in a state.
 func vmIn(state string) string {
 	return `{"id":"` + stub.VMID + `","name":"web-1","state":"` + state + `"}`
 }

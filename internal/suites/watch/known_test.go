@@ -163,7 +163,6 @@ func TestWatchRefusesKnownRecords(t *testing.T) {
 	check(firstError(client.PrivateLocations.Watch(t.Context(), nil, &cloudapi.PrivateLocation{ID: location})), `cloudapi: PrivateLocations.Watch: known[0].Name must not be empty`)
 }
 
-// firstError returns the error of the first element, or nil.
 func firstError[T any](seq iter.Seq2[T, error]) (first error) {
 	for _, first = range seq {
 		break

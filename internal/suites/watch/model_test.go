@@ -90,7 +90,6 @@ func newWorld(t *testing.T, seed uint64, change func(*world, context.Context) er
 	return w
 }
 
-// act makes one change, which the server may refuse.
 func (w *world) act(ctx context.Context) {
 	w.changes++
 	err := w.change(w, ctx)
@@ -203,7 +202,6 @@ func (m *model[T]) watch(ctx context.Context, watched lister[T]) {
 	}
 }
 
-// restart forgets everything but what is stored.
 func (m *model[T]) restart() {
 	stored, err := json.Marshal(m.records)
 	if err == nil {
@@ -215,14 +213,12 @@ func (m *model[T]) restart() {
 	}
 }
 
-// same reports whether two values are the same as JSON.
 func same(a, b any) bool {
 	first, err1 := json.Marshal(a)
 	second, err2 := json.Marshal(b)
 	return err1 == nil && err2 == nil && string(first) == string(second)
 }
 
-// truth returns the records that the server has.
 func (m *model[T]) truth(ctx context.Context) map[string]*T {
 	records := map[string]*T{}
 	for record, err := range m.service.All(ctx, nil) {
@@ -260,7 +256,6 @@ func (m *model[T]) apply(ctx context.Context, e cloudapi.Event[T]) {
 	}
 }
 
-// somewhere returns a location.
 func (w *world) somewhere() string {
 	return []string{"eu-central-h1", "eu-north-h1", "us-east-a2"}[w.rng.IntN(3)]
 }
@@ -268,7 +263,6 @@ func (w *world) somewhere() string {
 // name returns a name that another resource may already have.
 func (w *world) name() string { return fmt.Sprintf("name-%d", w.rng.IntN(30)) }
 
-// pick returns one of the items of a list, or nil if it has none.
 func pick[T any](w *world, items iter.Seq2[*T, error]) *T {
 	all, err := cloudapi.Collect(items)
 	if err != nil {

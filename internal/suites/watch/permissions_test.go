@@ -17,9 +17,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-// TestWatchOfManyHiddenResources: if the token has lost a permission, a watch
-// sends few requests, however many resources the token may no longer see.
-// Resources that are gone are yielded as deleted even if others are hidden.
+// TestWatchOfManyHiddenResources: after the token has lost a permission, a
+// watch sends few requests, and still yields deletions.
 func TestWatchOfManyHiddenResources(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -50,9 +49,8 @@ func TestWatchOfManyHiddenResources(t *testing.T) {
 	})
 }
 
-// TestWatchAsksForNothingThatWasBeingDeleted: if the list has shown that a VM
-// was being deleted, and then lacks it, the watch needs no request to know that
-// the VM is gone.
+// TestWatchAsksForNothingThatWasBeingDeleted: a VM that was being deleted when
+// it was last listed is gone. The watch sends no request to find out.
 func TestWatchAsksForNothingThatWasBeingDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

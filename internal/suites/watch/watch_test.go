@@ -32,7 +32,6 @@ func listOf(items ...string) string {
 	return fmt.Sprintf(`{"items":[%s],"count":%d}`, b.String(), len(items))
 }
 
-// text returns an event as text.
 func text(e cloudapi.Event[cloudapi.VM]) string {
 	show := func(vm *cloudapi.VM) string { return strings.TrimSuffix(vm.Name+"="+vm.State, "=") }
 	s := string(e.Type) + " " + show(e.Record)
@@ -342,8 +341,7 @@ func TestWatchCanBeRangedAgain(t *testing.T) {
 	})
 }
 
-// TestLeavingAWatch: after a break, no goroutine is left, or the synctest
-// bubble would fail.
+// TestLeavingAWatch: no goroutine is left, or the synctest bubble would fail.
 func TestLeavingAWatch(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int{0, 1, 4} {
@@ -388,9 +386,8 @@ func TestLeavingAWatch(t *testing.T) {
 	})
 }
 
-// TestWatchedRecordsBelongToTheProgram: if the program changes a record that it
-// got from a watch, that causes no event, and later events contain the same
-// record, with its changes.
+// TestWatchedRecordsBelongToTheProgram: if the program changes a record of a
+// watch, that causes no event, and later events contain its change.
 func TestWatchedRecordsBelongToTheProgram(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

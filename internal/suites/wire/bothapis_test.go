@@ -26,7 +26,6 @@ type bothCase struct {
 	err               error    // the error of the call with both servers, or nil
 }
 
-// An answer is the response of a server to a request.
 type answer struct {
 	method, body string // of the request
 	status       int
@@ -46,7 +45,6 @@ func recorded(t *testing.T, story, name string) answer {
 	return answer{x.Request.Method, "", x.Response.Status, x.Response.Body, x.Response.Headers["content-type"]}
 }
 
-// to returns the same response to a request with another body.
 func (a answer) to(body string) answer {
 	a.body = body
 	return a

@@ -69,9 +69,8 @@ func TestCapabilitiesOfManyLocations(t *testing.T) {
 	}
 }
 
-// TestResolvePostgresServer finds the database of a server, such as one that a
-// log line names. Other databases may be invisible, or may just have been
-// deleted.
+// TestResolvePostgresServer finds the database of a server, even if other
+// databases are invisible or were just deleted.
 func TestResolvePostgresServer(t *testing.T) {
 	t.Parallel()
 	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {

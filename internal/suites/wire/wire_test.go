@@ -158,9 +158,8 @@ func unpaged(method string) bool {
 	return slices.Contains([]string{"Postgres.ListFirewallRules", "Postgres.ListServers", "Postgres.ListBackups"}, method)
 }
 
-// runWithoutReply loses every response. The request is sent again if the
-// operation is idempotent, and otherwise once. A rename is idempotent only by
-// ID.
+// runWithoutReply loses every response. Only an idempotent operation is sent
+// again; a rename is idempotent only by ID.
 func (c *wireCase) runWithoutReply(t *testing.T, op cloudapi.Operation) {
 	path := strings.Fields(c.send)[1]
 	_, method, _ := strings.Cut(c.call.Name, ".")
@@ -206,7 +205,6 @@ func (c *wireCase) runRefused(t *testing.T) {
 	}
 }
 
-// secretsIn returns the secrets in a value.
 func secretsIn(v reflect.Value) (secrets []string) {
 	if v.IsValid() && v.CanInterface() {
 		if secret, ok := v.Interface().(cloudapi.Secret); ok {
@@ -232,7 +230,6 @@ func secretsIn(v reflect.Value) (secrets []string) {
 	return slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
 }
 
-// check compares a request with what should be sent.
 func (c *wireCase) check(t *testing.T, sent stub.Request) {
 	t.Helper()
 	if got := strings.TrimSpace(sent.Method + " " + sent.Target + " " + sent.Body); got != c.send {
@@ -256,12 +253,10 @@ func (c *wireCase) check(t *testing.T, sent stub.Request) {
 
 func do(name string, args ...any) sdktest.Call { return sdktest.Do(name, args...) }
 
-// list returns the JSON of a page with a count.
 func list(items ...string) string {
 	return fmt.Sprintf(`{"items":[%s],"count":%d}`, strings.Join(items, ","), len(items))
 }
 
-// with returns the JSON of an object with more members.
 func with(object, members string) string {
 	return strings.TrimSuffix(object, "}") + cmp.Or(","+members, "") + "}"
 }
