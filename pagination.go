@@ -317,8 +317,8 @@ func items[T any](ctx context.Context, c *conn, pages pageSeq[T]) iter.Seq2[*T, 
 	}
 }
 
-// follow fetches pages, beginning at the cursor start, until a page has no next
-// cursor. It doesn't interpret cursors. It ends with an error if the next
+// follow fetches pages until one has no next cursor. start is the cursor of the
+// first page. It doesn't interpret cursors. It ends with an error if the next
 // cursor of a page was already used.
 func follow[T any](operation, start string, fetch func(ctx context.Context, cursor string) (*Page[T], error)) pageSeq[T] {
 	return func(ctx context.Context) iter.Seq2[*Page[T], error] {

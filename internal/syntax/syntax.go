@@ -39,8 +39,8 @@ func Segment(s string) string {
 	return ""
 }
 
-// BaseURL parses the address of a server, which may have a path. shown is the
-// address for errors, without what may be a password.
+// BaseURL parses the address of a server, which may have a path. The result
+// shown is the address for errors, without what may be a password.
 func BaseURL(address string) (u *url.URL, shown, reason string) {
 	u, err := url.Parse(address)
 	shown = address

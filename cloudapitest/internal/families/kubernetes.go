@@ -165,7 +165,8 @@ func nodeCount(c *api.Call, field string) int {
 }
 
 // checkKubernetesQuota checks that the quota allows the requested additional
-// vCPUs for clusters. field is the name of the request's field for the error.
+// vCPUs for clusters. The error names field, the request's field that asks for
+// them.
 func checkKubernetesQuota(c *api.Call, field string, requested int) error {
 	used := 0
 	for _, k := range api.InProject[*kubernetesCluster](c.State, cloudapi.KindKubernetesCluster, c.Project) {

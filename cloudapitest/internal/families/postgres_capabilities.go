@@ -17,9 +17,8 @@ func postgresCapabilityOperations() []api.Operation {
 
 type object map[string]any
 
-// providers describes the public locations that offer databases, by name. The
-// response has them under another name, key, which the provider uses.
-var providers = map[string]struct{ key, uiName, provider string }{
+// providers describes the public locations that offer databases, by name.
+var providers = map[string]struct{ providerName, uiName, provider string }{
 	"eu-central-h1": {"hetzner-fsn1", "Germany", "hetzner"},
 	"us-east-a2":    {"leaseweb-wdc02", "Virginia, US", "leaseweb"},
 }
@@ -51,7 +50,7 @@ func showPostgresCapabilities(c *api.Call) (any, error) {
 		}
 		for _, l := range postgresLocations(c, flavor) {
 			p := providers[l.Name]
-			key := cmp.Or(p.key, l.Name)
+			key := cmp.Or(p.providerName, l.Name)
 			locations[key] = object{"family": postgresFamilyTree(c.Moment, l, known)}
 			known["location"][key] = object{
 				"display_name": l.Name, "ui_name": cmp.Or(p.uiName, l.Name), "provider": cmp.Or(p.provider, "aws"),

@@ -16,8 +16,8 @@ func newBilled(c *api.Call, kind cloudapi.Kind, param string) (string, error) {
 	return name, err
 }
 
-// checkVCPUs checks that the requested vCPUs are within a quota. field is the
-// name of the request's field for the error.
+// checkVCPUs checks that the requested vCPUs are within a quota. The error
+// names field, the request's field that asks for them.
 func checkVCPUs(field string, requested, used, allowed int) error {
 	if used+requested <= allowed {
 		return nil
