@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// maxName is the maximum length of a file name, in bytes.
-const maxName = 128
+const maxName = 128 // bytes
 
 // Name returns the file name in a Content-Disposition header, or "" if there is
 // no name. It drops folders, and replaces characters that could be harmful.
@@ -36,8 +35,8 @@ func Name(disposition string) string {
 	return name[:min(len(name), maxName)]
 }
 
-// Kinds of PEM blocks. The type of a block ends with its kind: an
-// "EC PRIVATE KEY" is a [PrivateKey].
+// Kinds of PEM blocks. The type of a block can have words before its kind: an
+// "EC PRIVATE KEY" block is a [PrivateKey].
 const (
 	Certificate = "CERTIFICATE"
 	PrivateKey  = "PRIVATE KEY"

@@ -28,8 +28,6 @@ func Check(status int, header http.Header, body []byte) error {
 	return nil
 }
 
-// isErrorObject reports whether a body is a JSON error, whatever its content
-// type says.
 func isErrorObject(body []byte) bool {
 	var object struct {
 		Error json.RawMessage `json:"error"`

@@ -23,7 +23,8 @@ func Replace(path string, content []byte) error {
 	return write(path, content, func(temporary string) error { return os.Rename(temporary, path) })
 }
 
-// write writes a temporary file beside the path, and publish moves it there.
+// write creates the temporary file beside path, since publish can't move it to
+// another file system.
 func write(path string, content []byte, publish func(temporary string) error) (err error) {
 	defer func() {
 		if e, ok := errors.AsType[*os.LinkError](err); ok {

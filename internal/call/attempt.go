@@ -46,9 +46,9 @@ var (
 	ErrTokenSource = errors.New("token source")
 )
 
-// transport is the transport of the loop. It has no method
-// CloseIdleConnections, so that after a failure retryablehttp can't close
-// connections that other calls could use.
+// transport is the loop's transport. It has no method CloseIdleConnections:
+// after a failure, retryablehttp would call it, and close connections that
+// other calls could use.
 type transport struct{}
 
 // RoundTrip makes one attempt, stores its result in the call, and decides
@@ -76,8 +76,6 @@ func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return noResponse, nil
 }
 
-// prepare waits for the limiter, gets a token, and takes a retry from the
-// budget. It returns the headers of the attempt.
 func (c *call) prepare() (http.Header, error) {
 	if c.Err() != nil {
 		return nil, pace.Err(c)
@@ -105,7 +103,6 @@ func (c *call) prepare() (http.Header, error) {
 	return header, nil
 }
 
-// attempt sends a copy of the request, and decodes the response.
 func (c *call) attempt(req *http.Request, header http.Header) {
 	ctx, attempt, end := exchange.Begin(c, c.started, c.cfg.Timeout, !c.req.Idempotent)
 	defer end()
@@ -149,12 +146,10 @@ func (c *call) attempt(req *http.Request, header http.Header) {
 	}
 }
 
-// newBody returns a reader of the body, as GetBody requires.
 func (c *call) newBody() (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(c.req.Body)), nil
 }
 
-// timeoutError says that one attempt took too long.
 type timeoutError struct{ limit time.Duration }
 
 func (e *timeoutError) Error() string        { return fmt.Sprintf("no complete response within %v", e.limit) }

@@ -74,7 +74,6 @@ type Request struct {
 	call call // here so that it's allocated with the request
 }
 
-// changes reports whether the request can change anything on the server.
 func (r *Request) changes() bool {
 	return r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
 }
@@ -154,8 +153,6 @@ func Do(ctx context.Context, cfg *Config, req *Request) *Failure {
 	return f
 }
 
-// secrets returns what a response may repeat and no text may show: the
-// credentials, and the secrets in the request.
 func (c *call) secrets() mask.Secrets {
 	values := append(c.cfg.Secrets(c.request.Request), c.req.Secrets...)
 	return mask.New(append(values, c.tokens...))

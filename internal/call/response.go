@@ -98,7 +98,6 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	return nil
 }
 
-// received returns what an attempt has received, with a copy of the header.
 func (c *call) received(resp *http.Response, body []byte) Received {
 	header, secrets := resp.Header.Clone(), c.secrets()
 	for name, values := range header {
@@ -111,7 +110,6 @@ func (c *call) received(resp *http.Response, body []byte) Received {
 	return Received{c.attempts, resp.StatusCode, header, body}
 }
 
-// refusal returns the failure for a status of 300 or above.
 func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 	f := &Failure{Status: resp.StatusCode}
 	if after := resp.Header.Get("Retry-After"); after != "" {
@@ -140,8 +138,8 @@ func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 	return f
 }
 
-// excerpt returns the beginning of a response that wasn't accepted. If that is
-// JSON, excerpt masks the values, since the JSON may be a record.
+// excerpt returns the beginning of a body, with the values of JSON masked: the
+// JSON may be a record.
 func (c *call) excerpt(body []byte) string {
 	text := strings.TrimSpace(string(body[:min(len(body), MaxSearched)]))
 	switch {

@@ -28,13 +28,10 @@ func (cfg *Config) Delay(attempts int, retryAfter time.Duration) time.Duration {
 	return 1 + rand.N(ceiling) // at least 1 ns
 }
 
-// backoff tells retryablehttp the pause that [call.next] has chosen.
 func backoff(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
 	return resp.Request.Context().(*call).pause
 }
 
-// checkRetry tells retryablehttp whether there is another attempt, and reports
-// the last attempt.
 func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	c := ctx.(*call)
 	if report := c.req.Attempted; report != nil {
@@ -54,9 +51,7 @@ func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	return c.retrying, nil
 }
 
-// next decides whether to retry, and chooses the pause before the retry. It
-// retries only if that can succeed, and only if the request is idempotent or
-// the server can't have executed it.
+// next decides whether to retry, and chooses the pause before the retry.
 func (c *call) next() bool {
 	if c.failure == nil || c.attempts > c.cfg.Loop.RetryMax ||
 		c.failure.Class() != Soon || !c.req.Idempotent && c.failure.mayHaveRun() {
@@ -101,22 +96,18 @@ const retryCost = 5
 // ErrBudget says that the budget is used up.
 var ErrBudget = errors.New("the client's retry budget is used up")
 
-// take takes one retry from a budget of the given size, if any is left.
-func (b *Budget) take(retries int) bool {
-	if b.taken.Add(retryCost) <= int64(retries)*retryCost {
+func (b *Budget) take(size int) bool {
+	if b.taken.Add(retryCost) <= int64(size)*retryCost {
 		return true
 	}
 	b.taken.Add(-retryCost)
 	return false
 }
 
-// isUsedUp reports whether take would fail.
-func (b *Budget) isUsedUp(retries int) bool {
-	return b.taken.Load()+retryCost > int64(retries)*retryCost
+func (b *Budget) isUsedUp(size int) bool {
+	return b.taken.Load()+retryCost > int64(size)*retryCost
 }
 
-// succeeded gives back one unit if the call took several attempts, and else a
-// fifth of a unit.
 func (b *Budget) succeeded(attempts int) {
 	earned := int64(1)
 	if attempts > 1 {
@@ -129,8 +120,6 @@ func (b *Budget) succeeded(attempts int) {
 	}
 }
 
-// parseRetryAfter parses both forms of the header: seconds and a date. A date
-// in the past becomes 0. ok is false if the header is invalid.
 func parseRetryAfter(value string, now time.Time) (after time.Duration, ok bool) {
 	seconds, err := strconv.ParseUint(value, 10, 64)
 	if err == nil || errors.Is(err, strconv.ErrRange) { // with ErrRange, seconds is the largest uint64

@@ -19,7 +19,6 @@ type List[T, N any] struct {
 	digests *Digester
 }
 
-// entry is a record as it was last read.
 type entry[T, N any] struct {
 	record  *T
 	digest  uint64

@@ -28,8 +28,8 @@ func (d *Digester) Sum(v reflect.Value) uint64 {
 	return maphash.Bytes(d.seed, d.buffer)
 }
 
-// append appends bytes that represent a value. A slice is represented by its
-// length and the sum of its elements' hashes.
+// append appends bytes that represent v. It adds up the hashes of a slice's
+// elements, so that their order doesn't matter.
 func (d *Digester) append(b []byte, v reflect.Value) []byte {
 	number := binary.LittleEndian.AppendUint64
 	switch v.Kind() {

@@ -8,10 +8,10 @@ import (
 
 // Some errors have no type of their own. The texts below identify them.
 
-// takenTexts are the endings of messages that say that something already exists:
-// a name or another unique value, a machine image, an image version, a node
-// pool, or an attachment.
-var takenTexts = []string{"is already taken", "already exists in this location", "already exists for this machine image",
+// takenSuffixes are the endings of messages that say that something already
+// exists: a name or another unique value, a machine image, an image version, a
+// node pool, or an attachment.
+var takenSuffixes = []string{"is already taken", "already exists in this location", "already exists for this machine image",
 	"already exists in this cluster", "is already attached to a load balancer"}
 
 // SaysTaken reports whether the error, sent with the given HTTP status, says
@@ -21,7 +21,7 @@ func (e *Error) SaysTaken(status int) bool {
 	case http.StatusBadRequest:
 		fields := Fields(e.Details)
 		texts := slices.Concat([]string{e.Message}, fields["name"], fields["vm_id"])
-		return slices.ContainsFunc(texts, func(text string) bool { return hasAny(strings.HasSuffix, text, takenTexts) }) ||
+		return slices.ContainsFunc(texts, func(text string) bool { return hasAny(strings.HasSuffix, text, takenSuffixes) }) ||
 			slices.ContainsFunc(strings.Split(e.Message, ", "), isTaken)
 	case http.StatusConflict:
 		return strings.Contains(e.Type, "AlreadyExists") ||
@@ -38,11 +38,9 @@ func isTaken(problem string) bool {
 	return found && !strings.Contains(strings.ReplaceAll(columns, " and ", ""), " ")
 }
 
-// quotaFields are the fields of requests whose values can exceed a quota.
 var quotaFields = []string{"size", "worker_nodes", "node_count", "version"}
 
-// quotaTexts are the beginnings of messages that say that a quota is exceeded.
-var quotaTexts = []string{"Insufficient quota for requested size.", "Insufficient quota for machine image versions."}
+var quotaPrefixes = []string{"Insufficient quota for requested size.", "Insufficient quota for machine image versions."}
 
 // SaysQuota reports whether the error, sent with the given HTTP status, says
 // that the request exceeds a quota. It compares only beginnings of messages,
@@ -54,12 +52,10 @@ func (e *Error) SaysQuota(status int) bool {
 	}
 	fields := Fields(e.Details)
 	return strings.HasPrefix(e.Message, "Project limit exceeded.") || slices.ContainsFunc(quotaFields, func(name string) bool {
-		return slices.ContainsFunc(fields[name], func(text string) bool { return hasAny(strings.HasPrefix, text, quotaTexts) })
+		return slices.ContainsFunc(fields[name], func(text string) bool { return hasAny(strings.HasPrefix, text, quotaPrefixes) })
 	})
 }
 
-// hasAny reports whether a text has one of the given prefixes or suffixes.
-// match is strings.HasPrefix or strings.HasSuffix.
 func hasAny(match func(text, end string) bool, text string, ends []string) bool {
 	return slices.ContainsFunc(ends, func(end string) bool { return match(text, end) })
 }

@@ -14,7 +14,6 @@ const (
 	// body arrives.
 	maxTrustedLength = 1 << 20
 
-	// maxPooledBuffer is the maximum size of a buffer that is reused.
 	maxPooledBuffer = 16 << 20
 
 	// minRead is added to the announced length, so that there is room for the read
@@ -62,8 +61,8 @@ func (buf *Buffer) ReadBody(resp *http.Response, limit int64) error {
 	return err
 }
 
-// read reads up to n bytes of a body. The buffer begins with the announced
-// length, but at most maxTrustedLength, and then doubles.
+// read reads up to n bytes of a body. announced is the Content-Length, or 0 or
+// -1 if it's unknown.
 func (buf *Buffer) read(body io.Reader, n, announced int64) error {
 	announced = min(max(announced, 0), maxTrustedLength-minRead) + minRead
 	for int64(len(buf.data)) < n {

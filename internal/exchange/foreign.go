@@ -68,11 +68,10 @@ func isOfNetwork(transport http.RoundTripper, err error) bool {
 	})
 }
 
-// untyped contains prefixes of texts. They identify errors of net/http and
-// crypto/tls that have no type of their own.
+// untyped contains prefixes of the errors of net/http and crypto/tls that have
+// no type of their own.
 var untyped = []string{"net/http: ", "http: ", "http2: ", "tls: ", "stream error: ", "connection error: "}
 
-// says reports whether the text of an error, or of an error in it, matches.
 func says(err error, matches func(text string) bool) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if matches(err.Error()) {
@@ -82,7 +81,7 @@ func says(err error, matches func(text string) bool) bool {
 	return false
 }
 
-// ownError is an error of a transport that doesn't come from the network. It
+// ownError is a transport's error that doesn't come from the network. It
 // matches errOwn, even if it's masked.
 type ownError struct{ error }
 

@@ -50,7 +50,7 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case err == nil:
 	case err.Error() == http.StatusText(http.StatusProxyAuthRequired):
-		err = &proxyError{http.StatusProxyAuthRequired} // the error that a transport of NewTransport returns
+		err = &proxyError{http.StatusProxyAuthRequired} // as a transport of NewTransport reports it
 	case !isOfNetwork(next, err):
 		err = ownError{err}
 	}
@@ -66,8 +66,9 @@ func hasIdempotencyKey(h http.Header) bool {
 // isUnprocessed reports whether an error of net/http says that the server
 // didn't and won't execute a request: the server refused the stream, or the
 // connection accepted no more requests. The request must have a body that can't
-// be read again. isUnprocessed compares texts, since net/http doesn't export
-// the types.
+// be read again. Otherwise, net/http may have retried it, and returns only the
+// last error. isUnprocessed compares texts, since net/http doesn't export the
+// types.
 func isUnprocessed(err error) bool {
 	return says(err, func(text string) bool {
 		switch text {

@@ -14,7 +14,6 @@ import (
 	"time"
 )
 
-// maxConns is the maximum number of connections of a transport of [NewTransport].
 const maxConns = 64
 
 // Transport is what [NewTransport] returns.

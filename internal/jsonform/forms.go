@@ -80,8 +80,8 @@ func idOrRecord(item json.RawMessage, t reflect.Type) json.RawMessage {
 	return item
 }
 
-// fieldName returns the name of a field in JSON, from its tag. All fields of
-// records have tags.
+// fieldName returns the JSON name in a field's tag. All fields of records have
+// tags.
 func fieldName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name

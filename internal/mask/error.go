@@ -16,7 +16,6 @@ func (secrets Secrets) Error(err error) error {
 	return &maskedError{secrets.Mask(fmt.Sprint(err)), func(target error) bool { return errors.Is(err, target) }}
 }
 
-// shownBy reports whether an error, or one that it wraps, shows a secret.
 func (secrets Secrets) shownBy(err error) bool {
 	text := fmt.Sprintf("%v %+v %#v", err, err, err)
 	if secrets.Mask(text) != text {

@@ -33,10 +33,10 @@ func New(values []string) Secrets {
 // have two or three, but a short text can have thousands.
 const maxNesting = 8
 
-// in reports whether a text contains one of the secrets, plain or in any JSON
-// encoding, even JSON within JSON. It also returns true for a text with too
-// many levels, which may contain one.
-func (secrets Secrets) in(text string) bool {
+// occurIn reports whether a text contains one of the secrets, plain or in any
+// JSON encoding, even JSON within JSON. It also returns true for a text with
+// too many levels, which may contain one.
+func (secrets Secrets) occurIn(text string) bool {
 	for range maxNesting {
 		if slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(text, s) }) {
 			return true
@@ -53,17 +53,15 @@ func (secrets Secrets) in(text string) bool {
 // with [Redacted] if a secret has an uncommon JSON encoding, or if the text has
 // too many levels of JSON.
 func (secrets Secrets) Mask(text string) string {
-	if !secrets.in(text) {
+	if !secrets.occurIn(text) {
 		return text
 	}
-	if text = secrets.replacer().Replace(text); secrets.in(text) {
+	if text = secrets.replacer().Replace(text); secrets.occurIn(text) {
 		return Redacted
 	}
 	return text
 }
 
-// replacer returns a replacer of the secrets: plain, and in JSON with and
-// without escaped HTML characters.
 func (secrets Secrets) replacer() *strings.Replacer {
 	// The longest first, since a secret may be part of another.
 	longest := slices.Clone(secrets)
@@ -75,7 +73,6 @@ func (secrets Secrets) replacer() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// unescaped returns a text of JSON with its escapes replaced by the characters.
 func unescaped(s string) string {
 	var out []byte
 	for {

@@ -34,7 +34,7 @@ func TestSecrets(t *testing.T) {
 		if got := secrets.Mask(tt.in); got != tt.want {
 			t.Errorf("Hide(%q) = %q, want %q", tt.in, got, tt.want)
 		}
-		if got := secrets.in(tt.in); got != (tt.in != tt.want) {
+		if got := secrets.occurIn(tt.in); got != (tt.in != tt.want) {
 			t.Errorf("in(%q) = %v", tt.in, got)
 		}
 	}

@@ -37,8 +37,8 @@ func SecretsIn(v any) (secrets []string) {
 	return secrets
 }
 
-// walk returns the decoded JSON of a value with its secrets in clear. tree is
-// the JSON with masked secrets. walk calls found for each secret.
+// walk returns tree, the decoded JSON of v, with its masked secrets in clear.
+// It calls found for each secret in v, even if tree is nil.
 func walk(v reflect.Value, tree any, found func(string)) any {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -80,7 +80,7 @@ func walk(v reflect.Value, tree any, found func(string)) any {
 			case name != "":
 				walkMember(members, name, v.Field(i), found)
 			case field.Anonymous:
-				walk(v.Field(i), tree, found) // JSON has the fields of an embedded struct beside the others
+				walk(v.Field(i), tree, found) // JSON has the fields of an embedded struct on the same level as the other fields
 			default:
 				walkMember(members, field.Name, v.Field(i), found)
 			}

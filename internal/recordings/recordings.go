@@ -97,7 +97,6 @@ func Stories(all []Exchange) map[string][]Exchange {
 	return stories
 }
 
-// file returns the path of a file of exchanges.
 func file(name string) string { return "testdata/" + name + ".jsonl.gz" }
 
 // Decode decodes exchanges, one JSON object each.

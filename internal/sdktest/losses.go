@@ -90,8 +90,8 @@ func tree(t testing.TB, v reflect.Value) any {
 	return decoded
 }
 
-// compare returns the differences between what a server sent and what was
-// decoded. Zero values stand for null and for what wasn't sent.
+// compare returns the differences. Zero values stand for null and for what
+// wasn't sent.
 func compare(path string, sent, decoded any) (losses []string) {
 	switch s := sent.(type) {
 	case nil:
@@ -133,7 +133,6 @@ func compare(path string, sent, decoded any) (losses []string) {
 	return append(losses, fmt.Sprintf("%s is %v, and was %v", path, decoded, sent))
 }
 
-// isZero reports whether a decoded value is one that null decodes to.
 func isZero(decoded any) bool {
 	switch d := decoded.(type) {
 	case []any:
@@ -149,8 +148,7 @@ func isZero(decoded any) bool {
 	return slices.Contains([]any{nil, "", 0.0, false, "0001-01-01T00:00:00Z"}, decoded)
 }
 
-// sameScalar reports whether two texts are equal, or represent the same number
-// or time. The server sends some numbers as strings.
+// sameScalar compares texts, since the server sends some numbers as strings.
 func sameScalar(a, b string) bool {
 	f, errA := strconv.ParseFloat(a, 64)
 	g, errB := strconv.ParseFloat(b, 64)

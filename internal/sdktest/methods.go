@@ -122,7 +122,6 @@ func Methods(t *testing.T) []Method {
 	return methods
 }
 
-// prepare finds arguments with which the method sends a request.
 func (m *Method) prepare(t *testing.T, fn reflect.Type) {
 	t.Helper()
 	var network stub.Recorder
@@ -133,7 +132,6 @@ func (m *Method) prepare(t *testing.T, fn reflect.Type) {
 	m.findStrings(t, texts)
 }
 
-// fillArguments sets Args, and returns the arguments of type string.
 func (m *Method) fillArguments(fn reflect.Type) (texts []*StringArg) {
 	last := fn.NumIn()
 	if fn.IsVariadic() {
@@ -200,7 +198,6 @@ func (m *Method) findKinds(t *testing.T, client *cloudapi.Client, network *stub.
 	}
 }
 
-// findLocation sets InLocation if the method has ListOptions.
 func (m *Method) findLocation(t *testing.T, client *cloudapi.Client, network *stub.Recorder) {
 	t.Helper()
 	if m.listOptions < 0 {
@@ -214,7 +211,6 @@ func (m *Method) findLocation(t *testing.T, client *cloudapi.Client, network *st
 	}
 }
 
-// findStrings sets Strings: the arguments in the path of the request.
 func (m *Method) findStrings(t *testing.T, texts []*StringArg) {
 	t.Helper()
 	path, _, _ := strings.Cut(m.Target, "?")
@@ -229,7 +225,6 @@ func (m *Method) findStrings(t *testing.T, texts []*StringArg) {
 	}
 }
 
-// knownKinds returns all kinds of IDs, in alphabetical order.
 func knownKinds() (kinds []cloudapi.Kind) {
 	const characters = "0123456789abcdefghijklmnopqrstuvwxyz"
 	for _, first := range characters {

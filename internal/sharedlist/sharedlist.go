@@ -114,7 +114,6 @@ func Join[T any](ctx context.Context, key any, open func() Source[T]) *List[T] {
 	return list
 }
 
-// end waits for the goroutine that reads. It panics if that goroutine panicked.
 func (l *List[T]) end() {
 	l.group.mu.Lock()
 	wait := l.wait
@@ -161,7 +160,6 @@ func (l *List[T]) Await(ctx context.Context, earliest, due time.Time, pause time
 	}
 }
 
-// current returns the reading in progress, or else the next reading.
 func (l *List[T]) current() *reading[T] {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
@@ -198,7 +196,6 @@ func (l *List[T]) isWorthIt() bool {
 	return l.waits > 1 && l.items <= 10*(l.waits+coming)
 }
 
-// read reads the list. It stops when the list proves too long, or at an error.
 func (l *List[T]) read(r *reading[T]) {
 	defer func() {
 		l.group.mu.Lock()
@@ -208,7 +205,7 @@ func (l *List[T]) read(r *reading[T]) {
 	}()
 	records, items := map[string]*T{}, 0
 	for record, err := range l.source.Read(l.group) {
-		if items++; err != nil || !l.hasSize(items) {
+		if items++; err != nil || !l.isStillWorthIt(items) {
 			return
 		}
 		id, name := l.source.Keys(record)
@@ -217,9 +214,7 @@ func (l *List[T]) read(r *reading[T]) {
 	r.records = records
 }
 
-// hasSize records that the list has at least the given number of items, and
-// returns the result of isWorthIt.
-func (l *List[T]) hasSize(items int) bool {
+func (l *List[T]) isStillWorthIt(items int) bool {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
 	l.items = items

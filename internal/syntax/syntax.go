@@ -10,10 +10,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// isMasked is the reason for refusing the masked form of a Secret.
 const isMasked = "is the masked form of a Secret: use the result of Reveal"
 
-// maxSegment is the maximum length of a path segment.
 const maxSegment = 255
 
 // Segment checks a path segment. A valid segment can't lead to another route,
@@ -127,7 +125,6 @@ func UserAgent(text string) string {
 	return ""
 }
 
-// nameCharacters are the characters of a header's name.
 const nameCharacters = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // IsName reports whether a text can be the name of a header or an HTTP

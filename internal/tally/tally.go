@@ -54,7 +54,6 @@ func (t *Tally) Add(id string) bool {
 	return true
 }
 
-// index moves recent to known.
 func (t *Tally) index() {
 	for _, id := range t.recent {
 		t.known[id] = struct{}{}

@@ -36,7 +36,6 @@ func main() {
 	}
 }
 
-// pack compresses or checks every file of exchanges below a folder.
 func pack(from string, check bool) error {
 	var different []error
 	err := filepath.WalkDir(from, func(path string, _ fs.DirEntry, err error) error {
@@ -77,7 +76,6 @@ func unpack(name string) ([]byte, error) {
 	return io.ReadAll(text)
 }
 
-// packFile compresses the exchanges in a file.
 func packFile(path string, text []byte, to string) error {
 	exchanges, err := recordings.Decode(bytes.NewReader(text))
 	if err != nil {
@@ -111,8 +109,6 @@ func compress(text []byte) ([]byte, error) {
 // differ.
 var accidental = regexp.MustCompile(`[0-9a-z]{26}|\d+`)
 
-// coverage returns a sentence with the numbers of operations, of operations that
-// have succeeded, and of different errors.
 func coverage(exchanges []recordings.Exchange) string {
 	operations, succeeded, failures := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, x := range exchanges {
