@@ -42,7 +42,6 @@ func main() {
 // second.
 type graph map[string]map[string][]string
 
-// load reads the package in a folder, without its tests.
 func load(dir string) (graph, error) {
 	pkgs, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedTypes | packages.NeedImports | packages.NeedDeps | packages.NeedSyntax | packages.NeedTypesInfo,
@@ -75,7 +74,6 @@ func read(pkg *packages.Package) graph {
 	return g
 }
 
-// reachable returns the files that a file uses, directly or through others.
 func (g graph) reachable(from string) map[string]bool {
 	seen := map[string]bool{}
 	for todo := []string{from}; len(todo) > 0; {

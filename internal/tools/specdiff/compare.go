@@ -10,7 +10,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// comparison compares a description with the SDK.
 type comparison struct {
 	sdk      *sdk
 	findings map[string]bool
@@ -25,13 +24,11 @@ type pair struct {
 	name   string
 }
 
-// visited is a struct of the SDK that was compared.
 type visited struct {
 	role, tag string
 	typ       types.Type
 }
 
-// compare compares a description with the SDK, and returns the differences.
 func compare(s *sdk, operations []described) map[string]bool {
 	c := &comparison{
 		sdk: s, findings: map[string]bool{}, seen: map[pair]bool{},
@@ -260,7 +257,8 @@ func (c *comparison) nested(role, subject string, s *openapi3.Schema, t types.Ty
 	}
 }
 
-// property compares a field or a parameter with the SDK's, if there is one.
+// property compares a field or a parameter with the SDK's, which is
+// known[name]. The role is parameter, request or record.
 func (c *comparison) property(role, subject string, p property, known map[string]value, name string) {
 	v, ok := known[name]
 	if !ok {
@@ -318,7 +316,6 @@ func differ(s *openapi3.Schema, got string) bool {
 	})
 }
 
-// failure compares the description of an error with the type Error.
 func (c *comparison) failure(s *openapi3.Schema) {
 	wanted := properties(s)
 	if envelope, ok := wanted["error"]; ok {

@@ -9,7 +9,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// described is an operation of the description.
 type described struct {
 	verb, route string
 	deprecated  bool
@@ -142,7 +141,6 @@ func kind(s *openapi3.Schema) string {
 	return ""
 }
 
-// describe returns the type of a schema in words.
 func describe(s *openapi3.Schema) string {
 	text := strings.Join(kinds(s), " or ")
 	switch {

@@ -54,7 +54,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) 
 	return 0
 }
 
-// diff prints the differences, and returns how many of them are not intended.
+// diff prints the differences. It returns how many are new, plus how many of
+// the intended ones are gone.
 func diff(description, dir, knownFile string, stdin io.Reader, w io.Writer) (fresh int, err error) {
 	var text []byte
 	if description == "-" {

@@ -14,9 +14,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// sdk is what the SDK's source says about its operations. It relies only on the
-// type Operation with its rows, the services that are fields of Client, and the
-// signatures of their methods.
+// sdk is what the SDK's source says about its operations: the literals of type
+// Operation, the fields of Client, and the signatures of their methods.
 type sdk struct {
 	types      *types.Package
 	operations []row
@@ -34,7 +33,6 @@ type row struct {
 
 func (r *row) String() string { return r.method + " " + r.route }
 
-// readSDK reads the package in a folder.
 func readSDK(dir string) (*sdk, error) {
 	pkgs, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps | packages.NeedSyntax | packages.NeedTypesInfo,
@@ -251,7 +249,7 @@ func (s *sdk) kind(t types.Type) string {
 	return ""
 }
 
-// snake returns a name in Go spelling as a name in JSON.
+// snake converts a Go name, such as PublicKeyID, to public_key_id.
 func snake(name string) string {
 	var b strings.Builder
 	for i, c := range name {
