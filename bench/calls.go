@@ -15,8 +15,8 @@ import (
 
 // calls are the calls of a client. A call is nil if the client doesn't have it.
 type calls struct {
-	vm      call // gets a VM
-	create  call // creates a VM
+	vm      call
+	create  call
 	list    call // gets listLength VMs in pages of pageSize
 	metrics call // gets metrics as times and floats
 }
@@ -25,7 +25,6 @@ type calls struct {
 // uses its own.
 type opener func(base string, transport http.RoundTripper) (*calls, error)
 
-// contestant is a client to compare.
 type contestant struct {
 	name     string
 	replies  *replies
@@ -35,31 +34,30 @@ type contestant struct {
 }
 
 var clients = []contestant{
-	{"cloudapi", &our, openSDK, openFloor, isNotFoundSDK},
-	{"http.Client.Timeout", &our, openTimed, openFloor, isFloorError},
-	{"oapi-codegen", &our, openGenerated, openGeneratedFloor, func(err error) bool { return errors.Is(err, errGenerated) }},
-	{"retryablehttp", &our, openRetryable, openFloor, isFloorError},
+	{"cloudapi", &ourReplies, openSDK, openFloor, isNotFoundSDK},
+	{"http.Client.Timeout", &ourReplies, openTimed, openFloor, isFloorError},
+	{"oapi-codegen", &ourReplies, openGenerated, openGeneratedFloor, func(err error) bool { return errors.Is(err, errGenerated) }},
+	{"retryablehttp", &ourReplies, openRetryable, openFloor, isFloorError},
 	{"hcloud-go", &hetzner, openHcloud, openHcloudFloor, func(err error) bool { return errors.Is(err, errHcloud) }},
 }
 
-// workload is a call that all clients make.
 type workload struct {
-	name   string
-	rounds int // the divisor of the number of rounds: long calls need fewer rounds
-	duel   func(*contestant) (client, floor call, err error)
+	name    string
+	divisor int // of the number of rounds: long calls need fewer rounds
+	duel    func(*contestant) (client, floor call, err error)
 }
 
-// same returns a function for workload.duel. The client and its floor use the
-// same transport, which returns the client's responses.
-func same(transport func(*replies) http.RoundTripper, pick func(*calls) call) func(*contestant) (client, floor call, err error) {
+// sameTransport returns a function for workload.duel. The client and its floor
+// use one transport, which returns the responses of the client's API.
+func sameTransport(transport func(*replies) http.RoundTripper, pick func(*calls) call) func(*contestant) (client, floor call, err error) {
 	return func(c *contestant) (client, floor call, err error) {
-		return both(c, inProcess, transport(c.replies), pick)
+		return openBoth(c, inProcess, transport(c.replies), pick)
 	}
 }
 
-// both opens a client and its floor, and returns the call that pick chooses for
-// each. client is nil if the client doesn't have the call.
-func both(c *contestant, base string, transport http.RoundTripper, pick func(*calls) call) (client, floor call, err error) {
+// openBoth opens a client and its floor, and returns the call that pick chooses
+// for each. client is nil if the client doesn't have the call.
+func openBoth(c *contestant, base string, transport http.RoundTripper, pick func(*calls) call) (client, floor call, err error) {
 	ours, err := c.client(base, transport)
 	if err != nil {
 		return nil, nil, err
@@ -77,11 +75,11 @@ func vmReply(r *replies) http.RoundTripper { return floor.Fixed{Status: http.Sta
 
 func workloads(server *httptest.Server) []workload {
 	return []workload{
-		{"GET a VM", 1, same(vmReply, getVM)},
-		{"POST create", 1, same(
+		{"GET a VM", 1, sameTransport(vmReply, getVM)},
+		{"POST create", 1, sameTransport(
 			func(r *replies) http.RoundTripper { return floor.Fixed{Status: http.StatusOK, Body: r.created} },
 			func(c *calls) call { return c.create })},
-		{"404 with an envelope", 1, missing},
+		{"404 with an envelope", 1, getMissing},
 		{"a client and one GET", 1, func(c *contestant) (client, floor call, err error) {
 			once := func(open opener) call {
 				transport := vmReply(c.replies)
@@ -96,12 +94,12 @@ func workloads(server *httptest.Server) []workload {
 			return once(c.client), once(c.floor), nil
 		}},
 		{"GET over loopback", 1, func(c *contestant) (client, floor call, err error) {
-			return both(c, server.URL+"/"+c.name, nil, getVM)
+			return openBoth(c, server.URL+"/"+c.name, nil, getVM)
 		}},
-		{"10,000 VMs by 1,000", 7, same(
+		{"10,000 VMs by 1,000", 7, sameTransport(
 			func(r *replies) http.RoundTripper { return &list{replies: r, pages: map[int]string{}} },
 			func(c *calls) call { return c.list })},
-		{"metrics, 7 MB", 50, same(
+		{"metrics, 7 MB", 50, sameTransport(
 			func(r *replies) http.RoundTripper {
 				if r.metrics == nil {
 					return nil
@@ -112,10 +110,10 @@ func workloads(server *httptest.Server) []workload {
 	}
 }
 
-// missing returns calls that get a VM that doesn't exist. They return nil if
+// getMissing returns calls that get a VM that doesn't exist. They return nil if
 // the client reports that the VM is missing, or if the floor returns any error.
-func missing(c *contestant) (client, byHand call, err error) {
-	get, getByHand, err := both(c, inProcess, floor.Fixed{Status: http.StatusNotFound, Body: c.replies.missing}, getVM)
+func getMissing(c *contestant) (client, byHand call, err error) {
+	get, getByHand, err := openBoth(c, inProcess, floor.Fixed{Status: http.StatusNotFound, Body: c.replies.missing}, getVM)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -132,8 +130,6 @@ func missing(c *contestant) (client, byHand call, err error) {
 		}, nil
 }
 
-// newServer serves each client's VM under a path that begins with the client's
-// name.
 func newServer() *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, c := range clients {
@@ -147,10 +143,9 @@ func newServer() *httptest.Server {
 	}))
 }
 
-// row has the results of a workload, by client.
 type row struct {
 	Workload string
-	Samples  map[string]sample
+	Samples  map[string]sample // by client
 }
 
 func measureCalls(ctx context.Context, clients []contestant, rounds int, selected *regexp.Regexp) (rows []row, err error) {
@@ -160,7 +155,7 @@ func measureCalls(ctx context.Context, clients []contestant, rounds int, selecte
 		if !selected.MatchString(w.name) {
 			continue
 		}
-		r, err := w.measure(ctx, clients, max(rounds/w.rounds, 3))
+		r, err := w.measure(ctx, clients, max(rounds/w.divisor, 3))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.name, err)
 		}

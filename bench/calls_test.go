@@ -32,9 +32,9 @@ func TestWorkloads(t *testing.T) {
 func TestResponses(t *testing.T) {
 	for _, p := range clients {
 		for name, reply := range map[string][2]string{
-			"vm":      {p.replies.vm, our.vm},
-			"missing": {p.replies.missing, our.missing},
-			"page":    {p.replies.page(0, pageSize, listLength), our.page(0, pageSize, listLength)},
+			"vm":      {p.replies.vm, ourReplies.vm},
+			"missing": {p.replies.missing, ourReplies.missing},
+			"page":    {p.replies.page(0, pageSize, listLength), ourReplies.page(0, pageSize, listLength)},
 		} {
 			got, want := reply[0], reply[1]
 			if !json.Valid([]byte(got)) {

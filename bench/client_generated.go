@@ -19,8 +19,7 @@ var (
 	}
 )
 
-// generated checks the result of a generated method.
-func generated[T any](reply *T, failure *oapi.Error) (*T, error) {
+func checkGenerated[T any](reply *T, failure *oapi.Error) (*T, error) {
 	switch {
 	case failure != nil:
 		return nil, errGenerated
@@ -46,14 +45,14 @@ func openGenerated(base string, transport http.RoundTripper) (*calls, error) {
 			if err != nil {
 				return err
 			}
-			return keep(generated(reply.JSON200, reply.JSONDefault))
+			return keep(checkGenerated(reply.JSON200, reply.JSONDefault))
 		},
 		create: func(ctx context.Context) error {
 			reply, err := client.CreateVMWithResponse(ctx, project, location, vmName, generatedRequest)
 			if err != nil {
 				return err
 			}
-			return keep(generated(reply.JSON200, reply.JSONDefault))
+			return keep(checkGenerated(reply.JSON200, reply.JSONDefault))
 		},
 		list: func(ctx context.Context) error {
 			n := 0
@@ -63,7 +62,7 @@ func openGenerated(base string, transport http.RoundTripper) (*calls, error) {
 				if err != nil {
 					return err
 				}
-				page, err := generated(reply.JSON200, reply.JSONDefault)
+				page, err := checkGenerated(reply.JSON200, reply.JSONDefault)
 				if err != nil {
 					return err
 				}
@@ -80,7 +79,7 @@ func openGenerated(base string, transport http.RoundTripper) (*calls, error) {
 			if err != nil {
 				return err
 			}
-			metrics, err := generated(reply.JSON200, reply.JSONDefault)
+			metrics, err := checkGenerated(reply.JSON200, reply.JSONDefault)
 			if err != nil {
 				return err
 			}

@@ -15,9 +15,9 @@ import (
 
 // hetzner are the responses of Hetzner's API, which hcloud-go calls.
 var hetzner = replies{
-	vm:      sized(`{"server":`+server+`}`, len(our.vm)),
-	created: sized(`{"server":`+server+`,"action":{"id":1,"command":"create_server","status":"running","progress":0,"started":"2025-10-01T12:00:00Z"}}`, len(our.vm)+160),
-	missing: sized(`{"error":{"code":"not_found","message":"server with ID '42' not found~","details":null}}`, len(our.missing)),
+	vm:      sized(`{"server":`+server+`}`, len(ourReplies.vm)),
+	created: sized(`{"server":`+server+`,"action":{"id":1,"command":"create_server","status":"running","progress":0,"started":"2025-10-01T12:00:00Z"}}`, len(ourReplies.vm)+160),
+	missing: sized(`{"error":{"code":"not_found","message":"server with ID '42' not found~","details":null}}`, len(ourReplies.missing)),
 	page: func(first, n, total int) string {
 		var b bytes.Buffer
 		b.WriteString(`{"servers":[`)

@@ -57,7 +57,6 @@ func openSDK(base string, transport http.RoundTripper) (*calls, error) {
 
 func isNotFoundSDK(err error) bool { return errors.Is(err, cloudapi.ErrNotFound) }
 
-// ourPage is a page of a list.
 type ourPage struct {
 	Items []*cloudapi.VM `json:"items"`
 	Count int            `json:"count"`
@@ -67,8 +66,8 @@ func openFloor(base string, transport http.RoundTripper) (*calls, error) {
 	return floorCalls(newFloor(base, transport)), nil
 }
 
-// openTimed opens the floor with a time limit for each request, like the time
-// limit that the SDK has for each attempt.
+// openTimed gives the floor a timeout for each request, like the SDK's timeout
+// for each attempt.
 func openTimed(base string, transport http.RoundTripper) (*calls, error) {
 	f := newFloor(base, transport)
 	f.HTTP.Timeout = time.Minute
@@ -82,7 +81,6 @@ func isFloorError(err error) bool {
 	return ok
 }
 
-// openRetryable opens the floor with a default client of go-retryablehttp.
 func openRetryable(base string, transport http.RoundTripper) (*calls, error) {
 	client := retryablehttp.NewClient()
 	client.Logger = nil
@@ -111,8 +109,6 @@ func floorCalls(f floor.Client) *calls {
 	}
 }
 
-// floorList reads a list until it has as many items as the count says, or until
-// a page is empty.
 func floorList(ctx context.Context, f floor.Client) error {
 	n, after := 0, ""
 	for {

@@ -96,7 +96,6 @@ func measure(ctx context.Context, o options, selected *regexp.Regexp) (*report, 
 	return r, nil
 }
 
-// withNextGo runs this program with the next Go, and returns its results.
 func withNextGo(ctx context.Context, o options) (rows []row, err error) {
 	child := exec.CommandContext(ctx, "go", "run", ".", "-child", "-rounds", strconv.Itoa(o.rounds), "-run", o.run)
 	child.Env = append(os.Environ(), "GOTOOLCHAIN="+nextGo)

@@ -19,19 +19,19 @@ type sample struct {
 }
 
 func (s sample) String() string {
-	return fmt.Sprintf("%.2f (%s of %s)", s.Ratio, thousands(s.Allocs), thousands(s.FloorAllocs))
+	return fmt.Sprintf("%.2f (%s of %s)", s.Ratio, withCommas(s.Allocs), withCommas(s.FloorAllocs))
 }
 
 // duel measures a client and its floor in turn.
 type duel struct {
 	call, floor call
-	n           int // calls in a slice of time
+	n           int // calls in a timeSlice
 	ratios      []float64
 }
 
-// slice is how long each side runs at a time: long enough to be measured, and
-// short enough that both sides run under the same conditions.
-const slice = time.Millisecond
+// timeSlice is how long each side runs at a time: long enough to be measured,
+// and short enough that both sides run under the same conditions.
+const timeSlice = time.Millisecond
 
 func newDuel(ctx context.Context, call, floor call) (*duel, error) {
 	d := &duel{call: call, floor: floor, n: 1}
@@ -45,7 +45,7 @@ func newDuel(ctx context.Context, call, floor call) (*duel, error) {
 		if err != nil {
 			return nil, err
 		}
-		if took > slice/2 || d.n > 1<<20 {
+		if took > timeSlice/2 || d.n > 1<<20 {
 			return d, nil
 		}
 		d.n *= 2
@@ -90,7 +90,6 @@ func timed(ctx context.Context, f call, n int) (time.Duration, error) {
 	return time.Since(start), nil
 }
 
-// memory returns the allocations and bytes of a call.
 func memory(ctx context.Context, f call) (allocs, bytes float64, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	n := 1

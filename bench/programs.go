@@ -12,7 +12,6 @@ import (
 // the figure of the other program.
 type programs struct{ size, work float64 }
 
-// measurePrograms builds both programs, each with an empty build cache.
 func measurePrograms(ctx context.Context, rounds int) (*programs, error) {
 	var sizes, work []float64
 	for range rounds {
@@ -29,7 +28,8 @@ func measurePrograms(ctx context.Context, rounds int) (*programs, error) {
 	return &programs{median(sizes), median(work)}, nil
 }
 
-// build returns the size of a program, and the processor time of building it.
+// build returns the size of a program in bytes, and the processor time of
+// building it, in seconds, with an empty build cache.
 func build(ctx context.Context, name string) (size, work float64, err error) {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {

@@ -27,8 +27,7 @@ type replies struct {
 	metrics              func() string
 }
 
-// our are the responses of the SDK's API.
-var our = replies{
+var ourReplies = replies{
 	vm:      floor.VM,
 	created: floor.VM,
 	missing: floor.NotFound,
@@ -43,7 +42,6 @@ var our = replies{
 	metrics: func() string { return floor.Metrics(20) },
 }
 
-// list serves a list page by page.
 type list struct {
 	replies *replies
 	pages   map[int]string // by the index of the first item
@@ -59,7 +57,6 @@ func (l *list) RoundTrip(req *http.Request) (*http.Response, error) {
 
 var errIncomplete = errors.New("the list isn't complete")
 
-// complete checks the number of items of a list.
 func complete(n int, err error) error {
 	if err == nil && n != listLength {
 		return errIncomplete

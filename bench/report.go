@@ -9,10 +9,8 @@ import (
 	"strings"
 )
 
-// document is the file that publishes the results.
 const document = "../docs/performance.md"
 
-// report contains the results of all comparisons.
 type report struct {
 	machine  string
 	rows     []row
@@ -21,7 +19,6 @@ type report struct {
 	programs *programs
 }
 
-// write prints all tables.
 func (r *report) write(w io.Writer) {
 	fmt.Fprintf(w, "%s\n\n| time beside the same by hand (allocations, of how many by hand) |", r.machine)
 	for _, c := range clients {
@@ -42,7 +39,7 @@ func (r *report) write(w io.Writer) {
 		fmt.Fprintf(w, "| %d callers over loopback |", callers)
 		for _, c := range clients {
 			crowd := r.crowds[c.name]
-			fmt.Fprintf(w, " %.2f (%s connections, p99 %.2f) |", crowd.total, thousands(crowd.connections), crowd.p99)
+			fmt.Fprintf(w, " %.2f (%s connections, p99 %.2f) |", crowd.total, withCommas(crowd.connections), crowd.p99)
 		}
 		fmt.Fprintln(w)
 	}
@@ -61,7 +58,6 @@ func (r *report) write(w io.Writer) {
 	}
 }
 
-// publish writes the tables between two marks of the document.
 func (r *report) publish() error {
 	const begin, end = "<!-- measured -->\n", "<!-- /measured -->\n"
 	text, err := os.ReadFile(document)
@@ -82,8 +78,7 @@ func (r *report) publish() error {
 	return os.WriteFile(document, b.Bytes(), 0o644)
 }
 
-// thousands writes a whole number with commas.
-func thousands(v float64) string {
+func withCommas(v float64) string {
 	digits := fmt.Sprintf("%.0f", v)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]

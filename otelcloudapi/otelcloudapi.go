@@ -35,7 +35,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// scope is the name of the instrumentation.
 const scope = "github.com/cloudapi-sdk/cloudapi/otelcloudapi"
 
 // Attributes of the span and the histogram of a call. After a failed call, both
@@ -100,12 +99,11 @@ func Instrument(opts ...Option) cloudapi.Option {
 	if err != nil {
 		otel.Handle(err) // an instrument that couldn't be created does nothing
 	}
-	return both(cloudapi.WithObserver(r.observe), cloudapi.WithMiddleware(r.wrap))
+	return combine(cloudapi.WithObserver(r.observe), cloudapi.WithMiddleware(r.wrap))
 }
 
-// both combines two options into one. C is a type that only package cloudapi
-// can name.
-func both[C any](first, second func(C) error) func(C) error {
+// C is a type that only package cloudapi can name.
+func combine[C any](first, second func(C) error) func(C) error {
 	return func(c C) error {
 		if err := first(c); err != nil {
 			return err
@@ -114,7 +112,6 @@ func both[C any](first, second func(C) error) func(C) error {
 	}
 }
 
-// reporter reports all calls of a client.
 type reporter struct {
 	config
 	tracer   trace.Tracer
@@ -143,7 +140,6 @@ type call struct{ attempts atomic.Int32 }
 
 type callKey struct{}
 
-// observe reports a call.
 func (r *reporter) observe(ctx context.Context, op cloudapi.Operation) (context.Context, func(error)) {
 	begin := time.Now()
 	labels := []attribute.KeyValue{OperationKey.String(op.Name)}
@@ -164,7 +160,6 @@ func (r *reporter) observe(ctx context.Context, op cloudapi.Operation) (context.
 	}
 }
 
-// wrap returns a transport that reports attempts.
 func (r *reporter) wrap(next http.RoundTripper) http.RoundTripper {
 	return &transport{reporter: r, next: next}
 }

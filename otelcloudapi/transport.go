@@ -17,7 +17,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// transport reports attempts.
 type transport struct {
 	*reporter
 	next http.RoundTripper
@@ -63,7 +62,6 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// body reports the end of an attempt.
 type body struct {
 	io.ReadCloser
 	once sync.Once
