@@ -77,8 +77,8 @@ type Plan struct {
 	gate     gate
 	steps    []step                         // each after the steps it waits for
 	unlisted map[string][]cloudapi.Resource // resources that the server can't list, by the ID of their cluster
-	kept     []keptResource                 // what stays
-	private  map[string]string              // IDs of the private locations, by name
+	kept     []keptResource
+	private  map[string]string // IDs of the private locations, by name
 }
 
 // step is a resource to delete.
@@ -148,7 +148,6 @@ func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan
 	return p, nil
 }
 
-// connect creates the plan's clients. All calls of these clients pass the gate.
 func (p *Plan) connect(client *cloudapi.Client) (err error) {
 	concurrency := p.options.Concurrency
 	if concurrency <= 0 {
@@ -177,7 +176,7 @@ func (p *Plan) arrange(all []item) {
 	}
 	slices.SortStableFunc(all, func(a, b item) int { return cmp.Compare(rank(a), rank(b)) })
 	p.subnets, p.unlisted = map[string]string{}, map[string][]cloudapi.Resource{}
-	neededBy := p.keep(all, needs, owners)
+	neededBy := p.findKept(all, needs, owners)
 	index := map[string]int{}
 	for _, item := range all {
 		owner := madeFor(item.Resource)
@@ -218,9 +217,10 @@ func (p *Plan) arrange(all []item) {
 	}
 }
 
-// keep maps the ID of each resource that stays to a resource that needs it. The
-// value is zero if Keep chose the resource, or if no list shows the resource.
-func (p *Plan) keep(all []item, needs map[string][]string, owners map[string]cloudapi.Resource) map[string]cloudapi.Resource {
+// findKept maps the ID of each resource that stays to a resource that needs it.
+// The value is zero if Keep chose the resource, or if no list shows the
+// resource.
+func (p *Plan) findKept(all []item, needs map[string][]string, owners map[string]cloudapi.Resource) map[string]cloudapi.Resource {
 	kept := map[string]cloudapi.Resource{}
 	for _, item := range all {
 		if item.hidden || p.options.Keep != nil && p.options.Keep(item.Resource) {
@@ -285,10 +285,10 @@ func (p *Plan) GoesWith(r cloudapi.Resource) []cloudapi.Resource {
 	return slices.Clone(p.unlisted[r.ID])
 }
 
-// Kept returns the resources that stay because of [Options.Keep]. If the token
-// may see the network of a cluster or database, but not the cluster or
-// database, Kept also returns both. A load balancer of a kept cluster has no ID
-// if the server can't list it.
+// Kept returns the resources that stay because of [Options.Keep]. It also
+// returns a cluster or database that the token may not see, and its network, if
+// the token may see the network. A load balancer of a kept cluster has no ID if
+// the server can't list it.
 func (p *Plan) Kept() []cloudapi.Resource {
 	kept := make([]cloudapi.Resource, len(p.kept))
 	for i, k := range p.kept {

@@ -74,7 +74,6 @@ func (f Failure) String() string {
 	return fmt.Sprintf("%v: %s: %v", f.Resource, f.Outcome, unprefixed{f.Err})
 }
 
-// unprefixed removes "cloudapi: " from the text of an error.
 type unprefixed struct{ error }
 
 func (u unprefixed) Error() string { return strings.TrimPrefix(fmt.Sprint(u.error), "cloudapi: ") }

@@ -83,7 +83,6 @@ func (p *Plan) Run(ctx context.Context) error {
 	return report
 }
 
-// run is one run of a plan.
 type run struct {
 	*Plan
 	started  time.Time
@@ -117,7 +116,6 @@ func (r *run) steps(ctx context.Context) {
 	})
 }
 
-// step runs a step after the steps that must end first.
 func (r *run) step(ctx context.Context, s *step) *Failure {
 	for _, other := range s.before {
 		select {
@@ -134,13 +132,11 @@ func (r *run) step(ctx context.Context, s *step) *Failure {
 	return failure
 }
 
-// The states of a resource in [cloudapi.Progress].
 const (
 	stateDeleting = "deleting"
 	stateDeleted  = "deleted"
 )
 
-// report calls Progress, unless it has panicked.
 func (r *run) report(resource cloudapi.Resource, p cloudapi.Progress) {
 	r.reporting <- struct{}{}
 	defer func() { <-r.reporting }()
@@ -163,14 +159,12 @@ const maxRetryAfter = time.Minute
 // between they take about 13 seconds.
 const tries = 6
 
-// deletion is the deletion of a resource of the plan.
 type deletion struct {
 	*run
 	resource  cloudapi.Resource
 	requested bool // whether the server may have accepted a request to delete the resource
 }
 
-// delete deletes the resource and waits until it's gone.
 func (d *deletion) delete(ctx context.Context) *Failure {
 	if ctx.Err() != nil {
 		return d.notTried(ctx)
@@ -203,8 +197,6 @@ func (d *deletion) notTried(ctx context.Context) *Failure {
 	return &Failure{Resource: d.resource, Outcome: NotTried, Err: pace.Err(ctx)}
 }
 
-// try requests the deletion of the resource unless something needs it, and
-// waits until it's gone.
 func (d *deletion) try(ctx context.Context) *Failure {
 	if d.resource.Kind == cloudapi.KindMachineImage {
 		if failure := d.deleteVersions(ctx); failure != nil {
@@ -233,9 +225,9 @@ func renamed(resource cloudapi.Resource) error {
 	return fmt.Errorf("it is now %v: %w", resource, cloudapi.ErrLocationNotFound)
 }
 
-// keepsLocation limits the wait for the deletion of a private location, which
-// the server keeps until the backups in it are gone.
-const keepsLocation = 2 * time.Minute
+// maxLocationWait limits the wait for the deletion of a private location: the
+// server keeps it until the backups in it are gone.
+const maxLocationWait = 2 * time.Minute
 
 // wait waits until the resource is gone, or its private location is renamed.
 // The argument requested has the name that the private location had when the
@@ -249,7 +241,7 @@ func (d *deletion) wait(ctx context.Context, requested cloudapi.Resource) error 
 		now, err := d.locate(ctx, d.resource)
 		return &now, err
 	}, func(now *cloudapi.Resource) (bool, error) {
-		if *now == requested && time.Since(start) > keepsLocation {
+		if *now == requested && time.Since(start) > maxLocationWait {
 			return false, errors.New("the server keeps it until the backups of its databases are gone, which takes days")
 		}
 		return *now != requested, nil
@@ -257,7 +249,6 @@ func (d *deletion) wait(ctx context.Context, requested cloudapi.Resource) error 
 	return err
 }
 
-// waitOptions returns the options of a wait for the deletion of the resource.
 func (d *deletion) waitOptions() *cloudapi.WaitOptions {
 	return &cloudapi.WaitOptions{Progress: func(p cloudapi.Progress) {
 		if p.Done < p.Total {
@@ -267,8 +258,6 @@ func (d *deletion) waitOptions() *cloudapi.WaitOptions {
 	}}
 }
 
-// deleteVersions deletes the versions of a machine image, and waits until
-// they're gone.
 func (d *deletion) deleteVersions(ctx context.Context) *Failure {
 	at, err := d.locate(ctx, d.resource)
 	if err != nil || at.ID == "" {
@@ -352,7 +341,8 @@ func (d *deletion) request(ctx context.Context, delete func(*cloudapi.Client, co
 	return at, nil
 }
 
-// usersOf returns the resources that need a resource now.
+// usersOf returns the resources that currently need the given one, according to
+// the lists and to the plan.
 func (r *run) usersOf(ctx context.Context, resource cloudapi.Resource) (users []cloudapi.Resource, err error) {
 	if len(dependants(resource.Kind)) > 0 {
 		users, err = r.listedUsers(ctx, resource)
@@ -395,8 +385,9 @@ func (r *run) listedUsers(ctx context.Context, resource cloudapi.Resource) ([]cl
 	return slices.Clone(users[resource.ID]), err
 }
 
-// planned returns the plan's resources with the kind and the planned location
-// of a resource, and finally the resource. All get the location's present name.
+// planned returns the plan's resources of the resource's kind and location, and
+// finally the resource itself. In all of them, the location has its present
+// name, which can differ from the name in the plan.
 func (r *run) planned(resource cloudapi.Resource) (all []cloudapi.Resource) {
 	location := r.Plan.steps[r.index[resource.ID]].resource.Location // in the plan; resource has the present name
 	for _, s := range r.Plan.steps {
@@ -408,7 +399,6 @@ func (r *run) planned(resource cloudapi.Resource) (all []cloudapi.Resource) {
 	return append(all, resource)
 }
 
-// mayBecomePossible reports whether another attempt can succeed.
 func (r *run) mayBecomePossible(f *Failure) bool {
 	if f.Outcome == Blocked {
 		return !slices.ContainsFunc(f.BlockedBy, func(by cloudapi.Resource) bool { return r.failureOf(by) != nil })
@@ -422,7 +412,6 @@ func (r *run) mayBecomePossible(f *Failure) bool {
 		errors.Is(f.Err, cloudapi.ErrLocationNotFound) // gone or renamed since the lookup
 }
 
-// blocked returns an error that says why the users of a resource still exist.
 func (r *run) blocked(users []cloudapi.Resource) error {
 	for _, by := range users {
 		if failure := r.failureOf(by); failure != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-// surveyor lists the resources of a project.
 type surveyor struct {
 	client *cloudapi.Client
 
@@ -123,7 +122,7 @@ func (s *surveyor) list(ctx context.Context, kind cloudapi.Kind, location string
 	return items, err
 }
 
-// collect returns what a list yields, and the error at its end.
+// collect returns the items even if the list ends with an error.
 func collect[T any](all iter.Seq2[T, error], of func(T) item) (items []item, err error) {
 	for record, err := range all {
 		if err != nil {
