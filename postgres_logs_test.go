@@ -376,8 +376,8 @@ func TestFollowLogsEnds(t *testing.T) {
 	}
 }
 
-// TestFollowLogsUntilNow: FollowLogs yields all lines up to the time of the
-// call, and ends although lines come faster than the program processes them.
+// TestFollowLogsUntilNow: FollowLogs yields all lines up to the time it began,
+// and ends although lines come faster than the program processes them.
 func TestFollowLogsUntilNow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -210,7 +210,7 @@ func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.ResourceMetric, seri
 }
 
 // metricName returns cloudapi_postgres_<key>_<unit>, without the endings that
-// Prometheus reserves for other metrics than gauges, such as "_total".
+// Prometheus reserves for metrics other than gauges, such as "_total".
 func metricName(m cloudapi.ResourceMetric) string {
 	name := "cloudapi_postgres_" + strings.ToLower(identifier(m.Key))
 	if things, found := strings.CutSuffix(name, "_count"); found {

@@ -70,7 +70,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 		err = errors.Join(err, env.tearDown(cleanup))
 	}()
 
-	// Nothing else has this name, so anything that has it can be deleted.
+	// Nothing else has this name, so it is safe to delete by name.
 	name := "quickstart-" + strings.ToLower(rand.Text()[:6])
 	key, err := client.SSHPublicKeys.Create(uninterrupted(ctx), &cloudapi.SSHPublicKeyCreateRequest{
 		Name:      name,

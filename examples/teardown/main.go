@@ -128,8 +128,8 @@ func (c *command) run(ctx context.Context, client *cloudapi.Client) error {
 }
 
 // planColumns are the columns of the plan. STAGE is the stage in which a
-// resource is deleted, or "keep". WHY says why it's kept, or which other
-// resource's deletion also deletes it.
+// resource is deleted, or "keep". WHY says why it's kept, or with which other
+// resource it's deleted.
 var planColumns = []string{"STAGE", "KIND", "LOCATION", "NAME", "WHY", "ID"}
 
 func (c *command) list(plan *teardown.Plan) (list *demo.Table, total int) {

@@ -43,10 +43,10 @@ func Advice(err error) string {
 // no base URL, the project is one of Ubicloud's service.
 var variables = []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject}
 
-// IsEmbedded reports whether none of the variables is set, in which case
-// [Connect] starts a server inside the program. It returns an error if one is
-// set while the token or the project is missing, or if one is empty: a user who
-// meant a real server must not see success with made-up resources.
+// IsEmbedded reports whether none of the variables is set: [Connect] then
+// starts a server inside the program. It returns an error if one is empty, or
+// if some are set but not both the token and the project. A user who meant a
+// real server must not see success with made-up resources.
 func IsEmbedded() (bool, error) {
 	var set, missing []string
 	for _, variable := range variables {
