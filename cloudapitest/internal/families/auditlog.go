@@ -44,9 +44,8 @@ func recordLogEntry(e api.LogEntry) auditLogRecord {
 
 func action(e api.LogEntry) string { return string(e.Kind) + "/" + e.Verb }
 
-// listAuditLog returns the newest entries that match the query, and the key of
-// the next page if more entries match. An invalid filter matches nothing; an
-// invalid key is ignored.
+// listAuditLog returns no entries for an invalid filter, but ignores an invalid
+// pagination key.
 func listAuditLog(c *api.Call) (any, error) {
 	const most = 1000
 	limit := most
@@ -69,8 +68,6 @@ func listAuditLog(c *api.Call) (any, error) {
 	return page, nil
 }
 
-// auditLogFilter returns a function that reports whether an entry matches the
-// query.
 func auditLogFilter(c *api.Call) func(api.LogEntry) bool {
 	asked := func(name string) string {
 		text, _ := api.Last(c.Query, name)
@@ -105,8 +102,8 @@ func auditLogRange(now time.Time, day string) (from, until time.Time, ok bool) {
 	return from, until, !end.Before(today.AddDate(0, -months, 0)) && !end.After(today.AddDate(0, months, 0))
 }
 
-// parseKey returns the time and the ID in a pagination key. They belong to the
-// first entry of the next page.
+// parseKey returns the time and the ID of the entry with which the key's page
+// begins.
 func parseKey(key string) (at time.Time, id cloudapi.ID, ok bool) {
 	moment, text, _ := strings.Cut(key, "/")
 	seconds, fraction, _ := strings.Cut(moment, ".")
@@ -129,7 +126,6 @@ func hasAction(e api.LogEntry, asked string) bool {
 	return kind == string(e.Kind) || kind == e.Verb
 }
 
-// isBy reports whether an entry's account has the ID, name or address.
 func isBy(e api.LogEntry, asked string) bool {
 	return asked == "" || slices.Contains([]string{e.Account.ID, e.Account.Name, e.Account.Email}, asked)
 }

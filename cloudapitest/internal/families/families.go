@@ -46,7 +46,6 @@ func operations() []api.Operation {
 	)
 }
 
-// nameOnly is the body of a rename, and of other requests with only a name.
 var nameOnly = schema.Closed(schema.Required("name", schema.Text))
 
 // familyNames maps each kind with permissions of its own to the first word of
@@ -62,8 +61,8 @@ var familyNames = map[cloudapi.Kind]string{
 	cloudapi.KindVM:                "Vm",
 }
 
-// KnowsPermission reports whether a permission exists, such as "Vm:view" or, with
-// an asterisk as in [api.Permissions], "Vm:*".
+// KnowsPermission reports whether a permission exists, such as "Vm:view" or,
+// with an asterisk as in [api.Permissions], "Vm:*".
 func KnowsPermission(permission string) bool {
 	names := append(slices.Collect(maps.Values(familyNames)), "Project", "Location", "*")
 	family, action, ok := strings.Cut(permission, ":")
@@ -90,8 +89,7 @@ var paramPatterns = map[string]string{
 	"_reference":                api.NameForm.String(),
 }
 
-// servicePatterns are the service's own patterns. They replace or extend
-// paramPatterns.
+// servicePatterns replace or extend paramPatterns in the service.
 var servicePatterns = map[string]string{
 	"object_id":                 `^(fw|kc|1b|m1|pg|ps|vm)` + idPattern,
 	"github_cache_entry_id":     api.NameForm.String(),
@@ -101,8 +99,8 @@ var servicePatterns = map[string]string{
 	"postgres/firewall_rule_id": `^fr` + idPattern,
 }
 
-// patternsOf returns a function that returns the pattern of a path parameter in
-// a version, or nil if any value is valid.
+// patternsOf returns a function that returns a path parameter's pattern, or nil
+// if any value is valid.
 func patternsOf(v version.Version) func(o *api.Operation, name string) *regexp.Regexp {
 	patterns := maps.Clone(paramPatterns)
 	if v == version.Service {

@@ -51,7 +51,6 @@ func firewallOperations() []api.Operation {
 // server doesn't have.
 func describedOnly(*api.Call) (any, error) { return nil, reply.NotFound() }
 
-// firewall protects the subnets that it is attached to.
 type firewall struct {
 	api.Object
 	description string
@@ -108,7 +107,6 @@ func createFirewall(c *api.Call) (any, error) {
 	return f.record(c.Moment), nil
 }
 
-// describe changes the description, which must not become empty.
 func (f *firewall) describe(c *api.Call) (any, error) {
 	before := f.description
 	if err := api.SetText(&f.description, "description")(c); err != nil {

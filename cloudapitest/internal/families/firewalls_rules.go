@@ -29,8 +29,7 @@ type allowed struct {
 
 const tcp, udp = "tcp", "udp"
 
-// uniqueRule is the beginning of the service's message for a rule that exists
-// already: the columns that are unique together.
+// uniqueRule is the beginning of the service's message for a duplicate rule.
 const uniqueRule = "cidr and port_range and firewall_id and protocol"
 
 var everyPort = portRange{0, maxPort}
@@ -39,7 +38,7 @@ var everyPort = portRange{0, maxPort}
 // the rules of firewalls.
 type firewallTerms struct {
 	protocols []string // the protocols for which allowAll adds rules
-	unique    string   // the beginning of the message for a rule that exists already
+	unique    string   // the beginning of the message for a duplicate rule
 	ports     func(portRange) string
 	subnets   bool // whether a rule can name a subnet instead of the subnet's networks
 }
@@ -79,8 +78,7 @@ func (r *firewallRule) record(at *api.Moment) firewallRuleRecord {
 	}
 }
 
-// ruleChange returns the schema for the change of a rule. The body has at least
-// one of the fields.
+// ruleChange returns the schema of a body with at least one of the fields.
 func ruleChange() schema.Schema {
 	fields := []string{"cidr", "port_range", "protocol", "description"}
 	var alternatives []schema.Schema
@@ -126,7 +124,7 @@ func (f *firewall) createRule(c *api.Call) (any, error) {
 // subnet's two networks.
 func (f *firewall) networksInBody(c *api.Call) ([]netip.Prefix, error) {
 	text := c.Body.Text("cidr")
-	if firewallTermsOf(c.Moment).subnets && !isNetwork(text) {
+	if firewallTermsOf(c.Moment).subnets && !looksLikeNetwork(text) {
 		s, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, text)
 		if !ok {
 			s, ok = api.FindByName[*privateSubnet](c, cloudapi.KindPrivateSubnet, text)
@@ -140,9 +138,7 @@ func (f *firewall) networksInBody(c *api.Call) ([]netip.Prefix, error) {
 	return []netip.Prefix{n}, err
 }
 
-// isNetwork reports whether s looks like a network, valid or not, and so isn't
-// a name.
-func isNetwork(s string) bool { return strings.ContainsAny(s, ".:") }
+func looksLikeNetwork(s string) bool { return strings.ContainsAny(s, ".:") }
 
 // change sets the fields in the body, except for the network.
 func (r *firewallRule) change(c *api.Call) (err error) {
@@ -171,7 +167,6 @@ func (f *firewall) checkUnique(what allowed, self *firewallRule, columns string)
 	return nil
 }
 
-// allowAll adds the rules that let everything in.
 func (f *firewall) allowAll(at *api.Moment) {
 	for _, n := range []netip.Prefix{everyIP4, everyIP6} {
 		for _, protocol := range firewallTermsOf(at).protocols {
@@ -196,8 +191,7 @@ func getFirewallRule(c *api.Call) (any, error) {
 	return f.rules[i].record(c.Moment), nil
 }
 
-// modifyFirewallRule changes the fields in the body. Unlike createRule, it
-// doesn't accept a subnet.
+// modifyFirewallRule doesn't accept a subnet, unlike createRule.
 func modifyFirewallRule(c *api.Call) (any, error) {
 	f, i, err := findFirewallRule(c)
 	if err != nil {
@@ -236,9 +230,8 @@ func deleteFirewallRule(c *api.Call) (any, error) {
 	return reply.NoContent{}, nil
 }
 
-// findFirewallRule returns the firewall in the path, and the index of the rule
-// in the path, if the token may execute the operation on the firewall. It looks
-// for the rule before it checks the permission, as the real server does.
+// findFirewallRule returns a firewall and the index of its rule. It looks for
+// the rule before it checks the permission, as the real server does.
 func findFirewallRule(c *api.Call) (*firewall, int, error) {
 	f, err := firewallOfRule(c)
 	if err != nil {

@@ -35,7 +35,7 @@ func githubOperations() []api.Operation {
 }
 
 // githubInstallation is created on GitHub, like its repositories. No operation
-// creates, changes or deletes them.
+// changes or deletes them.
 type githubInstallation struct{ api.Object }
 
 type githubRepository struct {
@@ -84,8 +84,8 @@ func (g *githubRepository) record(*api.Moment) githubRepositoryRecord {
 	return githubRepositoryRecord{g.ID, g.installation.Name, g.Name}
 }
 
-// record has a full repository name, such as "acme/app". The repository's own
-// record has only "app".
+// record returns a record with the full name of the repository, such as
+// "acme/app". The repository's own record has only "app".
 func (e *githubCacheEntry) record(*api.Moment) githubCacheEntryRecord {
 	installation := e.repository.installation.Name
 	r := githubCacheEntryRecord{
@@ -134,8 +134,6 @@ func findRepository(c *api.Call) (*githubRepository, error) {
 	return nil, reply.NotFound()
 }
 
-// repositories returns the repositories of the installation in the order of
-// their IDs.
 func (g *githubInstallation) repositories(c *api.Call) []api.Stored {
 	return api.Only(api.Listed(cloudapi.KindGitHubRepository), func(r *githubRepository) bool { return r.installation == g })(c)
 }
@@ -153,7 +151,6 @@ func (g *githubRepository) list(c *api.Call) (any, error) {
 	return api.Paginate(c, g.entries, nil, (*githubCacheEntry).record)
 }
 
-// clear deletes the present entries. They're gone some time after the response.
 func (g *githubRepository) clear(c *api.Call) (any, error) {
 	entries := g.entries(c)
 	for _, o := range entries {
@@ -182,7 +179,6 @@ func (g *githubRepository) show(c *api.Call) (any, error) {
 	return e.record(c.Moment), nil
 }
 
-// drop also succeeds if the entry in the path doesn't exist.
 func (g *githubRepository) drop(c *api.Call) (any, error) {
 	if !cloudapi.IsID(c.Params["github_cache_entry_id"], cloudapi.KindGitHubCacheEntry) {
 		return nil, reply.NotFound()

@@ -36,8 +36,7 @@ func (k *inferenceAPIKey) record(*api.Moment) inferenceAPIKeyRecord {
 	return inferenceAPIKeyRecord{k.ID, k.key}
 }
 
-// findInferenceAPIKey returns the key in the path, if the token may execute the
-// operation on it. It returns a 404 for a key that the token may not view.
+// findInferenceAPIKey returns a 404 for a key that the token may not view.
 func findInferenceAPIKey(c *api.Call) (*inferenceAPIKey, error) {
 	k, ok := api.FindByID[*inferenceAPIKey](c, cloudapi.KindInferenceAPIKey, c.Params["inference_api_key_id"])
 	return k, c.Admit(k, ok)

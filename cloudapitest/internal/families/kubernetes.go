@@ -98,14 +98,13 @@ func (k *kubernetesCluster) details(at *api.Moment) kubernetesClusterDetails {
 
 func (k *kubernetesCluster) runs(now time.Time) bool { return !now.Before(k.running) }
 
-// idle reports whether the cluster runs and no change of it is in progress. The
-// service refuses a change while another one is in progress.
+// idle reports whether the cluster can be changed. The service refuses a change
+// while another one is in progress.
 func (k *kubernetesCluster) idle(now time.Time) bool {
 	return k.state(now) == "running" && !k.Deleting() &&
 		!slices.ContainsFunc(k.pools, func(p *nodePool) bool { return !p.idle(now) })
 }
 
-// vcpus returns how many vCPUs of the quota the cluster uses.
 func (k *kubernetesCluster) vcpus() int {
 	n := k.controlPlane.vcpus()
 	for _, p := range k.pools {
@@ -158,24 +157,21 @@ func createKubernetesCluster(c *api.Call) (any, error) {
 	return k.details(c.Moment), nil
 }
 
-// nodeCount returns a number of nodes from the body, or 1 if the number isn't
-// positive. It reduces very large numbers, so that products don't overflow.
+// nodeCount returns at least 1. It reduces very large numbers, so that products
+// don't overflow.
 func nodeCount(c *api.Call, field string) int {
 	return min(max(c.Body.Number(field), 1), math.MaxInt>>7)
 }
 
-// checkKubernetesQuota checks that the quota allows the requested additional
-// vCPUs for clusters. The error names field, the request's field that asks for
-// them.
-func checkKubernetesQuota(c *api.Call, field string, requested int) error {
+func checkKubernetesQuota(c *api.Call, field string, additional int) error {
 	used := 0
 	for _, k := range api.InProject[*kubernetesCluster](c.State, cloudapi.KindKubernetesCluster, c.Project) {
 		used += k.vcpus()
 	}
-	return checkVCPUs(field, requested, used, c.Config.Quota.Kubernetes)
+	return checkVCPUs(field, additional, used, c.Config.Quota.Kubernetes)
 }
 
-// kubernetesVersions returns the Kubernetes versions of the API, the latest first.
+// kubernetesVersions returns the latest version first.
 func kubernetesVersions(at *api.Moment) []string {
 	if at.Config.Version == version.Contract {
 		return []string{"v1.34", "v1.33"}
@@ -198,8 +194,6 @@ func (k *kubernetesCluster) checkControlPlane(*api.Call) error {
 	return nil
 }
 
-// clusterName matches the names of clusters and node pools, which have at most
-// 40 characters.
 var clusterName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
 
 func clusterNameInBody(c *api.Call) (string, error) {
@@ -232,7 +226,6 @@ func checkKubernetesLocation(c *api.Call) error {
 	return nil
 }
 
-// delete deletes the cluster after a delay. Its nodes don't change until then.
 func (k *kubernetesCluster) delete(c *api.Call) error {
 	c.Remove(k, c.Delays(&k.Object).Delete, func() {
 		k.controlPlane.drop(c)
@@ -246,8 +239,8 @@ func (k *kubernetesCluster) delete(c *api.Call) error {
 	return nil
 }
 
-// upgrade replaces the control plane with one of the next version. The response
-// has the new version, but is otherwise from before the upgrade.
+// upgrade upgrades the control plane. The response has the new version, but is
+// otherwise from before the upgrade.
 func (k *kubernetesCluster) upgrade(c *api.Call) (any, error) {
 	versions := kubernetesVersions(c.Moment)
 	i := slices.Index(versions, k.controlPlane.version)
@@ -261,7 +254,6 @@ func (k *kubernetesCluster) upgrade(c *api.Call) (any, error) {
 	return before, nil
 }
 
-// file returns the kubeconfig. It fails until the cluster runs.
 func (k *kubernetesCluster) file(c *api.Call) (any, error) {
 	if !k.runs(c.Now) {
 		return nil, reply.Unprocessable("Cluster is not ready, kubeconfig is not available yet")

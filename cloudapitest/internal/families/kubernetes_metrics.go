@@ -1,6 +1,5 @@
 package families
 
-// kubernetesMetrics are the metrics of the nodes and of the API server.
 var kubernetesMetrics = []metric{
 	{"cpu_usage", "CPU Usage", "Percentage of CPU used per node", "%", lone(25)},
 	{"load_average", "Load Average", "System load average over the last minute", nil, lone(0.5)},

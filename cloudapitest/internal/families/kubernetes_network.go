@@ -7,8 +7,8 @@ import (
 )
 
 // In the service a cluster has a subnet, a firewall and load balancers in its
-// project. Their names begin with the cluster's ID, and they disappear some
-// time after the cluster.
+// project. Their names begin with the cluster's ID. The subnet and the load
+// balancers disappear some time after the cluster.
 
 // addNetwork creates the cluster's subnet and firewall. It also schedules the
 // load balancers that appear when the cluster runs: one for the API server and,
@@ -43,8 +43,6 @@ func (k *kubernetesCluster) addNetwork(c *api.Call) error {
 	return nil
 }
 
-// newBalancer returns a load balancer for the API server or the Services of the
-// cluster.
 func (k *kubernetesCluster) newBalancer(at *api.Moment, purpose string) *loadBalancer {
 	return &loadBalancer{
 		Object: api.Object{
@@ -57,8 +55,6 @@ func (k *kubernetesCluster) newBalancer(at *api.Moment, purpose string) *loadBal
 
 func (k *kubernetesCluster) exists(at *api.Moment) bool { return at.State.ByID[k.ID] != nil }
 
-// dropNetwork removes the subnet, the firewall and the load balancers of a
-// deleted cluster after a delay.
 func (k *kubernetesCluster) dropNetwork(c *api.Call) {
 	if k.subnet == nil {
 		return

@@ -64,8 +64,6 @@ func (p *nodePool) details(at *api.Moment) nodePoolDetails {
 // node isn't such a change.
 func (p *nodePool) idle(now time.Time) bool { return !now.Before(p.settled) && !p.Deleting() }
 
-// addPool adds a node pool with the cluster's version. The pool's nodes join at
-// joinTime.
 func (k *kubernetesCluster) addPool(c *api.Call, name string, nodes nodeGroup, joinTime time.Time) *nodePool {
 	p := &nodePool{Object: c.NewObject(cloudapi.KindKubernetesNodePool, name), nodeGroup: nodes, cluster: k, settled: joinTime}
 	p.prefix, p.version = p.ID, k.controlPlane.version
@@ -83,20 +81,19 @@ func (k *kubernetesCluster) pool(ref string) *nodePool {
 	return k.pools[i]
 }
 
-// findNodePool returns the node pool in the path. It looks for the node pool
-// before it checks the permission, as the real server does.
 func findNodePool(c *api.Call) (*nodePool, error) {
 	return findPool(c, func(k *kubernetesCluster) *nodePool { return k.pool(c.Params["kubernetes_nodepool_reference"]) })
 }
 
-// findPool calls choose with the cluster in the path, and returns the node pool
-// that choose returns, if the token may execute the operation on the cluster.
-func findPool(c *api.Call, choose func(*kubernetesCluster) *nodePool) (*nodePool, error) {
+// findPool returns the node pool that poolIn returns for the cluster in the
+// path. It looks for the node pool before it checks the permission, as the real
+// server does.
+func findPool(c *api.Call, poolIn func(*kubernetesCluster) *nodePool) (*nodePool, error) {
 	k, ok := api.LookUp[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, "kubernetes_cluster_reference")
 	if !ok {
 		return nil, reply.NotFound()
 	}
-	p := choose(k)
+	p := poolIn(k)
 	return p, c.Admit(k, p != nil)
 }
 
@@ -137,7 +134,6 @@ func createNodePool(c *api.Call) (any, error) {
 	return p.details(c.Moment), nil
 }
 
-// allow refuses an action while a change of the cluster is in progress.
 func (k *kubernetesCluster) allow(at *api.Moment, action string) error {
 	if !k.idle(at.Now) {
 		return reply.Unprocessable("Cluster is not ready to %s", action)
@@ -162,8 +158,6 @@ func deleteNodePool(c *api.Call) (any, error) {
 	return api.Delete(findNodePool, (*nodePool).delete)(c)
 }
 
-// delete deletes the node pool after a delay. Its nodes don't change until
-// then.
 func (p *nodePool) delete(c *api.Call) error {
 	others := slices.ContainsFunc(p.cluster.pools, func(other *nodePool) bool { return other != p && !other.Deleting() })
 	if !others && !p.Deleting() {
@@ -211,8 +205,7 @@ func (p *nodePool) resizeIdle(c *api.Call) (any, error) {
 	return before, err
 }
 
-// resize changes the desired number of nodes. The response has the new number
-// and the old nodes.
+// resize responds with the new number of nodes and the old nodes.
 func (p *nodePool) resize(c *api.Call) (any, error) {
 	wanted := p.nodeGroup
 	if err := wanted.setCount(c); err != nil {
@@ -231,9 +224,8 @@ func (p *nodePool) resize(c *api.Call) (any, error) {
 	return before, nil
 }
 
-// upgrade replaces the nodes with nodes of the cluster's version. The response
-// has the new version and the old nodes. As on the real server, the cluster is
-// "running" again before all nodes are replaced.
+// upgrade responds with the new version and the old nodes. As on the real
+// server, the cluster is "running" again before all nodes are replaced.
 func (p *nodePool) upgrade(c *api.Call) (any, error) {
 	k := p.cluster
 	if p.version == k.controlPlane.version || !k.idle(c.Now) {
@@ -248,8 +240,8 @@ func (p *nodePool) upgrade(c *api.Call) (any, error) {
 	return before, nil
 }
 
-// retireNode drains and removes a worker, even while another change is in
-// progress. The response has the old nodes.
+// retireNode works even while a change is in progress. The response has the old
+// nodes.
 func retireNode(c *api.Call) (any, error) {
 	var node *vm
 	p, err := findPool(c, func(k *kubernetesCluster) *nodePool {

@@ -14,7 +14,7 @@ import (
 // nodeGroup contains the nodes of a control plane or of a node pool. They are
 // the provider's own VMs: they have no project, so no VM operation finds them.
 type nodeGroup struct {
-	prefix  string // how the names of the nodes begin
+	prefix  string // of the nodes' names
 	size    vmSize
 	version string // the desired Kubernetes version
 	count   int    // the desired number of nodes
@@ -32,14 +32,11 @@ func (g *nodeGroup) present(at *api.Moment) []*vm {
 	})
 }
 
-// staying returns the nodes that aren't draining, whether they have joined or
-// not.
 func (g *nodeGroup) staying() []*vm {
 	return slices.DeleteFunc(slices.Clone(g.nodes), (*vm).Deleting)
 }
 
-// records returns the records of the nodes. A draining node still shows its
-// previous state, not "deleting".
+// records shows the previous state of a draining node, not "deleting".
 func (g *nodeGroup) records(at *api.Moment) []vmRecord {
 	return api.Records(g.present(at), func(v *vm) vmRecord {
 		r := v.record(at)
@@ -48,14 +45,12 @@ func (g *nodeGroup) records(at *api.Moment) []vmRecord {
 	})
 }
 
-// grow orders as many nodes as the group lacks. The new nodes join at joinTime.
 func (g *nodeGroup) grow(c *api.Call, joinTime time.Time) {
 	for range g.count - len(g.staying()) {
 		g.order(c, c.Now, joinTime)
 	}
 }
 
-// shrink drains the surplus nodes, the oldest first.
 func (g *nodeGroup) shrink(at *api.Moment, delay time.Duration) {
 	staying := g.staying()
 	for _, v := range staying[:max(0, len(staying)-g.count)] {
@@ -63,9 +58,8 @@ func (g *nodeGroup) shrink(at *api.Moment, delay time.Duration) {
 	}
 }
 
-// replace replaces one node after another. This takes perNode for one node: the
-// new node joins after half of that time, and the old node leaves at the end.
-// replace returns the time at which the last old node has left.
+// replace replaces one node after another, and returns the time at which the
+// last old node will be gone.
 func (g *nodeGroup) replace(c *api.Call, perNode time.Duration) time.Time {
 	var after time.Duration
 	for _, v := range g.staying() {

@@ -9,10 +9,7 @@ import (
 
 var (
 	controlPlaneSize = vmSizes[0]
-
-	// nodeSizes are the sizes for worker nodes. Not all of them are sizes for
-	// VMs.
-	nodeSizes = slices.Concat(vmSizes, []vmSize{
+	nodeSizes        = slices.Concat(vmSizes, []vmSize{
 		{"premium-2", "premium", 2, [2]int{40, 80}},
 		{"premium-4", "premium", 4, [2]int{80, 160}},
 		{"premium-8", "premium", 8, [2]int{160, 320}},

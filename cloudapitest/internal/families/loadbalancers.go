@@ -100,8 +100,6 @@ type loadBalancerDetails struct {
 	VMs    []string `json:"vms"`
 }
 
-// hostname returns a host name that begins with the load balancer's name,
-// except for a load balancer of a cluster.
 func (l *loadBalancer) hostname(at *api.Moment) string {
 	if k := l.cluster; k != nil {
 		return k.Name + "-" + l.purpose + "-" + k.ID[len(k.ID)-5:] + ".k8s.localhost"
@@ -136,8 +134,6 @@ func (l *loadBalancer) details(at *api.Moment) loadBalancerDetails {
 	}
 }
 
-// vms returns the VMs of the load balancer. A cluster's load balancer has the
-// nodes of the control plane or the worker nodes.
 func (l *loadBalancer) vms(at *api.Moment) []*vm {
 	if l.cluster == nil {
 		return api.Records(l.attached(at.Now), func(m loadBalancerMember) *vm { return m.vm })
@@ -152,12 +148,11 @@ func (l *loadBalancer) vms(at *api.Moment) []*vm {
 	return vms
 }
 
-// portless reports whether the load balancer has no ports, since its cluster has
-// no Service. The real server can't show such a load balancer, and responds with
-// a 500: the check of its own responses refuses the record.
+// portless reports whether the load balancer has no ports, since its cluster
+// has no Service. The real server can't show such a load balancer, and responds
+// with a 500: the check of its own responses refuses the record.
 func (l *loadBalancer) portless() bool { return l.srcPort == 0 }
 
-// listLoadBalancers fails if the page contains a load balancer without ports.
 func listLoadBalancers(c *api.Call) (any, error) {
 	portless := false
 	page, err := api.Paginate(c, api.Listed(cloudapi.KindLoadBalancer), api.ObjectName, func(l *loadBalancer, at *api.Moment) loadBalancerRecord {
@@ -170,7 +165,6 @@ func listLoadBalancers(c *api.Call) (any, error) {
 	return page, err
 }
 
-// show fails for a load balancer without ports.
 func (l *loadBalancer) show(c *api.Call) (any, error) {
 	if l.portless() {
 		return nil, reply.Unexpected()
@@ -178,7 +172,6 @@ func (l *loadBalancer) show(c *api.Call) (any, error) {
 	return l.details(c.Moment), nil
 }
 
-// attached returns the members that aren't yet detached.
 func (l *loadBalancer) attached(now time.Time) []loadBalancerMember {
 	l.members = slices.DeleteFunc(l.members, func(m loadBalancerMember) bool {
 		detached := !m.until.IsZero() && !now.Before(m.until)
@@ -187,14 +180,13 @@ func (l *loadBalancer) attached(now time.Time) []loadBalancerMember {
 	return l.members
 }
 
-// member returns the index of the VM among the members, or -1.
-func (l *loadBalancer) member(now time.Time, v *vm) int {
+func (l *loadBalancer) memberIndex(now time.Time, v *vm) int {
 	return slices.IndexFunc(l.attached(now), func(m loadBalancerMember) bool { return m.vm == v })
 }
 
 func (v *vm) balancer(at *api.Moment) *loadBalancer {
 	for _, l := range api.InProject[*loadBalancer](at.State, cloudapi.KindLoadBalancer, v.Project) {
-		if l.member(at.Now, v) >= 0 {
+		if l.memberIndex(at.Now, v) >= 0 {
 			return l
 		}
 	}
@@ -208,7 +200,7 @@ func (s *privateSubnet) balancers(at *api.Moment) []*loadBalancer {
 // detach removes the VM, if it's a member, after a delay in which its
 // connections end.
 func (l *loadBalancer) detach(c *api.Call, v *vm) {
-	if i := l.member(c.Now, v); i >= 0 && l.members[i].until.IsZero() {
+	if i := l.memberIndex(c.Now, v); i >= 0 && l.members[i].until.IsZero() {
 		l.members[i].until = c.Now.Add(c.Delays(&l.Object).Detach)
 	}
 }
@@ -300,8 +292,7 @@ func (l *loadBalancer) validate(c *api.Call, name string) error {
 	return reply.InvalidRecord(append(problems, api.IDLikeNameProblems(cloudapi.KindLoadBalancer, name)...)...)
 }
 
-// update changes either all fields in the body or none. The changes take effect
-// immediately.
+// update removes members immediately, unlike detach.
 func (l *loadBalancer) update(c *api.Call) (any, error) {
 	changed := *l
 	err := c.Run(
@@ -349,8 +340,7 @@ func (l *loadBalancer) toggleCertificate(c *api.Call) (any, error) {
 	return l.details(c.Moment), nil
 }
 
-// membersInBody returns the new members of the load balancer. They may be in
-// any location.
+// membersInBody accepts VMs in any location.
 func (l *loadBalancer) membersInBody(c *api.Call) ([]loadBalancerMember, error) {
 	var vms []*vm
 	for _, id := range c.Body.List("vms") {
@@ -366,7 +356,7 @@ func (l *loadBalancer) membersInBody(c *api.Call) ([]loadBalancerMember, error) 
 		case nil:
 			members = append(members, loadBalancerMember{vm: v})
 		case l:
-			members = append(members, l.members[l.member(c.Now, v)])
+			members = append(members, l.members[l.memberIndex(c.Now, v)])
 		default:
 			return nil, reply.InvalidField("vms", "VM is already attached to a load balancer")
 		}
@@ -403,7 +393,6 @@ func (l *loadBalancer) attachReachable(c *api.Call) (any, error) {
 	return l.attach(c)
 }
 
-// detachMember succeeds without effect if the VM isn't a member.
 func (l *loadBalancer) detachMember(c *api.Call) (any, error) {
 	v, err := l.vmInBody(c)
 	if err != nil {

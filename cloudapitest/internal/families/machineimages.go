@@ -45,8 +45,7 @@ type machineImage struct {
 	latest  *machineImageVersion // call current instead of reading this field: current updates it first
 }
 
-// machineImageVersion is a version of a machine image. Its Name is its label,
-// such as "v1".
+// The Name of a machineImageVersion is its label, such as "v1".
 type machineImageVersion struct {
 	api.Object
 	image   *machineImage
@@ -75,7 +74,6 @@ type machineImageVersionRecord struct {
 	Latest         bool      `json:"latest"`
 }
 
-// timestamp is a time in the form of the service: in UTC, with seconds.
 type timestamp time.Time
 
 func (m timestamp) MarshalText() ([]byte, error) {
@@ -203,17 +201,14 @@ func vmToCapture(c *api.Call) (*vm, error) {
 	return v, nil
 }
 
-// maxImage is the size of the largest storage that can be copied to an image,
-// in GiB.
-const maxImage = 40
+const maxImage = 40 // GiB
 
-// capture creates a version of the image from the storage of the VM.
 func (m *machineImage) capture(c *api.Call, source *vm, label string) (*machineImageVersion, error) {
 	stored := len(api.InProject[*machineImageVersion](c.State, cloudapi.KindMachineImageVersion, c.Project))
 	switch most := c.Config.Quota.MachineImageVersions; {
 	case stored >= most:
 		return nil, reply.InvalidField("version", "Insufficient quota for machine image versions. Requested: %d, maximum allowed: %d", stored+1, most)
-	case source.captured(c.Moment):
+	case source.isBeingCaptured(c.Moment):
 		return nil, reply.InvalidRequest("Another machine image version is already being captured from this source VM")
 	case source.Shown(source.state(c.Moment)) != "stopped":
 		return nil, reply.InvalidRequest("Source VM must be stopped")
@@ -233,8 +228,7 @@ func (m *machineImage) capture(c *api.Call, source *vm, label string) (*machineI
 	return v, nil
 }
 
-// captured reports whether the VM is being copied to an image version.
-func (v *vm) captured(at *api.Moment) bool {
+func (v *vm) isBeingCaptured(at *api.Moment) bool {
 	return v.capture != nil && v.capture.state(at) == "creating"
 }
 
@@ -270,8 +264,6 @@ func (m *machineImage) listVersions(c *api.Call) (any, error) {
 	return api.Paginate(c, list, nil, (*machineImageVersion).record)
 }
 
-// deleteVersion fails if the version doesn't exist. If it's the latest version,
-// the newest other ready version immediately becomes the latest.
 func (m *machineImage) deleteVersion(c *api.Call) (any, error) {
 	v := m.version(c.Moment, c.Params["version"])
 	if v == nil {
@@ -280,14 +272,13 @@ func (m *machineImage) deleteVersion(c *api.Call) (any, error) {
 	m.current(c.Moment)
 	c.Remove(v, c.Delays(&v.Object).Delete, nil)
 	if m.latest == v {
-		m.latest = m.newest(c.Moment)
+		m.latest = m.newestReady(c.Moment)
 	}
 	c.Log("destroy", v.ID, m.ID)
 	return reply.NoContent{}, nil
 }
 
-// newest returns the newest version that is ready and not being deleted, or nil.
-func (m *machineImage) newest(at *api.Moment) *machineImageVersion {
+func (m *machineImage) newestReady(at *api.Moment) *machineImageVersion {
 	var newest *machineImageVersion
 	for _, v := range m.versions(at) {
 		if v.offered && !v.Deleting() {
@@ -297,8 +288,7 @@ func (m *machineImage) newest(at *api.Moment) *machineImageVersion {
 	return newest
 }
 
-// imageInBody returns the machine image version that a text such as
-// "name@label" names. The label "latest" means the latest version. It returns
+// imageInBody returns the version that a text such as "name@label" names, or
 // nil for a text without an @.
 func imageInBody(c *api.Call, text string) (*machineImageVersion, error) {
 	name, label, ok := strings.Cut(text, "@")

@@ -105,8 +105,8 @@ type postgres struct {
 	restarted time.Time // end of the last restart
 	backup    time.Time // time of the first backup since the creation or promotion
 
-	// built describes the servers before the last change, and target the new
-	// servers, which take over at the time given by due. During the creation,
+	// built describes the servers before the last change. target describes the
+	// new servers, which take over at the time given by due. During the creation,
 	// built is the primary alone.
 	built, target postgresServers
 	former, fleet []string          // the IDs of the built and the target servers, the primary first
@@ -114,14 +114,13 @@ type postgres struct {
 	begun         time.Time         // beginning of the last change
 	ready         time.Time         // when the new servers are ready; zero before the first change
 	due           time.Time         // when the new servers take over
-	step          time.Duration     // from due on, a failover takes one step and an upgrade 4
+	step          time.Duration     // beginning at due, a failover takes one step, and an upgrade takes 4
 }
 
 // onAWS reports whether the database is in a private location, which is a
 // region of AWS.
 func (p *postgres) onAWS() bool { return p.Location.Owner != nil }
 
-// listPostgres returns the databases that have all tags in the query.
 func listPostgres(c *api.Call) (any, error) {
 	list := api.Listed(cloudapi.KindPostgres)
 	if text, _ := api.Last(c.Query, "tags"); text != "" && c.Config.Version == version.Service {
@@ -161,7 +160,7 @@ func createPostgres(c *api.Call) (any, error) {
 		storage: c.Body.Number("storage_size"),
 		haType:  c.Choice("ha_type", postgresHATypes[0]),
 	}
-	servers, err := checkPostgres(c, choice)
+	servers, err := postgresServersFor(c, choice)
 	if err != nil {
 		return nil, err
 	}
@@ -190,8 +189,6 @@ func bodyTags(body schema.Fields) []postgresTag {
 	})
 }
 
-// update changes the fields in the body. It refuses read replicas if
-// postgresTerms.explicit is set.
 func (p *postgres) update(c *api.Call) (any, error) {
 	if postgresTermsOf(c.Moment).explicit && p.isReplica(c.Now) {
 		return nil, reply.InvalidRequest("Read replicas cannot be modified directly! Please modify the parent database instead.")
@@ -206,12 +203,12 @@ func (p *postgres) update(c *api.Call) (any, error) {
 	if storage, err := c.Body.Positive("storage_size"); err == nil {
 		choice.storage = storage
 	}
-	servers, err := checkPostgres(c, choice)
+	servers, err := postgresServersFor(c, choice)
 	if err != nil {
 		return nil, err
 	}
-	// Before the real server reduces the storage, it asks the database how much it
-	// uses. Only a running database answers.
+	// Before reducing the storage, the real server asks the database how much of
+	// it is in use. Only a running database answers.
 	if now := p.record(c.Moment); servers.storage < now.StorageSizeGiB && now.State != "running" {
 		err := reply.InvalidRequest("Database is not ready for update")
 		err.Details = json.RawMessage("{}")
@@ -247,7 +244,6 @@ func (p *postgres) delete(c *api.Call) error {
 	return nil
 }
 
-// restart restarts the servers. In the contract, the state doesn't show that.
 func (p *postgres) restart(c *api.Call) (any, error) {
 	p.restarted = latest(c.Now, p.running).Add(c.Delays(&p.Object).Restart)
 	c.Log("restart", p.ID)
@@ -288,8 +284,7 @@ func passwordProblems(password string) []string {
 	return problems
 }
 
-// newPostgres returns a database with a new password, and without a subnet and
-// firewall.
+// newPostgres leaves the subnet and the firewall to makeNetwork.
 func newPostgres(c *api.Call, name, flavor string, servers postgresServers) *postgres {
 	object := c.NewObject(cloudapi.KindPostgres, name)
 	delays := c.Delays(&object)
@@ -298,9 +293,9 @@ func newPostgres(c *api.Call, name, flavor string, servers postgresServers) *pos
 		Object:       object,
 		flavor:       flavor,
 		created:      c.Now,
-		built:        servers.alone(),
+		built:        servers.withoutStandbys(),
 		target:       servers,
-		fleet:        newServers(servers.standbys + 1),
+		fleet:        newServerIDs(servers.standbys + 1),
 		running:      running,
 		due:          running,
 		backup:       running.Add(delays.Backup),

@@ -34,8 +34,6 @@ type postgresBackupCredentials struct {
 	Expiration      string `json:"expiration"`
 }
 
-// listBackups returns the backups of the database or of its parent, one per
-// day.
 func (p *postgres) listBackups(c *api.Call) (any, error) {
 	source := p
 	for !source.isPrimary(c.Now) {

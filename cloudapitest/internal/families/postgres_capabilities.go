@@ -30,8 +30,7 @@ var postgresFamilies = map[string]object{
 	"i8g":      {"display_name": "Storage Optimized, Graviton4", "category": "storage-optimized"},
 }
 
-// family returns the first word of the name of a size, such as "standard" of
-// "standard-2".
+// family returns the first word of the name, such as "standard" or "m8gd".
 func (s postgresSize) family() string {
 	return s.name[:strings.IndexAny(s.name, "-.")]
 }
@@ -71,8 +70,8 @@ var flavorNames = map[string]string{"standard": "PostgreSQL Database", lantern: 
 
 var haNames = []string{"No Standbys", "1 Standby", "2 Standbys"}
 
-// postgresFamilyTree returns the families of sizes in a location, with their
-// options. It adds descriptions of the families and sizes to known.
+// postgresFamilyTree returns the options for a location, and adds descriptions
+// of the families and sizes to known.
 func postgresFamilyTree(at *api.Moment, l *api.Location, known map[string]object) object {
 	haTypes := object{}
 	for _, name := range postgresHATypes {

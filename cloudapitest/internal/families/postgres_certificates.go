@@ -26,8 +26,6 @@ func postgresCertificateOperations() []api.Operation {
 	}
 }
 
-// caCertificates returns the two root certificates of the database, or nil
-// before it runs.
 func (p *postgres) caCertificates(now time.Time) *string {
 	if now.Before(p.running) {
 		return nil
@@ -40,8 +38,6 @@ func (p *postgres) caCertificates(now time.Time) *string {
 
 const pemType = "application/x-pem-file"
 
-// file returns the root certificates as a file, or an error before the database
-// runs.
 func (p *postgres) file(c *api.Call) (any, error) {
 	certificates := p.caCertificates(c.Now)
 	if certificates == nil {
@@ -52,8 +48,8 @@ func (p *postgres) file(c *api.Call) (any, error) {
 
 var commonNameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// createKeyPair creates a certificate and its key for a client. Like the real
-// server, it fails with a 500 until the database has root certificates.
+// createKeyPair fails with a 500 until the database has root certificates, as
+// on the real server.
 func (p *postgres) createKeyPair(c *api.Call) (any, error) {
 	const longest = 366 * 24 * 60 * 60
 	name, err := c.Body.NonEmpty("common_name")
@@ -69,7 +65,7 @@ func (p *postgres) createKeyPair(c *api.Call) (any, error) {
 		return nil, err
 	case !commonNameForm.MatchString(name):
 		return nil, reply.InvalidRequest("Common Name must only contain alphanumeric characters, underscores, and hyphens. It must not exceed 64 characters.")
-	case name == postgresUser || name == "ubi_replication":
+	case name == superuser || name == "ubi_replication":
 		return nil, reply.InvalidRequest("Common Name must not be postgres or ubi_replication.")
 	case duration > longest:
 		return nil, reply.InvalidRequest("Certificate expiry should be less than 367 days.")
@@ -81,7 +77,6 @@ func (p *postgres) createKeyPair(c *api.Call) (any, error) {
 	return reply.File{ContentType: pemType, Name: name + ".pem", Content: []byte(pair)}, nil
 }
 
-// addUser and removeUser return the names of all users of certificates.
 func (p *postgres) addUser(c *api.Call) (any, error) {
 	name, err := c.Body.NonEmpty("name")
 	if err != nil {

@@ -29,7 +29,6 @@ func postgresConfigOperations() []api.Operation {
 	}
 }
 
-// configValues is the schema of settings whose values must be strings.
 var configValues = schema.MapOf(schema.Text)
 
 // postgresConfig contains the settings that users have set. A database stores
@@ -39,8 +38,8 @@ type postgresConfig struct {
 	PgBouncer schema.Fields `json:"pgbouncer_config"`
 }
 
-// changed returns the configuration with the values of the body. A null removes
-// a value.
+// changed returns the configuration with the body's changes. A null removes a
+// value.
 func (config postgresConfig) changed(body schema.Fields) postgresConfig {
 	change := func(values, changes schema.Fields) schema.Fields {
 		changed := schema.Fields{}
@@ -81,7 +80,6 @@ func (p *postgres) updateConfig(c *api.Call) (any, error) {
 	return p.reconfigure(c, p.config.changed(c.Body))
 }
 
-// reconfigure calls [postgres.configure] and adds the change to the audit log.
 func (p *postgres) reconfigure(c *api.Call, config postgresConfig) (any, error) {
 	r, err := p.configure(c.Moment, config)
 	if err == nil {
@@ -90,14 +88,12 @@ func (p *postgres) reconfigure(c *api.Call, config postgresConfig) (any, error) 
 	return r, err
 }
 
-// setConfig adds the settings in the body to the settings of the database.
 func (p *postgres) setConfig(c *api.Call) error {
 	_, err := p.configure(c.Moment, p.config.changed(c.Body))
 	return err
 }
 
-// configure replaces the settings. It checks all of them, including unchanged
-// ones.
+// configure checks all settings, including unchanged ones.
 func (p *postgres) configure(at *api.Moment, config postgresConfig) (any, error) {
 	problems := append(settingProblems("pg_config", postgresSettings, config.Postgres),
 		settingProblems("pgbouncer_config", pgBouncerSettings, config.PgBouncer)...)

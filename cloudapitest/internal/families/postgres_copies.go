@@ -8,8 +8,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
-// replicate creates a read replica. In the service it also fails while the
-// servers are being replaced, with the error for missing backups.
+// In the service, replicate also fails while the servers are being replaced,
+// with the error for missing backups.
 func (p *postgres) replicate(c *api.Call) (any, error) {
 	name, err := p.newName(c)
 	if err != nil {
@@ -46,26 +46,24 @@ func (p *postgres) restore(c *api.Call) (any, error) {
 	return p.derive(c, name, target)
 }
 
-// newName returns the name in the body for a new database, after checking the
-// name and the quota.
 func (p *postgres) newName(c *api.Call) (string, error) {
 	name, err := c.Body.NonEmpty("name")
 	if err == nil {
 		err = api.CheckNewName(name)
 	}
 	if err == nil {
-		err = checkPostgresQuota(c, p.target.alone().vcpus())
+		err = checkPostgresQuota(c, p.target.withoutStandbys().vcpus())
 	}
 	return name, err
 }
 
-// derive creates a read replica or a restored copy. Neither gets p's standbys
-// or firewall rules. Both get p's settings. A restored copy also gets p's tags.
+// derive creates a restored copy, or a read replica if restored is zero.
+// Neither gets p's standbys or firewall rules.
 func (p *postgres) derive(c *api.Call, name string, restored time.Time) (any, error) {
 	if err := api.CheckName[*postgres](c, cloudapi.KindPostgres, name, nil); err != nil {
 		return nil, err
 	}
-	copied := newPostgres(c, name, p.flavor, p.target.alone())
+	copied := newPostgres(c, name, p.flavor, p.target.withoutStandbys())
 	copied.parent, copied.restored, copied.password = p, restored, p.password
 	verb := "create_replica"
 	if !restored.IsZero() {

@@ -19,8 +19,6 @@ var commonDefaults = map[string]string{
 	"effective_io_concurrency": "200",
 }
 
-// defaults returns the settings of a new database server: commonDefaults, and
-// settings that depend on its size.
 func (s postgresServers) defaults() map[string]string {
 	size := s.size()
 	megabytes := func(n int) string { return fmt.Sprintf("%dMB", n) }

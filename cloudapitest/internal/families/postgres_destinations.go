@@ -75,15 +75,14 @@ func (p *postgres) createMetricDestination(c *api.Call) (any, error) {
 	return p.details(c.Moment), nil
 }
 
-// setPassword reads the credentials in the form of the contract.
 func (d *postgresMetricDestination) setPassword(c *api.Call) error {
 	var username, password string
 	d.Username = &username
 	return c.Run(api.SetText(&username, "username"), api.SetText(&password, "password"))
 }
 
-// setCredentials reads the credentials in the form of the service: a user name
-// and password, an authorization, or headers.
+// setCredentials accepts what the service does: a user name and password, an
+// authorization, or headers.
 func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 	refuse := func(what string) error { return reply.InvalidField("options", "%s", what) }
 	options := c.Body.Object("options")
@@ -159,7 +158,6 @@ func (p *postgres) createLogDestination(c *api.Call) (any, error) {
 	return d, nil
 }
 
-// check checks the URL and the options. It doesn't store the options.
 func (d *postgresLogDestination) check(c *api.Call) error {
 	options := c.Body.Object("options")
 	refuse := func(what string) error { return reply.InvalidField("options", "%s", what) }
@@ -211,15 +209,13 @@ func findDestination(c *api.Call, param string) (*postgres, string, error) {
 	return p, id, err
 }
 
-// destinationURL parses the URL of a destination. message is the error for a
-// URL that doesn't have the scheme.
-func destinationURL(text, scheme, message string) (*url.URL, error) {
+func destinationURL(text, scheme, schemeProblem string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || strings.Contains(text, " "):
 		return nil, reply.InvalidField("url", "Invalid URL")
 	case u.Scheme != scheme:
-		return nil, reply.InvalidField("url", "%s", message)
+		return nil, reply.InvalidField("url", "%s", schemeProblem)
 	case u.Host == "":
 		return nil, reply.InvalidField("url", "Invalid URL")
 	}

@@ -52,7 +52,6 @@ func (p *postgres) firewall() *firewall {
 	return p.subnet.firewalls[i]
 }
 
-// ownFirewall is [postgres.firewall], but returns an error if there is none.
 func (p *postgres) ownFirewall() (*firewall, error) {
 	f := p.firewall()
 	if f == nil {
@@ -62,8 +61,6 @@ func (p *postgres) ownFirewall() (*firewall, error) {
 	return f, nil
 }
 
-// rules returns the rules of the database's firewall that are for the
-// database's ports.
 func (p *postgres) rules(at *api.Moment) []*firewallRule {
 	f := p.firewall()
 	if f == nil {
@@ -73,8 +70,6 @@ func (p *postgres) rules(at *api.Moment) []*firewallRule {
 	return slices.DeleteFunc(slices.Clone(f.rules), func(r *firewallRule) bool { return !slices.Contains(ports, r.ports) })
 }
 
-// allowPostgres adds rules that let a network connect to the firewall's
-// database, and returns these rules.
 func (f *firewall) allowPostgres(at *api.Moment, cidr netip.Prefix, description string) ([]*firewallRule, error) {
 	terms := postgresTermsOf(at)
 	rules := api.Records(terms.rulePorts, func(ports portRange) *firewallRule {
@@ -90,8 +85,8 @@ func (f *firewall) allowPostgres(at *api.Moment, cidr netip.Prefix, description 
 	return rules, nil
 }
 
-// findPostgresRule returns the firewall of the database in the path, and the
-// rule with the ID in the path, or a nil rule if the firewall has no such rule.
+// findPostgresRule returns a nil rule if the firewall has no rule with the ID
+// in the path.
 func findPostgresRule(c *api.Call) (*firewall, *firewallRule, error) {
 	id := c.Params["firewall_rule_id"]
 	p, err := findPostgres(c)
@@ -140,7 +135,7 @@ func (p *postgres) createRule(c *api.Call) (any, error) {
 	return recordPostgresRule(rules[0]), nil
 }
 
-// updatePostgresRule changes the fields that the body contains, except nulls.
+// updatePostgresRule ignores fields that are null.
 func updatePostgresRule(c *api.Call) (any, error) {
 	f, r, err := findPostgresRule(c)
 	switch {

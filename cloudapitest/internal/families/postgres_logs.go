@@ -53,28 +53,25 @@ type logFilter struct {
 	limit                  int
 }
 
-// logPosition is a position in the log, as in a pagination key. Lines are in the
-// order in which the service received them.
+// logPosition is a position in the log, as in a pagination key. Lines are in
+// the order in which the service received them.
 type logPosition struct {
 	received time.Time
 	number   int // orders the lines that were received at the same time
 }
 
-// compare compares two positions. The later one is greater.
 func (p logPosition) compare(q logPosition) int {
 	return cmp.Or(p.received.Compare(q.received), cmp.Compare(p.number, q.number))
 }
 
 var logKeyForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// key returns the pagination key, in the form of a UUID.
 func (p logPosition) key() string {
 	ns := p.received.Nanosecond()
 	return fmt.Sprintf("%08x-%04x-%04x-7000-%012x", p.received.Unix(), ns>>16, ns&0xffff, p.number)
 }
 
-// logPositionOf parses a pagination key.
-func logPositionOf(key string) logPosition {
+func parseLogKey(key string) logPosition {
 	part := func(from, to int) int64 {
 		n, _ := strconv.ParseInt(key[from:to], 16, 64) // the schema checks the key's form
 		return n
@@ -82,7 +79,6 @@ func logPositionOf(key string) logPosition {
 	return logPosition{time.Unix(part(0, 8), part(9, 13)<<16|part(14, 18)), int(part(24, 36))}
 }
 
-// loggedLine is a line of the log.
 type loggedLine struct {
 	position logPosition
 	postgresLogLine
@@ -98,7 +94,7 @@ func (p *postgres) showLogs(c *api.Call) (any, error) {
 	return p.logLines(c.Now, f), nil
 }
 
-// logFilterOf returns the filter in the query, without the range of time.
+// logFilterOf leaves the range of time to setRange.
 func logFilterOf(c *api.Call) logFilter {
 	const first = 50
 	asked := func(name string) string {
@@ -116,7 +112,7 @@ func logFilterOf(c *api.Call) logFilter {
 		f.limit = n
 	}
 	if key := asked("pagination_key"); key != "" {
-		f.before = logPositionOf(key)
+		f.before = parseLogKey(key)
 	}
 	return f
 }
@@ -144,10 +140,8 @@ func (f *logFilter) setRange(c *api.Call) (err error) {
 	return nil
 }
 
-// logInterval is the number of seconds between the generated lines of a server.
-const logInterval = 10
+const logInterval = 10 // seconds between a server's generated lines
 
-// logLines returns the lines that match a filter.
 func (p *postgres) logLines(now time.Time, f logFilter) postgresLogs {
 	logs := postgresLogs{Logs: []postgresLogLine{}}
 	to, isFirst := f.end, f.before.received.IsZero()
@@ -204,7 +198,7 @@ func (p *postgres) logged(now, from, to time.Time) iter.Seq[loggedLine] {
 				if position.received.Before(runs) || position.received.After(to) {
 					continue
 				}
-				if !yieldAdded(position) || !yield(loggedLine{position, newLogLine(position, server)}) {
+				if !yieldAdded(position) || !yield(loggedLine{position, generateLine(position, server)}) {
 					return
 				}
 			}
@@ -275,13 +269,12 @@ var inventedLines = []postgresLogLine{
 	{Stream: "postgres", Severity: "WARN", Message: "checkpoints are occurring too frequently"},
 	{Stream: "postgres", Severity: "DEBUG", Message: `autovacuum: processing database "postgres"`},
 	{Stream: "postgres", Severity: "ERROR", Message: `relation "orders" does not exist at character 15`,
-		Context: map[string]string{"remote_host_port": "10.0.0.7:51007", "dbname": "postgres", "pid": "4007", "user": postgresUser}},
+		Context: map[string]string{"remote_host_port": "10.0.0.7:51007", "dbname": "postgres", "pid": "4007", "user": superuser}},
 	{Stream: "pgbouncer", Severity: "INFO", Message: "stats: 3 xacts/s, 100% of pool"},
 	{Stream: "postgres", Severity: "INFO", Message: "connection received"},
 }
 
-// newLogLine returns the line that is generated for a position and a server.
-func newLogLine(position logPosition, server postgresServerRecord) postgresLogLine {
+func generateLine(position logPosition, server postgresServerRecord) postgresLogLine {
 	line := inventedLines[position.received.Unix()/logInterval%int64(len(inventedLines))]
 	line.Timestamp, line.Server, line.Role = logTimestamp(position.received), server.ID, server.Role
 	return line

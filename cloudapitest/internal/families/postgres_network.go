@@ -18,7 +18,6 @@ func (p *postgres) firewallName() string { return p.ID + "-firewall" }
 
 func (p *postgres) defaultSubnetName() string { return p.ID + "-subnet" }
 
-// checkSubnetName checks the name of the subnet in the body.
 func (p *postgres) checkSubnetName(c *api.Call) error {
 	name := c.Choice("private_subnet_name", p.defaultSubnetName())
 	if err := api.CheckNewName(name); err != nil {
@@ -27,8 +26,6 @@ func (p *postgres) checkSubnetName(c *api.Call) error {
 	return api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, name, nil)
 }
 
-// makeNetwork creates the subnet and the firewall. If open is set, the firewall
-// lets all addresses connect to the database.
 func (p *postgres) makeNetwork(c *api.Call, open bool) error {
 	f := &firewall{
 		Object:      c.NewObject(cloudapi.KindFirewall, p.firewallName()),
@@ -54,7 +51,6 @@ func (p *postgres) makeNetwork(c *api.Call, open bool) error {
 	return nil
 }
 
-// leaveNetwork deletes what makeNetwork created.
 func (p *postgres) leaveNetwork(c *api.Call) {
 	if c.Config.Version != version.Contract {
 		p.subnet.leave(c, p.ID, 0)

@@ -73,10 +73,8 @@ type postgresServiceDetails struct {
 	LogDestinations         []postgresLogDestination `json:"log_destinations"`
 }
 
-// postgresUser is the name of the superuser.
-const postgresUser = "postgres"
+const superuser = "postgres"
 
-// record returns the record of a database at the time of the call.
 func (p *postgres) record(at *api.Moment) postgresRecord {
 	current := p.current(at.Now)
 	if at.Now.Before(p.running) && !p.onAWS() && !postgresTermsOf(at).explicit {
@@ -129,9 +127,8 @@ func (p *postgres) state(at *api.Moment) string {
 	return stages[stage(at.Now, p.created, p.running, len(stages))]
 }
 
-// stage divides a range of time into n equal parts, and returns the number of
-// the part that contains now. After the range, stage returns the number of the
-// last part.
+// stage returns which of n equal parts of a range of time contains now, counted
+// from 0. After the range, it returns the last one.
 func stage(now, from, to time.Time, n int) int {
 	total := to.Sub(from)
 	if !now.Before(to) || total <= 0 {
@@ -163,7 +160,7 @@ func (p *postgres) details(at *api.Moment) postgresDetails {
 	}
 	d.postgresServiceDetails = api.InService(at, postgresServiceDetails{
 		PrivateConnectionString: p.connectionString(at, ".private"),
-		Username:                postgresUser,
+		Username:                superuser,
 		Password:                p.password,
 		Hostname:                p.host(at, ""),
 		LogDestinations:         p.logs,
@@ -181,12 +178,12 @@ func (p *postgres) details(at *api.Moment) postgresDetails {
 	return d
 }
 
-// connectionString returns the URL of the database. network is "" for the
-// public network or ".private".
+// connectionString returns the URL for the public network, "", or for the
+// private network, ".private".
 func (p *postgres) connectionString(at *api.Moment, network string) string {
 	u := url.URL{
 		Scheme:   "postgres",
-		User:     url.UserPassword(postgresUser, p.password),
+		User:     url.UserPassword(superuser, p.password),
 		Host:     p.host(at, network) + ":5432",
 		Path:     "/postgres",
 		RawQuery: postgresTermsOf(at).sslQuery,
@@ -194,13 +191,10 @@ func (p *postgres) connectionString(at *api.Moment, network string) string {
 	return u.String()
 }
 
-// host returns the host name, which contains the database's name, its ID and
-// the network.
 func (p *postgres) host(at *api.Moment, network string) string {
 	return fmt.Sprintf("%s.%s%s.%s.localhost", p.Name, p.ID, network, postgresTermsOf(at).domain)
 }
 
-// replicas returns the read replicas of a database.
 func (p *postgres) replicas(at *api.Moment) []*postgres {
 	return api.Where(at.State, cloudapi.KindPostgres, p.Project, func(r *postgres) bool { return r.parent == p && r.isReplica(at.Now) })
 }

@@ -17,8 +17,7 @@ func postgresServerOperations() []api.Operation {
 	}
 }
 
-// newServers returns the IDs of n new servers.
-func newServers(n int) []string {
+func newServerIDs(n int) []string {
 	ids := make([]string, n)
 	for i := range ids {
 		ids[i] = api.NewID(cloudapi.KindPostgresServer).String()
@@ -45,15 +44,14 @@ func (p *postgres) listServers(c *api.Call) (any, error) {
 	return api.Page{Items: servers, Count: len(servers)}, nil
 }
 
-// failingOver reports whether a failover is in progress.
 func (p *postgres) failingOver(now time.Time) bool {
 	return p.replacesPrimary() && !now.Before(p.due) && now.Before(p.due.Add(p.step))
 }
 
 func (p *postgres) replacesPrimary() bool { return len(p.former) > 0 && p.former[0] != p.fleet[0] }
 
-// servers returns the servers: first the servers from before the last change,
-// then the new ones. The old primary keeps its role until the failover is over.
+// servers returns the servers from before the last change, then the new ones.
+// The old primary keeps its role until the failover is over.
 func (p *postgres) servers(now time.Time) []postgresServerRecord {
 	settled := !now.Before(p.due) && !p.failingOver(now)
 	primary := p.fleet[0]
@@ -80,7 +78,7 @@ func (p *postgres) servers(now time.Time) []postgresServerRecord {
 		if slices.Contains(p.former, id) {
 			continue
 		}
-		state, status := p.coming(now, id == primary)
+		state, status := p.newServerState(now, id == primary)
 		if id == p.fleet[0] && p.failingOver(now) {
 			state = "failing_over"
 		}
@@ -89,8 +87,6 @@ func (p *postgres) servers(now time.Time) []postgresServerRecord {
 	return records
 }
 
-// status returns the synchronization status of a running server: "ready", or
-// "catching_up" for the primary of a read replica.
 func (p *postgres) status(now time.Time, primary bool) string {
 	if primary && p.isReplica(now) {
 		return "catching_up"
@@ -98,9 +94,8 @@ func (p *postgres) status(now time.Time, primary bool) string {
 	return "ready"
 }
 
-// coming returns the state and the synchronization status of a new server.
-func (p *postgres) coming(now time.Time, primary bool) (state, status string) {
-	if p.ready.IsZero() { // the database is being created
+func (p *postgres) newServerState(now time.Time, primary bool) (state, status string) {
+	if p.ready.IsZero() { // no change since the creation
 		if !now.Before(p.running) {
 			return "running", p.status(now, primary)
 		}
@@ -125,10 +120,9 @@ func (p *postgres) converging(now time.Time) bool {
 	return !p.ready.IsZero() && now.Before(end) || p.upgrading(now)
 }
 
-// recycle replaces the primary, unless a change of the servers is in progress.
 func (p *postgres) recycle(c *api.Call) (any, error) {
 	if !p.converging(c.Now) {
-		p.replace(c, p.target, append(newServers(1), p.fleet[1:]...))
+		p.replace(c, p.target, append(newServerIDs(1), p.fleet[1:]...))
 	}
 	c.Log("recycle", p.ID)
 	return p.details(c.Moment), nil

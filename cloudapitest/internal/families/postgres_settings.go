@@ -10,12 +10,10 @@ import (
 	"strings"
 )
 
-// settings maps the names of settings to the rules for their values.
 type settings map[string]settingRule
 
-// settingRule returns what is wrong with a value, or "". text is the text of
-// the value. isNumber tells whether the request had the value as a JSON number
-// instead of a string.
+// settingRule returns what is wrong with a value, or "". isNumber is set if the
+// request had the value as a JSON number, and not as a string.
 type settingRule func(text string, isNumber bool) string
 
 // highestCost is PostgreSQL's maximum for costs, nearly the largest float64.
@@ -124,16 +122,13 @@ func newSettings(fill func(settings)) settings {
 	return s
 }
 
-// add adds a rule for the settings with the names, which are separated by
-// spaces.
 func (s settings) add(rule settingRule, names string) {
 	for name := range strings.FieldsSeq(names) {
 		s[name] = rule
 	}
 }
 
-// text returns the text of a JSON string or number.
-func text(raw json.RawMessage) (s string, isNumber bool) {
+func settingText(raw json.RawMessage) (s string, isNumber bool) {
 	var f float64
 	if json.Unmarshal(raw, &s) != nil && json.Unmarshal(raw, &f) == nil {
 		return strconv.FormatFloat(f, 'f', -1, 64), true
@@ -167,7 +162,7 @@ func floats(low, high float64) settingRule {
 	}
 }
 
-// fraction returns a number with at least one digit after the point.
+// fraction formats a number with a point or an exponent.
 func fraction(f float64) string {
 	if s := strconv.FormatFloat(f, 'g', -1, 64); strings.ContainsAny(s, ".e") {
 		return s

@@ -28,12 +28,10 @@ var restartSettings = []string{
 
 var customSettingForm = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_$]*\.[a-zA-Z_][a-zA-Z0-9_$]*$`)
 
-// settingProblems returns the problems of the values, sorted by the names of
-// the settings.
 func settingProblems(field string, known settings, values schema.Fields) []reply.Problem {
 	var problems []reply.Problem
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		value, isNumber := text(values[name].(json.RawMessage))
+		value, isNumber := settingText(values[name].(json.RawMessage))
 		rule := known[name]
 		var what any
 		switch {
@@ -64,11 +62,10 @@ const (
 	defaultConnections = 500
 )
 
-// connectionLimit returns the max_connections of a configuration.
 func (config postgresConfig) connectionLimit() int {
 	limit := defaultConnections
 	if raw, ok := config.Postgres[connections].(json.RawMessage); ok {
-		value, _ := text(raw)
+		value, _ := settingText(raw)
 		fmt.Sscan(value, &limit) // settingProblems has checked the value
 	}
 	return limit
@@ -94,8 +91,6 @@ func (p *postgres) connectionProblems(at *api.Moment, config postgresConfig) []r
 	return nil
 }
 
-// restartMessage returns a message with the changed settings that need a
-// restart, or "".
 func restartMessage(before, after schema.Fields) string {
 	var names []string
 	for _, name := range restartSettings {

@@ -20,8 +20,7 @@ type postgresServers struct {
 	standbys int
 }
 
-// alone returns the primary without its standbys.
-func (s postgresServers) alone() postgresServers {
+func (s postgresServers) withoutStandbys() postgresServers {
 	s.standbys = 0
 	return s
 }
@@ -32,7 +31,6 @@ func (s postgresServers) size() postgresSize {
 	return postgresSizes[slices.IndexFunc(postgresSizes, func(size postgresSize) bool { return size.name == s.vm })]
 }
 
-// postgresSize is a size of a server with its possible storage sizes.
 type postgresSize struct {
 	name    string
 	vcpus   int
@@ -76,15 +74,12 @@ var postgresSizes = []postgresSize{
 	{"i8g.24xlarge", 96, 768, []int{22500}, true, version.Service},
 }
 
-// offered reports whether the version of the API that the server implements
-// offers the size.
 func (s postgresSize) offered(at *api.Moment) bool {
 	return s.only == "" || s.only == at.Config.Version
 }
 
 var postgresHATypes = []string{"none", "async", "sync"} // the index is the number of standbys
 
-// postgresChoice contains what a request chooses for a database.
 type postgresChoice struct {
 	flavor, version string
 	size            string
@@ -92,9 +87,7 @@ type postgresChoice struct {
 	haType          string
 }
 
-// checkPostgres returns the servers for a choice in the call's location, or an
-// error if the choice isn't possible.
-func checkPostgres(c *api.Call, choice postgresChoice) (postgresServers, error) {
+func postgresServersFor(c *api.Call, choice postgresChoice) (postgresServers, error) {
 	var none postgresServers
 	terms, flavors := postgresTermsOf(c.Moment), postgresFlavors(c)
 	locations := api.Records(postgresLocations(c, choice.flavor), func(l *api.Location) string { return l.Name })
@@ -123,9 +116,6 @@ func checkPostgres(c *api.Call, choice postgresChoice) (postgresServers, error) 
 	return postgresServers{choice.version, name, choice.storage, standbys}, nil
 }
 
-// postgresLocations returns the locations that offer databases of the flavor:
-// all public locations except one and, for the standard flavor, the project's
-// private locations.
 func postgresLocations(c *api.Call, flavor string) []*api.Location {
 	var locations []*api.Location
 	for _, l := range c.State.Locations {
@@ -146,8 +136,8 @@ func invalidOption[T any](field string, options []T) error {
 		strings.ReplaceAll(field, "_", " "), strings.Join(names, ", "))
 }
 
-// checkPostgresQuota checks that the quota allows the additional vCPUs. It uses
-// the present size of existing servers, even if that is about to change.
+// checkPostgresQuota uses the present size of existing servers, even if that is
+// about to change.
 func checkPostgresQuota(c *api.Call, vcpus int) error {
 	used := 0
 	for _, p := range api.InProject[*postgres](c.State, cloudapi.KindPostgres, c.Project) {

@@ -54,8 +54,6 @@ func postgresTermsOf(at *api.Moment) postgresTerms {
 // lantern is a flavor without the latest version of PostgreSQL.
 const lantern = "lantern"
 
-// postgresFlavors returns the flavors for the call's project. The default comes
-// first.
 func postgresFlavors(c *api.Call) []string {
 	flavors := postgresTermsOf(c.Moment).flavors
 	if hasFeature(c.Moment, c.Project, FeatureLantern) {
@@ -64,7 +62,6 @@ func postgresFlavors(c *api.Call) []string {
 	return flavors
 }
 
-// versionsOf returns the versions of a flavor. The default comes first.
 func (t postgresTerms) versionsOf(flavor string) []string {
 	if flavor == lantern {
 		return t.versions[1:]
@@ -72,8 +69,8 @@ func (t postgresTerms) versionsOf(flavor string) []string {
 	return t.versions
 }
 
-// sizeName returns the size that a request means. Sizes with shared CPUs have
-// two names.
+// sizeName returns the name of the requested size. In the service, sizes with
+// shared CPUs have two names.
 func (t postgresTerms) sizeName(asked string) string {
 	if number, ok := strings.CutPrefix(asked, "burstable-"); ok {
 		return t.shared + "-" + number

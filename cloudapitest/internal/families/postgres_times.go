@@ -7,8 +7,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 )
 
-// isReplica reports whether the database is a read replica. It stays one when
-// its parent is deleted.
+// isReplica reports whether the database is a read replica. It stays one even
+// if its parent is deleted.
 func (p *postgres) isReplica(now time.Time) bool {
 	return p.parent != nil && p.restored.IsZero() && (p.released.IsZero() || now.Before(p.released))
 }
@@ -31,7 +31,6 @@ func (p *postgres) earliestRestore(now time.Time) (time.Time, bool) {
 	return p.backup.Add(5 * time.Minute), true
 }
 
-// current returns the present servers.
 func (p *postgres) current(now time.Time) postgresServers {
 	servers := p.target
 	if now.Before(p.due) {
@@ -43,24 +42,20 @@ func (p *postgres) current(now time.Time) postgresServers {
 	return servers
 }
 
-// resize starts to replace the servers with new ones. The parameter to
-// describes the new servers; if they are already the target, resize does
-// nothing. If only the number of standbys differs, it keeps as many servers as
-// it can.
+// resize keeps as many servers as it can if only the number of standbys
+// differs.
 func (p *postgres) resize(c *api.Call, to postgresServers) {
 	kept := p.fleet
 	switch {
 	case to == p.target:
 		return
-	case to.alone() != p.target.alone():
+	case to.withoutStandbys() != p.target.withoutStandbys():
 		kept = nil
 	}
 	kept = slices.Clone(kept[:min(len(kept), to.standbys+1)])
-	p.replace(c, to, append(kept, newServers(to.standbys+1-len(kept))...))
+	p.replace(c, to, append(kept, newServerIDs(to.standbys+1-len(kept))...))
 }
 
-// replace starts to replace the servers with the servers whose IDs are in
-// fleet. The parameter to describes the new servers.
 func (p *postgres) replace(c *api.Call, to postgresServers, fleet []string) {
 	if !c.Now.Before(p.due) {
 		p.built, p.former = p.target, p.fleet

@@ -24,7 +24,6 @@ type postgresUpgradeRecord struct {
 	Stage          *string `json:"upgrade_stage"`
 }
 
-// upgrading reports whether an upgrade is pending or in progress.
 func (p *postgres) upgrading(now time.Time) bool {
 	return p.built.version != p.target.version && now.Before(p.due.Add(4*p.step))
 }
@@ -59,8 +58,6 @@ func (p *postgres) upgradeRecord(now time.Time) postgresUpgradeRecord {
 	return r
 }
 
-// upgrade starts to replace the servers of the database and of its read
-// replicas with servers of the next version.
 func (p *postgres) upgrade(c *api.Call) (any, error) {
 	refuse := func(field, what string) (any, error) { return nil, reply.InvalidField(field, "%s", what) }
 	versions := postgresTermsOf(c.Moment).versions

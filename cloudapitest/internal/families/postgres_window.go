@@ -9,19 +9,16 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
-// weekdays are the names of days, Sunday first.
+// weekdays is indexed by [time.Weekday].
 var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
 // maintenanceWindow is the time in which the servers of a database may be
-// replaced. It begins at hour and takes two hours, on the days or, without
-// days, on every day.
+// replaced. It takes two hours and, without days, recurs every day.
 type maintenanceWindow struct {
-	hour int // UTC
+	hour int // at which the window opens, in UTC
 	days []time.Weekday
 }
 
-// windowHour returns the hour in the body at which a maintenance window opens,
-// or nil if there is none.
 func windowHour(c *api.Call) (*int, error) {
 	hour := c.Body.Number("maintenance_window_start_at")
 	if hour < 0 || hour > 23 {
@@ -37,7 +34,6 @@ func windowHour(c *api.Call) (*int, error) {
 	return &hour, nil
 }
 
-// setWindow sets the maintenance window, or removes it if the body has no hour.
 func (p *postgres) setWindow(c *api.Call) (any, error) {
 	hour, err := windowHour(c)
 	if err != nil {
@@ -58,7 +54,6 @@ func (p *postgres) setWindow(c *api.Call) (any, error) {
 	return p.details(c.Moment), nil
 }
 
-// shownHour returns the hour of the window for the record, nil if there is none.
 func (p *postgres) shownHour() *int {
 	if p.window == nil {
 		return nil
@@ -66,8 +61,7 @@ func (p *postgres) shownHour() *int {
 	return &p.window.hour
 }
 
-// shownDays returns the days of the window for the record, each once and Monday
-// first. It returns nil if the project lacks FeatureMaintenanceWindowDays.
+// shownDays returns each day once, Monday first.
 func (p *postgres) shownDays(at *api.Moment) *[]string {
 	if !hasFeature(at, p.Project, FeatureMaintenanceWindowDays) {
 		return nil

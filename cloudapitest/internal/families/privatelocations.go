@@ -50,7 +50,6 @@ func (l *privateLocation) record(*api.Moment) privateLocationRecord {
 	return privateLocationRecord{l.ID, l.location.Region, l.Name, "aws", "/private-location/" + l.Name}
 }
 
-// findPrivateLocation finds a location by its name, not by its ID.
 func findPrivateLocation(c *api.Call) (*privateLocation, error) {
 	l, ok := api.FindByName[*privateLocation](c, cloudapi.KindPrivateLocation, c.Params["private_location_name"])
 	return l, c.Admit(l, ok)

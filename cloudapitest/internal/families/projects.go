@@ -36,8 +36,8 @@ func recordProject(p *api.Project, at *api.Moment) projectRecord {
 	return r
 }
 
-// accountProjects returns the projects of the token's account, which every
-// token of the account can list.
+// accountProjects returns the projects of the token's account. Every token of
+// the account can list them.
 func accountProjects(c *api.Call) []api.Stored {
 	return slices.DeleteFunc(slices.Clone(c.State.Index.SortedByID(api.Scope{Kind: cloudapi.KindProject})), func(o api.Stored) bool {
 		return o.(*api.Project).Account != c.Token.Account

@@ -16,8 +16,6 @@ func newBilled(c *api.Call, kind cloudapi.Kind, param string) (string, error) {
 	return name, err
 }
 
-// checkVCPUs checks that the requested vCPUs are within a quota. The error
-// names field, the request's field that asks for them.
 func checkVCPUs(field string, requested, used, allowed int) error {
 	if used+requested <= allowed {
 		return nil

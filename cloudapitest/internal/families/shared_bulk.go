@@ -10,7 +10,7 @@ import (
 )
 
 // AddVMs adds n VMs with names that start with the prefix to a project, and
-// returns their IDs. If it can't add one of them, it adds none.
+// returns their IDs. If it can't use one of the names, it adds no VM.
 func AddVMs(at *api.Moment, p *api.Project, location, prefix string, n int) ([]string, error) {
 	c := &api.Call{Moment: at, Access: api.Access{Project: p}}
 	if err := c.EnterLocation(location); err != nil {

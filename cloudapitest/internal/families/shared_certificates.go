@@ -11,16 +11,15 @@ import (
 	"time"
 )
 
-// rootCertificate returns the certificate of a new certificate authority for
-// the owner, as PEM. The certificate is valid for some years.
+// rootCertificate returns the certificate of a new certificate authority as
+// PEM.
 func rootCertificate(owner string, from time.Time, years int) string {
 	key := newKey()
 	template := authority(owner+" Root Certificate Authority", from, from.AddDate(years, 0, 0))
 	return certificate(template, template, key, key)
 }
 
-// clientKeyPair returns a certificate for a client of the owner, and its
-// private key, as PEM.
+// clientKeyPair returns a certificate for a client and its private key as PEM.
 func clientKeyPair(owner, name string, from time.Time, lifetime time.Duration) string {
 	key, until := newKey(), from.Add(lifetime)
 	template := &x509.Certificate{
@@ -47,8 +46,6 @@ func newKey() *ecdsa.PrivateKey {
 	return key
 }
 
-// authority returns the template for the certificate of a certificate
-// authority.
 func authority(name string, from, until time.Time) *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber:          big.NewInt(int64(until.Year() - from.Year())),
@@ -61,8 +58,6 @@ func authority(name string, from, until time.Time) *x509.Certificate {
 	}
 }
 
-// certificate returns a certificate for a key, made from the template and
-// signed by the parent's key, as PEM.
 func certificate(template, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) string {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
 	if err != nil {

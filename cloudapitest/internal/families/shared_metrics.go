@@ -11,7 +11,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 )
 
-// metric is a metric with the series of its chart.
 type metric struct {
 	key, name, description string
 	unit                   any // a string or nil
@@ -27,7 +26,6 @@ func namedSeries(name string, level float64) series {
 	return series{map[string]string{"name": name}, level}
 }
 
-// lone returns a single series without a name.
 func lone(level float64) []series { return []series{{map[string]string{}, level}} }
 
 type metricsRecord struct {
@@ -47,10 +45,8 @@ type seriesRecord struct {
 	Values []sample          `json:"values"`
 }
 
-// sample is a measured value; its JSON is the Unix time and the value as a
-// string.
 type sample struct {
-	at    int64
+	at    int64 // Unix time
 	value float64
 }
 
@@ -60,8 +56,8 @@ func (s sample) MarshalJSON() ([]byte, error) {
 	return append(b, `"]`...), nil
 }
 
-// showMetrics returns a handler for the metrics of an object. It responds with
-// a 404 if the client's Accept header doesn't name JSON.
+// showMetrics returns a handler that responds with a 404 unless the Accept
+// header names JSON, as the real server does.
 func showMetrics[T any](find func(*api.Call) (T, error), metrics []metric) api.Handler {
 	return func(c *api.Call) (any, error) {
 		if !strings.Contains(c.Header.Get("Accept"), "application/json") {
@@ -127,8 +123,6 @@ func metricsRange(c *api.Call) (start, end int64, err error) {
 	return start, end, nil
 }
 
-// queryRange returns the range of times in a query. The default is the last
-// half hour.
 func queryRange(c *api.Call) (start, end time.Time, err error) {
 	if start, err = queryTime(c, "start", c.Now.Add(-30*time.Minute)); err != nil {
 		return start, end, err

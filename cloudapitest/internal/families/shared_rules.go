@@ -22,14 +22,12 @@ func parseCIDR(s string) (netip.Prefix, error) {
 	return n, nil
 }
 
-// portRange is a range of ports, including both ends.
 type portRange struct{ first, last int }
 
 const maxPort = 65535
 
 func (r portRange) String() string { return strconv.Itoa(r.first) + ".." + strconv.Itoa(r.last) }
 
-// short returns the range, or just the port if there is only one.
 func (r portRange) short() string {
 	if r.first == r.last {
 		return strconv.Itoa(r.first)

@@ -35,7 +35,6 @@ var vmInitScripts = &textFamily{
 	component: "VmInitScript", field: "script", problem: func(string) string { return "" },
 }
 
-// storedText is a text of a family.
 type storedText struct {
 	api.Object
 	text   string
@@ -77,7 +76,6 @@ func (s *storedText) record(*api.Moment) map[string]string {
 	return map[string]string{"id": s.ID, "name": s.Name, s.family.field: s.text}
 }
 
-// list returns the names without the texts.
 func (f *textFamily) list(c *api.Call) (any, error) {
 	all := api.As[*storedText](api.Listed(f.kind)(c))
 	slices.SortFunc(all, api.ByName)
@@ -96,7 +94,7 @@ func (f *textFamily) create(c *api.Call) (any, error) {
 	return s.record(c.Moment), nil
 }
 
-// update changes the fields that aren't blank in the body.
+// update ignores blank fields.
 func (s *storedText) update(c *api.Call) (any, error) {
 	changed := *s
 	changed.Name = c.Choice("name", s.Name)
@@ -116,8 +114,8 @@ func (s *storedText) delete(c *api.Call) error {
 	return nil
 }
 
-// validate reports all problems of a text in one message. stored is the text
-// before an update, or nil.
+// validate reports all problems in one message. stored is the text before an
+// update, or nil.
 func (s *storedText) validate(c *api.Call, stored api.Stored) error {
 	return reply.InvalidRecord(api.TextProblems(c, s.family.kind, s.Name, stored, s.family.field, s.text, s.family.problem(s.text))...)
 }
@@ -126,8 +124,6 @@ func (s *storedText) validate(c *api.Call, stored api.Stored) error {
 // spaces are quoted; the type of the key; and the key in base64.
 var keyLine = regexp.MustCompile(`^(?:(?:[^ "]|"[^"]*")+ +)?[^ ]+ +[A-Za-z0-9+/]+=*(?: .*)?$`)
 
-// authorizedKeysProblem returns what is wrong with the text of an
-// authorized_keys file, or "".
 func authorizedKeysProblem(text string) string {
 	found := false
 	for line := range strings.Lines(text) {

@@ -2,8 +2,6 @@ package families
 
 import "time"
 
-// parseDate parses a time or a date in RFC 3339. The zone is optional, and a
-// space may replace the T.
 func parseDate(s string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339, time.DateTime, time.DateTime + "Z07:00", time.DateTime + "Z07", time.DateOnly} {
 		if t, err := time.Parse(layout, s); err == nil {
@@ -28,7 +26,6 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// midnight returns the beginning of a day in UTC.
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 // seconds returns a time in the form that records have: UTC, in whole seconds.

@@ -103,8 +103,7 @@ func createPrivateSubnet(c *api.Call) (any, error) {
 	return s.record(c.Moment), nil
 }
 
-// addPrivateSubnet creates a subnet with the firewall f. If f is nil, it
-// creates a firewall for the subnet.
+// addPrivateSubnet creates a firewall for the subnet if f is nil.
 func addPrivateSubnet(c *api.Call, name string, f *firewall) (*privateSubnet, error) {
 	if err := api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, name, nil); err != nil {
 		return nil, err
@@ -131,8 +130,6 @@ func addPrivateSubnet(c *api.Call, name string, f *firewall) (*privateSubnet, er
 	return s, nil
 }
 
-// addDefaultFirewall creates a firewall for the subnet with the name. The
-// firewall lets everything in.
 func addDefaultFirewall(c *api.Call, subnet string) *firewall {
 	name := subnet[:min(len(subnet), 55)] + "-default"
 	if _, taken := api.FindByName[*firewall](c, cloudapi.KindFirewall, name); taken {
@@ -144,9 +141,7 @@ func addDefaultFirewall(c *api.Call, subnet string) *firewall {
 	return f
 }
 
-// unusedNet4 draws random networks of a size until one isn't used by another
-// subnet of the project in the location. Like the real server it gives up after
-// some attempts.
+// unusedNet4 gives up after some random attempts, as the real server does.
 func unusedNet4(c *api.Call, bits int) (netip.Prefix, error) {
 	subnets := api.InProject[*privateSubnet](c.State, cloudapi.KindPrivateSubnet, c.Project)
 	for range 1000 {
@@ -168,7 +163,6 @@ func randomNet6() netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom16(b), 64)
 }
 
-// nic connects a VM to its subnet.
 type nic struct {
 	id, name string
 	ip4, ip6 netip.Addr
@@ -213,8 +207,6 @@ func (s *privateSubnet) delete(c *api.Call) error {
 	return nil
 }
 
-// remove deletes the subnet after a delay. It also deletes the subnet's load
-// balancers.
 func (s *privateSubnet) remove(c *api.Call, after time.Duration) {
 	for _, l := range s.balancers(c.Moment) {
 		l.destroy(c.Moment)
@@ -248,8 +240,9 @@ func (s *privateSubnet) disconnectFrom(c *api.Call) (any, error) {
 	return s.record(c.Moment), nil
 }
 
-// connectable returns the subnet with the ID, which must be in the same location
-// as s. The token must have the permission for the action on that subnet too.
+// connectable returns the subnet with the ID, which must be in the same
+// location as s. The token must have the permission for the action on that
+// subnet too.
 func (s *privateSubnet) connectable(c *api.Call, id, action string) (*privateSubnet, bool) {
 	other, ok := api.FindByIDFor[*privateSubnet](c, cloudapi.KindPrivateSubnet, id, action)
 	return other, ok && other.Location == s.Location
@@ -260,7 +253,6 @@ func (s *privateSubnet) disconnect(other *privateSubnet) {
 	delete(other.connected, s)
 }
 
-// drop detaches a firewall from the subnet, if it is attached.
 func (s *privateSubnet) drop(f *firewall) {
 	s.firewalls = slices.DeleteFunc(s.firewalls, func(g *firewall) bool { return g == f })
 }

@@ -140,9 +140,6 @@ type vmDetails struct {
 	GPU         *string          `json:"gpu"` // null: GPUs aren't available
 }
 
-// record returns the VM's record. The public addresses are null until the VM
-// has a host. In the contract, the storage is 0 until then, except in private
-// locations.
 func (v *vm) record(at *api.Moment) vmRecord {
 	r := vmRecord{
 		ID:         v.ID,
@@ -170,7 +167,7 @@ func (v *vm) record(at *api.Moment) vmRecord {
 
 func (v *vm) isPlaced(at *api.Moment) bool { return !at.Now.Before(v.placed) }
 
-// state returns the VM's state. During a restart it's never "creating".
+// state is never "creating" during a restart.
 func (v *vm) state(at *api.Moment) string {
 	if changed := v.power.state(at.Now); changed != "" {
 		return changed
@@ -208,7 +205,7 @@ func createVM(c *api.Call) (any, error) {
 	v := &vm{Object: c.NewObject(cloudapi.KindVM, name), ip4Enabled: c.Body.Flag("enable_ip4")}
 	v.placed = c.Now.Add(c.Delays(&v.Object).Create)
 	err = c.Run(
-		v.setBootImage, v.setSize, v.setStorage, v.checkImage, v.setGPU, v.setSubnet, setInitScript,
+		v.setBootImage, v.setSize, v.setStorage, v.checkMachineImage, v.setGPU, v.setSubnet, setInitScript,
 		v.checkQuota, v.setUnixUser, v.checkLocation, v.validate, v.connect,
 	)
 	if err != nil {
@@ -223,7 +220,7 @@ func (v *vm) setBootImage(c *api.Call) error {
 	terms := vmTermsOf(c.Moment)
 	v.image = c.Choice("boot_image", terms.defaultImage)
 	if strings.Contains(v.image, "@") && terms.machineImages {
-		return nil // see checkImage
+		return nil // see checkMachineImage
 	}
 	if !slices.Contains(terms.images, v.image) {
 		return reply.InvalidField("boot_image", "\"%s\" is not a valid boot image name. Available boot image names are: %s%s",
@@ -243,7 +240,6 @@ func (v *vm) setSize(c *api.Call) error {
 	return nil
 }
 
-// setStorage treats a number below 1 like a missing one.
 func (v *vm) setStorage(c *api.Call) error {
 	v.storage = c.Body.Number("storage_size")
 	if v.storage < 1 {
@@ -255,9 +251,7 @@ func (v *vm) setStorage(c *api.Call) error {
 	return nil
 }
 
-// checkImage checks that the machine image exists and fits into the VM's
-// storage. It does nothing if the VM doesn't boot a machine image.
-func (v *vm) checkImage(c *api.Call) error {
+func (v *vm) checkMachineImage(c *api.Call) error {
 	image, err := imageInBody(c, v.image)
 	if err == nil && image != nil && image.storage > v.storage {
 		err = reply.InvalidField("storage_size", "Machine image \"%s\" requires at least %d GiB of storage", v.image, image.storage)
@@ -296,8 +290,8 @@ func (v *vm) setSubnet(c *api.Call) error {
 
 // setInitScript checks init_script, which no response contains. In the contract
 // it's the name or ID of a registered script; in the service it's the text of a
-// script. A server with the operations of both expects a name or ID if the
-// request has init_script_args.
+// script. A server with the operations of both versions expects a name or ID if
+// the request has init_script_args.
 func setInitScript(c *api.Call) error {
 	if c.Config.Version == version.Contract || c.Config.Both && c.Body.Has("init_script_args") {
 		return checkInitScriptReference(c)
@@ -308,9 +302,8 @@ func setInitScript(c *api.Call) error {
 	return nil
 }
 
-// checkInitScriptReference checks that the script is registered. The message
-// for an unregistered script is made up, since the real server has no
-// registered scripts.
+// checkInitScriptReference returns a made-up message for an unregistered
+// script, since the real server has no registered scripts.
 func checkInitScriptReference(c *api.Call) error {
 	ref := c.Choice("init_script", "")
 	if _, ok := api.FindByID[api.Stored](c, cloudapi.KindVMInitScript, ref); ok || ref == "" {
@@ -322,7 +315,8 @@ func checkInitScriptReference(c *api.Call) error {
 	return nil
 }
 
-// checkQuota checks the quota of vCPUs. VMs use the quota until they're gone.
+// checkQuota includes VMs that are being deleted. They use the quota until
+// they're gone.
 func (v *vm) checkQuota(c *api.Call) error {
 	used := 0
 	for _, o := range api.InProject[*vm](c.State, cloudapi.KindVM, c.Project) {
@@ -358,8 +352,6 @@ func (v *vm) setUnixUser(c *api.Call) error {
 	return nil
 }
 
-// validate checks the name, and that public_key is either a key or the name of
-// a registered key.
 func (v *vm) validate(c *api.Call) error {
 	problems := api.NameProblems[*vm](c, cloudapi.KindVM, v.Name, nil)
 	key := c.Body.Text("public_key")
@@ -372,8 +364,6 @@ func (v *vm) validate(c *api.Call) error {
 	return reply.InvalidRecord(problems...)
 }
 
-// connect gives the VM its addresses. A VM without a subnet gets the default
-// subnet, which is created for the first such VM.
 func (v *vm) connect(c *api.Call) (err error) {
 	if v.subnet == nil {
 		v.subnet, err = defaultSubnet(c)
@@ -385,7 +375,6 @@ func (v *vm) connect(c *api.Call) (err error) {
 	return err
 }
 
-// defaultSubnet returns the subnet of VMs that are created without a subnet.
 func defaultSubnet(c *api.Call) (*privateSubnet, error) {
 	name := "default-" + c.Location.Name
 	if s, ok := api.FindByName[*privateSubnet](c, cloudapi.KindPrivateSubnet, name); ok {
@@ -415,7 +404,7 @@ func (v *vm) setWindow(c *api.Call) (any, error) {
 }
 
 func (v *vm) delete(c *api.Call) error {
-	if v.captured(c.Moment) {
+	if v.isBeingCaptured(c.Moment) {
 		return reply.InvalidRequest("Cannot delete VM while it is being captured as a machine image version")
 	}
 	v.remove(c, c.Delays(&v.Object).Delete)

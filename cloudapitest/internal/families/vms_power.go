@@ -23,14 +23,12 @@ func (p power) state(now time.Time) string {
 	return p.after
 }
 
-// restartAlways accepts a VM in any state.
 func (v *vm) restartAlways(c *api.Call) (any, error) {
 	v.turn(c.Moment, "restarting", "")
 	c.Log("restart", v.ID)
 	return v.details(c.Moment), nil
 }
 
-// restart and stop return the VM in its previous state.
 func (v *vm) restart(c *api.Call) (any, error) {
 	before := v.details(c.Moment)
 	if err := v.allow(c.Moment, "restart", "running"); err != nil {
@@ -59,7 +57,7 @@ func (v *vm) stop(c *api.Call) (any, error) {
 }
 
 func (v *vm) start(c *api.Call) (any, error) {
-	if v.captured(c.Moment) {
+	if v.isBeingCaptured(c.Moment) {
 		return nil, reply.InvalidRequest("Cannot start VM while it is being captured as a machine image version")
 	}
 	if err := v.allow(c.Moment, "start", "stopped", "unavailable"); err != nil {
@@ -74,7 +72,6 @@ func (v *vm) turn(at *api.Moment, during, after string) {
 	v.power = power{during, after, at.Now.Add(at.Delays(&v.Object).Restart)}
 }
 
-// allow refuses an action unless the VM is in one of the states.
 func (v *vm) allow(at *api.Moment, action string, states ...string) error {
 	if !slices.Contains(states, v.Shown(v.state(at))) {
 		return reply.InvalidRequest("The %s action is not supported in the VM's current state", action)

@@ -28,8 +28,8 @@ type serialLogRecord struct {
 	Timestamp time.Time `json:"timestamp"`
 }
 
-// showSerialLog returns the result of the last fetch. If that is too old, it
-// discards the result and starts a new fetch.
+// showSerialLog returns the result of the last fetch. If the result is too old,
+// it discards the result and starts a new fetch.
 func (v *vm) showSerialLog(c *api.Call) (any, error) {
 	if !v.isPlaced(c.Moment) && v.Location.Owner == nil {
 		return nil, reply.InvalidRequest("VM has no assigned host")
