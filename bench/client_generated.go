@@ -45,14 +45,14 @@ func openGenerated(base string, transport http.RoundTripper) (*calls, error) {
 			if err != nil {
 				return err
 			}
-			return keep(checkGenerated(reply.JSON200, reply.JSONDefault))
+			return consume(checkGenerated(reply.JSON200, reply.JSONDefault))
 		},
 		create: func(ctx context.Context) error {
 			reply, err := client.CreateVMWithResponse(ctx, project, location, vmName, generatedRequest)
 			if err != nil {
 				return err
 			}
-			return keep(checkGenerated(reply.JSON200, reply.JSONDefault))
+			return consume(checkGenerated(reply.JSON200, reply.JSONDefault))
 		},
 		list: func(ctx context.Context) error {
 			n := 0
@@ -83,7 +83,7 @@ func openGenerated(base string, transport http.RoundTripper) (*calls, error) {
 			if err != nil {
 				return err
 			}
-			return keep(generatedSamples(metrics))
+			return consume(generatedSamples(metrics))
 		},
 	}, nil
 }
@@ -120,10 +120,10 @@ func openGeneratedFloor(base string, transport http.RoundTripper) (*calls, error
 	f := newFloor(base, transport)
 	c := floorCalls(f)
 	c.vm = func(ctx context.Context) error {
-		return keep(floor.Send[oapi.VM, oapi.Error](ctx, f, "GET", vmPath, nil))
+		return consume(floor.Send[oapi.VM, oapi.Error](ctx, f, "GET", vmPath, nil))
 	}
 	c.create = func(ctx context.Context) error {
-		return keep(floor.Send[oapi.VM, oapi.Error](ctx, f, "POST", vmPath, &generatedRequest))
+		return consume(floor.Send[oapi.VM, oapi.Error](ctx, f, "POST", vmPath, &generatedRequest))
 	}
 	c.list = func(ctx context.Context) error {
 		n, after := 0, ""

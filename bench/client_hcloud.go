@@ -13,7 +13,6 @@ import (
 	"github.com/hetznercloud/hcloud-go/v2/hcloud/schema"
 )
 
-// hetzner are the responses of Hetzner's API, which hcloud-go calls.
 var hetzner = replies{
 	vm:      sized(`{"server":`+server+`}`, len(ourReplies.vm)),
 	created: sized(`{"server":`+server+`,"action":{"id":1,"command":"create_server","status":"running","progress":0,"started":"2025-10-01T12:00:00Z"}}`, len(ourReplies.vm)+160),
@@ -58,11 +57,11 @@ func openHcloud(base string, transport http.RoundTripper) (*calls, error) {
 			if err == nil && server == nil { // hcloud-go's way to say "not found"
 				return errHcloud
 			}
-			return keep(server, err)
+			return consume(server, err)
 		},
 		create: func(ctx context.Context) error {
 			result, _, err := client.Server.Create(ctx, serverOptions)
-			return keep(result.Server, err)
+			return consume(result.Server, err)
 		},
 		list: func(ctx context.Context) error {
 			servers, err := client.Server.AllWithOpts(ctx, hcloud.ServerListOpts{ListOpts: hcloud.ListOpts{PerPage: pageSize}})
@@ -88,10 +87,10 @@ func openHcloudFloor(base string, transport http.RoundTripper) (*calls, error) {
 	f := newFloor(base, transport)
 	return &calls{
 		vm: func(ctx context.Context) error {
-			return keep(floor.Send[schema.ServerGetResponse, schema.ErrorResponse](ctx, f, "GET", "/servers/42", nil))
+			return consume(floor.Send[schema.ServerGetResponse, schema.ErrorResponse](ctx, f, "GET", "/servers/42", nil))
 		},
 		create: func(ctx context.Context) error {
-			return keep(floor.Send[schema.ServerCreateResponse, schema.ErrorResponse](ctx, f, "POST", "/servers", serverRequest))
+			return consume(floor.Send[schema.ServerCreateResponse, schema.ErrorResponse](ctx, f, "POST", "/servers", serverRequest))
 		},
 		list: func(ctx context.Context) error {
 			n := 0

@@ -39,8 +39,8 @@ func openSDK(base string, transport http.RoundTripper) (*calls, error) {
 		return nil, err
 	}
 	return &calls{
-		vm:     func(ctx context.Context) error { return keep(client.VMs.Get(ctx, location, vmName)) },
-		create: func(ctx context.Context) error { return keep(client.VMs.Create(ctx, location, vmName, &vmRequest)) },
+		vm:     func(ctx context.Context) error { return consume(client.VMs.Get(ctx, location, vmName)) },
+		create: func(ctx context.Context) error { return consume(client.VMs.Create(ctx, location, vmName, &vmRequest)) },
 		list: func(ctx context.Context) error {
 			n := 0
 			for _, err := range client.VMs.All(ctx, nil) {
@@ -51,7 +51,7 @@ func openSDK(base string, transport http.RoundTripper) (*calls, error) {
 			}
 			return complete(n, nil)
 		},
-		metrics: func(ctx context.Context) error { return keep(client.Postgres.Metrics(ctx, location, pgName, nil)) },
+		metrics: func(ctx context.Context) error { return consume(client.Postgres.Metrics(ctx, location, pgName, nil)) },
 	}, nil
 }
 
@@ -99,13 +99,13 @@ func newFloor(base string, transport http.RoundTripper) floor.Client {
 func floorCalls(f floor.Client) *calls {
 	return &calls{
 		vm: func(ctx context.Context) error {
-			return keep(floor.Send[cloudapi.VM, floor.Envelope](ctx, f, "GET", vmPath, nil))
+			return consume(floor.Send[cloudapi.VM, floor.Envelope](ctx, f, "GET", vmPath, nil))
 		},
 		create: func(ctx context.Context) error {
-			return keep(floor.Send[cloudapi.VM, floor.Envelope](ctx, f, "POST", vmPath, &vmRequest))
+			return consume(floor.Send[cloudapi.VM, floor.Envelope](ctx, f, "POST", vmPath, &vmRequest))
 		},
 		list:    func(ctx context.Context) error { return floorList(ctx, f) },
-		metrics: func(ctx context.Context) error { return keep(floorMetrics(ctx, f)) },
+		metrics: func(ctx context.Context) error { return consume(floorMetrics(ctx, f)) },
 	}
 }
 

@@ -24,9 +24,8 @@ const (
 // floor's times.
 type crowd struct{ connections, total, p99 float64 }
 
-// measureConcurrency runs many callers of each client over loopback. Each
-// client uses its own transport. The results are the medians of all rounds, by
-// client, with times divided by the floor's times.
+// measureConcurrency returns the medians of all rounds, by client, with times
+// divided by the floor's times.
 func measureConcurrency(ctx context.Context, rounds int) (map[string]crowd, error) {
 	rest := map[string][3][]float64{}
 	for range rounds {

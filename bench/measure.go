@@ -11,7 +11,6 @@ import (
 // call does the work that is measured, such as getting a VM.
 type call func(context.Context) error
 
-// sample compares a client with its floor.
 type sample struct {
 	Ratio, Low, High    float64 // the client's time divided by the floor's: median and quartiles of all rounds
 	Allocs, FloorAllocs float64 // of a call
@@ -112,8 +111,9 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// keep uses the result of a call, so that the compiler can't remove the call.
-func keep[T any](value *T, err error) error {
+// consume uses the result of a call, so that the compiler can't remove the
+// call.
+func consume[T any](value *T, err error) error {
 	if err == nil && value == nil {
 		return fmt.Errorf("neither a %T nor an error", value)
 	}

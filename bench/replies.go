@@ -19,7 +19,6 @@ const (
 	listLength = 10_000
 )
 
-// replies are the response bodies of an API.
 type replies struct {
 	vm, created, missing string
 	page                 func(first, n, total int) string

@@ -32,8 +32,9 @@ func (g gate) observe(ctx context.Context, _ cloudapi.Operation) (context.Contex
 	return ctx, func(error) { <-g.slots }
 }
 
-// hold calls f once a slot is free. All calls with f's context use that slot.
-func (g gate) hold(ctx context.Context, f func(context.Context) error) error {
+// withSlot calls f once a slot is free. All calls with f's context use that
+// slot.
+func (g gate) withSlot(ctx context.Context, f func(context.Context) error) error {
 	if isInside(ctx) {
 		return f(ctx)
 	}
@@ -57,9 +58,9 @@ func enter(ctx context.Context, c chan struct{}) error {
 
 func isInside(ctx context.Context) bool { return ctx.Value(insideKey{}) != nil }
 
-// each calls f for each item: concurrently, or one by one if the context already
-// has a slot.
-func each[S, T any](ctx context.Context, items []S, f func(context.Context, S) *T) []*T {
+// forEach calls f for each item: concurrently, or one by one if the context
+// already has a slot.
+func forEach[S, T any](ctx context.Context, items []S, f func(context.Context, S) *T) []*T {
 	if !isInside(ctx) {
 		results, _ := cloudapi.WaitAll(ctx, items, func(ctx context.Context, item S) (*T, error) { return f(ctx, item), nil }, nil)
 		return results

@@ -90,9 +90,9 @@ type run struct {
 	ended    []chan struct{} // closed when the step ends
 	failures []*Failure      // by step; nil if the resource is gone, or the step hasn't ended
 
-	// Deletions share these reads. Those in users find out which other resources
-	// need the resources of one kind and location. Those in locations list the
-	// private locations.
+	// Deletions share these reads. The reads in users find out what needs the
+	// resources of one kind and location, and locations lists the private
+	// locations.
 	mu        sync.Mutex // guards users
 	users     map[cloudapi.Resource]*reads[map[string][]cloudapi.Resource]
 	locations *reads[[]item]
@@ -102,14 +102,14 @@ type run struct {
 	deleted   int           // number of resources reported as deleted
 }
 
-// steps runs all steps. It calls [each], which uses WaitAll, so that the steps
-// share polls, and the caller can recover from a step's panic.
+// steps runs all steps. It calls [forEach], which uses WaitAll, so that the
+// steps share polls, and the caller can recover from a step's panic.
 func (r *run) steps(ctx context.Context) {
 	indexes := make([]int, len(r.Plan.steps))
 	for i := range indexes {
 		indexes[i] = i
 	}
-	each(ctx, indexes, func(ctx context.Context, i int) *Failure {
+	forEach(ctx, indexes, func(ctx context.Context, i int) *Failure {
 		r.failures[i] = r.step(ctx, &r.Plan.steps[i])
 		close(r.ended[i]) // not reached after a panic, which cancels the other steps
 		return nil
@@ -300,7 +300,7 @@ func (d *deletion) request(ctx context.Context, delete func(*cloudapi.Client, co
 	}
 	var users []cloudapi.Resource
 	requested := false
-	err := d.gate.hold(ctx, func(ctx context.Context) (err error) {
+	err := d.gate.withSlot(ctx, func(ctx context.Context) (err error) {
 		if at, err = d.locate(ctx, d.resource); err != nil || at.ID == "" {
 			return err
 		}
@@ -451,7 +451,7 @@ func (r *run) locate(ctx context.Context, resource cloudapi.Resource) (cloudapi.
 	// Hold a slot before calling take. Otherwise, the goroutine that reads the
 	// list for all callers of take could wait for a slot, while the callers that
 	// hold the slots wait for the list.
-	err := r.gate.hold(ctx, func(ctx context.Context) (err error) {
+	err := r.gate.withSlot(ctx, func(ctx context.Context) (err error) {
 		locations, err = r.locations.take(ctx, func(ctx context.Context) ([]item, error) {
 			return r.list(ctx, cloudapi.KindPrivateLocation, "")
 		})

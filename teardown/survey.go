@@ -59,15 +59,15 @@ func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	return nil
 }
 
-// survey lists the resources of some kinds, in the order of the kinds: in one
-// location, or in all if location is "". It skips kinds that the server doesn't
-// have.
+// survey lists the resources of the given kinds, in the order of the kinds. It
+// includes all locations if location is "". It skips kinds that the server
+// doesn't have.
 func (s *surveyor) survey(ctx context.Context, kinds []cloudapi.Kind, location string) ([]item, error) {
 	type list struct {
 		items []item
 		err   error
 	}
-	lists := each(ctx, kinds, func(ctx context.Context, kind cloudapi.Kind) *list {
+	lists := forEach(ctx, kinds, func(ctx context.Context, kind cloudapi.Kind) *list {
 		items, err := s.list(ctx, kind, location)
 		return &list{items, err}
 	})
@@ -142,7 +142,7 @@ func (s *surveyor) complete(ctx context.Context, items []item) ([]item, error) {
 		err error
 	}
 	var complete []item
-	for _, c := range each(ctx, items, func(ctx context.Context, i item) *completed {
+	for _, c := range forEach(ctx, items, func(ctx context.Context, i item) *completed {
 		if s.subnets[i.ID] != "" {
 			return &completed{item: i}
 		}
@@ -269,9 +269,10 @@ func (s *surveyor) hidden(ctx context.Context, all []item) (hidden []item, err e
 	return hidden, nil
 }
 
-// needs maps the ID of each resource to the IDs of the resources it needs. A
-// needed resource must not be deleted first: the server would refuse that, or
-// delete the resource that needs it, or leave that resource unprotected.
+// needs returns the IDs of the resources that a resource needs, by the ID of
+// that resource. A needed resource must not be deleted first: the server would
+// refuse that, or delete the resource that needs it, or leave that resource
+// unprotected.
 func (s *surveyor) needs(all []item) map[string][]string {
 	type name struct {
 		kind           cloudapi.Kind

@@ -70,7 +70,7 @@ func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.started = time.Now()
 	c.attempt(req, header)
 	c.mayHaveRun = c.mayHaveRun || c.failure != nil && c.failure.mayHaveRun()
-	if c.retrying = c.next(); c.retrying {
+	if c.retrying = c.planRetry(); c.retrying {
 		return &http.Response{Body: http.NoBody, Request: req}, nil // [backoff] gets the call from the Request
 	}
 	return noResponse, nil

@@ -42,11 +42,10 @@ const (
 	MaxSearched = 16 << 10
 )
 
-// receive reads, decodes and closes the response. If a complete or truncated
-// response isn't accepted, receive sets the failure of the attempt. It returns
-// the connection's error if the connection failed while the body was read, and
-// the context's error if the context has ended by the time a large response is
-// decoded.
+// receive reads, decodes and closes the response. It sets the failure of the
+// attempt if a complete or truncated response isn't accepted. It returns an
+// error if the connection failed while the body was read, or if the context has
+// ended by the time a large response is decoded.
 func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	if resp.Body == nil {
 		resp.Body = http.NoBody

@@ -51,8 +51,8 @@ func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	return c.retrying, nil
 }
 
-// next decides whether to retry, and chooses the pause before the retry.
-func (c *call) next() bool {
+// planRetry decides whether to retry, and chooses the pause before the retry.
+func (c *call) planRetry() bool {
 	if c.failure == nil || c.attempts > c.cfg.Loop.RetryMax ||
 		c.failure.Class() != Soon || !c.req.Idempotent && c.failure.mayHaveRun() {
 		return false

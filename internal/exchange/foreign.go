@@ -14,7 +14,6 @@ import (
 
 // The functions in this file deal with transports that belong to the program.
 
-// original is the http.DefaultTransport of net/http.
 var original, _ = http.DefaultTransport.(*http.Transport)
 
 // IsDefaultReplaced reports whether the program has replaced

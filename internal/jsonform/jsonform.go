@@ -41,7 +41,7 @@ type Decoder struct {
 // Decode is like [json.Unmarshal]. It refuses JSON with too many values, and
 // returns [io.ErrUnexpectedEOF] if the JSON ends too early.
 func (d Decoder) Decode(data []byte, v any) error {
-	if len(data) > Small && size(data, reflect.TypeOf(v)) > d.Memory {
+	if len(data) > Small && decodedSize(data, reflect.TypeOf(v)) > d.Memory {
 		return fmt.Errorf("its %d bytes have so many values that they would take more than %d MiB of memory", len(data), d.Memory>>20)
 	}
 	err := json.Unmarshal(data, v)
@@ -60,12 +60,12 @@ func (d Decoder) Decode(data []byte, v any) error {
 	return nil
 }
 
-// size estimates how many bytes JSON takes when it's decoded into the type. It
-// counts the characters that begin values, even those inside strings: the API's
-// strings have few of them. It assumes that each value becomes an element as
-// large as the largest in the type: even a value of a wrong type takes up an
-// element, which stays zero.
-func size(data []byte, t reflect.Type) int64 {
+// decodedSize estimates how many bytes JSON takes when it's decoded into the
+// type. It counts the characters that begin values, even those inside strings:
+// the API's strings have few of them. It assumes that each value becomes an
+// element as large as the largest in the type: even a value of a wrong type
+// takes up an element, which stays zero.
+func decodedSize(data []byte, t reflect.Type) int64 {
 	count := func(c byte) int64 { return int64(bytes.Count(data, []byte{c})) }
 	value := max(valueSize, int64(largest(t, map[reflect.Type]bool{})))
 	return objectSize*count('{') + value*(count('[')+count(','))

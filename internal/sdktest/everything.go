@@ -40,7 +40,7 @@ const (
 	Elsewhere = "eu-north-h1"
 )
 
-// BalancerIn returns the request for a load balancer in the subnet with an ID.
+// BalancerIn returns the request for a load balancer in the given subnet.
 func BalancerIn(subnetID string) *cloudapi.LoadBalancerCreateRequest {
 	return &cloudapi.LoadBalancerCreateRequest{
 		Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 80,

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// Fill returns a value of a type with no zero fields. Only fields inside a type
-// with an UnmarshalJSON, or deeper in a recursive type, can be zero. Secrets and
-// bytes have the given content.
+// Fill returns a value of the type, without zero fields. Only fields inside a
+// type with an UnmarshalJSON, or deeper in a recursive type, can be zero.
+// Secrets and bytes have the given content.
 func Fill(t reflect.Type, secret string) reflect.Value { return fill(t, secret, nil) }
 
 func fill(t reflect.Type, secret string, within []reflect.Type) reflect.Value {

@@ -45,7 +45,7 @@ func Losses(t testing.TB, response string, result any) []string {
 	return compare("", sent, decoded)
 }
 
-// rename gives a member of an object the name that it has in a Page.
+// rename is for members whose name in a Page isn't their name in JSON.
 func rename(object map[string]any, from, to string) {
 	if value, ok := object[from]; ok {
 		object[to] = value
@@ -53,8 +53,8 @@ func rename(object map[string]any, from, to string) {
 	}
 }
 
-// tree returns a record in the form in which encoding/json would decode its
-// JSON into an any.
+// tree converts a record to maps, slices and scalars, as encoding/json would
+// decode its JSON into an any.
 func tree(t testing.TB, v reflect.Value) any {
 	t.Helper()
 	if secret, ok := v.Interface().(cloudapi.Secret); ok {

@@ -27,8 +27,8 @@ type Peer struct {
 // first.
 type Handler func(p *Peer, conn net.Conn)
 
-// StartPeer handles each connection with the next of the exchanges, and all
-// later connections with the last one. Call it inside a synctest bubble.
+// StartPeer handles the nth connection with the nth exchange, and all later
+// connections with the last exchange. Call it inside a synctest bubble.
 func StartPeer(t *testing.T, exchanges ...Handler) *Peer {
 	t.Helper()
 	p := &Peer{Listener: memnet.Listen()}

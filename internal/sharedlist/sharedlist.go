@@ -63,7 +63,7 @@ func (g *Group) End() {
 // Source reads a list.
 type Source[T any] struct {
 	Read func(context.Context) iter.Seq2[*T, error]
-	Keys func(*T) (id, name string) // returns the ID and the name of a record
+	Keys func(*T) (id, name string)
 }
 
 // List is a list that waits share.
@@ -129,11 +129,11 @@ func (l *List[T]) Leave() {
 	l.group.waits--
 }
 
-// Await waits for a reading begun at earliest or later, and returns its
-// records. If none has ended when the wait is due, Await takes the reading in
-// progress, or begins one, and waits for up to one more pause. It returns nil
-// if the wait must get its resource itself, and the context's error if the
-// context ends.
+// Await waits for a reading that begins at the time earliest or later, and
+// returns its records. If none has ended when the wait is due, Await takes the
+// reading in progress, or begins one, and waits for up to one more pause. It
+// returns nil if the wait must get its resource itself, and the context's error
+// if the context ends.
 func (l *List[T]) Await(ctx context.Context, earliest, due time.Time, pause time.Duration) (map[string]*T, error) {
 	timer := time.NewTimer(time.Until(due))
 	defer timer.Stop()

@@ -79,8 +79,8 @@ func (c *comparison) addf(format string, args ...any) {
 	c.findings[fmt.Sprintf(format, args...)] = true
 }
 
-// visit notes that the description has these fields of a struct, and returns the
-// name of the struct.
+// visit notes that the description has these fields of a struct, and returns
+// its name.
 func (c *comparison) visit(role, tag string, t types.Type, names ...string) string {
 	name := types.TypeString(deref(t), func(*types.Package) string { return "" })
 	if c.fields[name] == nil {
@@ -221,8 +221,8 @@ func (c *comparison) json(r *row, s *openapi3.Schema, record types.Type, list, f
 	}
 }
 
-// nested compares the fields of a record or of an object in a request, and the
-// fields of the objects inside.
+// nested compares the fields of a record, or of an object in a request, at all
+// levels.
 func (c *comparison) nested(role, subject string, s *openapi3.Schema, t types.Type) {
 	t = deref(t)
 	var element types.Type

@@ -15,8 +15,8 @@ type described struct {
 	query       map[string]property
 	body        *openapi3.Schema   // nil if there is none
 	statuses    []string           // the statuses of success, such as 200
-	success     []*openapi3.Schema // the schemas of responses with these statuses that are JSON
-	file        string             // the content type of one that isn't JSON, or ""
+	success     []*openapi3.Schema // the schemas of the JSON responses with these statuses
+	file        string             // the content type of a response that isn't JSON, or ""
 	failures    []*openapi3.Schema
 }
 

@@ -24,7 +24,6 @@ type sdk struct {
 	services   map[string]*types.Var // the fields of Client
 }
 
-// row is an operation of the SDK.
 type row struct {
 	name, method, route string
 	contractOnly        bool        // whether the SDK says that the service doesn't have it
