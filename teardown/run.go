@@ -152,7 +152,7 @@ func (r *run) report(resource cloudapi.Resource, p cloudapi.Progress) {
 	r.silent = false
 }
 
-// maxRetryAfter is the longest pause that a server can ask for.
+// maxRetryAfter is the maximum pause, even if the server asks for a longer one.
 const maxRetryAfter = time.Minute
 
 // tries is the maximum number of attempts of a deletion. With the pauses in

@@ -36,7 +36,7 @@ type Config struct {
 
 	Loop          *Loop
 	Timeout       time.Duration // of an attempt; 0 for none
-	MaxRetryAfter time.Duration // the longest pause that a server can ask for
+	MaxRetryAfter time.Duration // the maximum pause, even if a server asks for a longer one
 	Budget        *Budget
 	Retries       int   // the size of the budget
 	MaxResponse   int64 // bytes

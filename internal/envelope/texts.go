@@ -30,8 +30,8 @@ func (e *Error) SaysTaken(status int) bool {
 	return false
 }
 
-// isTaken reports whether a problem in a message is a taken value, such as
-// "project_id and name is already taken". Only names of database columns may
+// isTaken reports whether a problem in a message is that a value is taken, such
+// as "project_id and name is already taken". Only names of database columns may
 // precede "is already taken": any other text may come from the request.
 func isTaken(problem string) bool {
 	columns, found := strings.CutSuffix(problem, " is already taken")

@@ -38,7 +38,7 @@ func (v value) Set(text string) error {
 	return v.Value.Set(text)
 }
 
-// IsBoolFlag tells package flag that the flag needs no value.
+// IsBoolFlag tells package flag whether the flag needs no value.
 func (v value) IsBoolFlag() bool {
 	b, ok := v.Value.(interface{ IsBoolFlag() bool })
 	return ok && b.IsBoolFlag()

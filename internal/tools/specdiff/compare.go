@@ -105,7 +105,7 @@ func (c *comparison) parameters(r *row, d *described) {
 		c.visit("parameter", "url", t, slices.Collect(maps.Keys(d.query))...)
 	}
 	if d.body == nil {
-		maps.Copy(known, arguments(single, d.query))
+		maps.Copy(known, pairArguments(single, d.query))
 	}
 	for name, p := range d.query {
 		c.property("parameter", r.name+"."+name, p, known, name)
@@ -132,7 +132,7 @@ func (c *comparison) body(r *row, d *described) {
 	}
 	left := maps.Clone(wanted)
 	maps.DeleteFunc(left, func(name string, _ property) bool { _, ok := known[name]; return ok })
-	maps.Copy(known, arguments(single, left))
+	maps.Copy(known, pairArguments(single, left))
 	for name, p := range wanted {
 		subject := owner[name]
 		if subject == "" && owner[""] != "" && known[name].typ == nil {
@@ -146,10 +146,10 @@ func (c *comparison) body(r *row, d *described) {
 	}
 }
 
-// arguments pairs single arguments of a method with the fields that they are
-// sent in: first by name, then by the end of the name, and the rest in their
-// order.
-func arguments(single []*types.Var, wanted map[string]property) map[string]value {
+// pairArguments pairs single arguments of a method with the fields that they
+// are sent in: first by name, then by the end of the name, and the rest in
+// their order.
+func pairArguments(single []*types.Var, wanted map[string]property) map[string]value {
 	paired := map[string]value{}
 	left := slices.Clone(single)
 	last := func(name string) string { return name[strings.LastIndexByte(name, '_')+1:] }
