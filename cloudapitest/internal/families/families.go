@@ -48,8 +48,8 @@ func operations() []api.Operation {
 
 var nameOnly = schema.Closed(schema.Required("name", schema.Text))
 
-// familyNames maps each kind with permissions of its own to the first word of
-// these permissions, such as "Vm" in "Vm:view".
+// familyNames maps each kind that has its own permissions to their first word,
+// such as "Vm" in "Vm:view".
 var familyNames = map[cloudapi.Kind]string{
 	cloudapi.KindFirewall:          "Firewall",
 	cloudapi.KindInferenceAPIKey:   "InferenceApiKey",

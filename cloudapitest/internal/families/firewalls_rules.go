@@ -34,8 +34,8 @@ const uniqueRule = "cidr and port_range and firewall_id and protocol"
 
 var everyPort = portRange{0, maxPort}
 
-// firewallTerms contains what the versions of the API define differently for
-// the rules of firewalls.
+// firewallTerms contains the differences between the versions of the API in
+// firewall rules.
 type firewallTerms struct {
 	protocols []string // the protocols for which allowAll adds rules
 	unique    string   // the beginning of the message for a duplicate rule
@@ -101,7 +101,7 @@ func (f *firewall) createRule(c *api.Call) (any, error) {
 	var rules []*firewallRule
 	for _, n := range networks {
 		r := &firewallRule{allowed: allowed{n, everyPort, tcp}}
-		if err := r.change(c); err != nil {
+		if err := r.setFields(c); err != nil {
 			return nil, err
 		}
 		if err := f.checkUnique(r.allowed, nil, firewallTermsOf(c.Moment).unique); err != nil {
@@ -119,9 +119,9 @@ func (f *firewall) createRule(c *api.Call) (any, error) {
 	return api.Records(rules, api.At(c.Moment, (*firewallRule).record)), nil
 }
 
-// networksInBody returns the network in "cidr". In the service, "cidr" may also
-// be the ID or name of a subnet in the firewall's location, and then means the
-// subnet's two networks.
+// networksInBody returns the network in "cidr". In the service, "cidr" can
+// instead be the ID or name of a subnet in the firewall's location.
+// networksInBody then returns the subnet's two networks.
 func (f *firewall) networksInBody(c *api.Call) ([]netip.Prefix, error) {
 	text := c.Body.Text("cidr")
 	if firewallTermsOf(c.Moment).subnets && !looksLikeNetwork(text) {
@@ -140,8 +140,8 @@ func (f *firewall) networksInBody(c *api.Call) ([]netip.Prefix, error) {
 
 func looksLikeNetwork(s string) bool { return strings.ContainsAny(s, ".:") }
 
-// change sets the fields in the body, except for the network.
-func (r *firewallRule) change(c *api.Call) (err error) {
+// setFields sets the rule's fields from the body, except for the network.
+func (r *firewallRule) setFields(c *api.Call) (err error) {
 	if c.Body.Has("port_range") {
 		if r.ports, err = parsePortRange(c.Body.Text("port_range")); err != nil {
 			return err
@@ -203,7 +203,7 @@ func modifyFirewallRule(c *api.Call) (any, error) {
 			return nil, err
 		}
 	}
-	if err := changed.change(c); err != nil {
+	if err := changed.setFields(c); err != nil {
 		return nil, err
 	}
 	if err := f.checkUnique(changed.allowed, f.rules[i], firewallTermsOf(c.Moment).unique); err != nil {

@@ -35,7 +35,7 @@ func githubOperations() []api.Operation {
 }
 
 // githubInstallation is created on GitHub, like its repositories. No operation
-// changes or deletes them.
+// changes or deletes either.
 type githubInstallation struct{ api.Object }
 
 type githubRepository struct {

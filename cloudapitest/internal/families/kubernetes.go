@@ -239,8 +239,8 @@ func (k *kubernetesCluster) delete(c *api.Call) error {
 	return nil
 }
 
-// upgrade upgrades the control plane. The response has the new version, but is
-// otherwise from before the upgrade.
+// The response of upgrade has the new version, but is otherwise from before the
+// upgrade.
 func (k *kubernetesCluster) upgrade(c *api.Call) (any, error) {
 	versions := kubernetesVersions(c.Moment)
 	i := slices.Index(versions, k.controlPlane.version)

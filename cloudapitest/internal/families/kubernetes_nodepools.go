@@ -190,7 +190,7 @@ func (p *nodePool) rename(c *api.Call) (any, error) {
 
 // resizeIdle is [nodePool.resize] for the service, which allows only one change
 // at a time. The change remains in progress for a while after the last node has
-// come or gone.
+// joined or left.
 func (p *nodePool) resizeIdle(c *api.Call) (any, error) {
 	if !p.idle(c.Now) {
 		return nil, reply.Unprocessable("Nodepool is not ready to be resized")
@@ -246,7 +246,7 @@ func retireNode(c *api.Call) (any, error) {
 	var node *vm
 	p, err := findPool(c, func(k *kubernetesCluster) *nodePool {
 		for _, p := range k.pools {
-			for _, v := range p.present(c.Moment) {
+			for _, v := range p.visibleNodes(c.Moment) {
 				if v.Name == c.Params["kubernetes_node_name"] {
 					node = v
 					return p

@@ -23,10 +23,10 @@ type nodeGroup struct {
 
 func (g *nodeGroup) vcpus() int { return g.count * g.size.vcpus }
 
-// present returns the visible nodes. A new node becomes visible after the
-// response to the request that adds it. A draining node is visible until it's
-// gone.
-func (g *nodeGroup) present(at *api.Moment) []*vm {
+// visibleNodes returns the nodes that responses show. A new node becomes
+// visible after the response to the request that adds it. A draining node is
+// visible until it's gone.
+func (g *nodeGroup) visibleNodes(at *api.Moment) []*vm {
 	return slices.DeleteFunc(slices.Clone(g.nodes), func(v *vm) bool {
 		return v.GoneBy(at.Now) || !v.isPlaced(at) && !at.Now.After(v.ordered)
 	})
@@ -38,7 +38,7 @@ func (g *nodeGroup) staying() []*vm {
 
 // records shows the previous state of a draining node, not "deleting".
 func (g *nodeGroup) records(at *api.Moment) []vmRecord {
-	return api.Records(g.present(at), func(v *vm) vmRecord {
+	return api.Records(g.visibleNodes(at), func(v *vm) vmRecord {
 		r := v.record(at)
 		r.State = cmp.Or(v.Forced, v.state(at))
 		return r

@@ -139,18 +139,18 @@ func (l *loadBalancer) vms(at *api.Moment) []*vm {
 		return api.Records(l.attached(at.Now), func(m loadBalancerMember) *vm { return m.vm })
 	}
 	if l.purpose == "apiserver" {
-		return l.cluster.controlPlane.present(at)
+		return l.cluster.controlPlane.visibleNodes(at)
 	}
 	var vms []*vm
 	for _, p := range l.cluster.pools {
-		vms = append(vms, p.present(at)...)
+		vms = append(vms, p.visibleNodes(at)...)
 	}
 	return vms
 }
 
 // portless reports whether the load balancer has no ports, since its cluster
-// has no Service. The real server can't show such a load balancer, and responds
-// with a 500: the check of its own responses refuses the record.
+// has no Service. The real server responds with a 500 for such a load balancer:
+// its record fails the server's validation of responses.
 func (l *loadBalancer) portless() bool { return l.srcPort == 0 }
 
 func listLoadBalancers(c *api.Call) (any, error) {

@@ -42,7 +42,7 @@ func machineImageOperations() []api.Operation {
 type machineImage struct {
 	api.Object
 	created time.Time
-	latest  *machineImageVersion // call current instead of reading this field: current updates it first
+	latest  *machineImageVersion // call latestVersion instead of reading this field: latestVersion updates it first
 }
 
 // The Name of a machineImageVersion is its label, such as "v1".
@@ -52,7 +52,7 @@ type machineImageVersion struct {
 	storage int // GiB
 	created time.Time
 	stored  time.Time // end of the creation
-	offered bool      // whether the version has already become the latest, as every version does once it's stored
+	offered bool      // whether the version has become the latest; see latestVersion
 }
 
 type machineImageRecord struct {
@@ -82,7 +82,7 @@ func (m timestamp) MarshalText() ([]byte, error) {
 
 func (m *machineImage) record(at *api.Moment) machineImageRecord {
 	r := machineImageRecord{ID: m.ID, Name: m.Name, Location: m.Location.Name, Arch: "x64", CreatedAt: timestamp(m.created)}
-	if v := m.current(at); v != nil {
+	if v := m.latestVersion(at); v != nil {
 		r.LatestVersion = &v.Name
 	}
 	return r
@@ -90,7 +90,7 @@ func (m *machineImage) record(at *api.Moment) machineImageRecord {
 
 func (v *machineImageVersion) record(at *api.Moment) machineImageVersionRecord {
 	r := machineImageVersionRecord{
-		ID: v.ID, Version: v.Name, State: v.state(at), CreatedAt: timestamp(v.created), Latest: v.image.current(at) == v,
+		ID: v.ID, Version: v.Name, State: v.state(at), CreatedAt: timestamp(v.created), Latest: v.image.latestVersion(at) == v,
 	}
 	if v.Forced == "" && !at.Now.Before(v.stored) {
 		actual := v.storage * 1024
@@ -109,9 +109,9 @@ func (v *machineImageVersion) state(at *api.Moment) string {
 	return v.Shown("ready")
 }
 
-// current returns the latest version. Each version becomes the latest once,
-// when it is ready.
-func (m *machineImage) current(at *api.Moment) *machineImageVersion {
+// latestVersion returns the latest version. Each version becomes the latest
+// once, when it is ready.
+func (m *machineImage) latestVersion(at *api.Moment) *machineImageVersion {
 	for _, v := range m.versions(at) {
 		if !v.offered && v.state(at) == "ready" {
 			m.latest, v.offered = v, true
@@ -244,7 +244,7 @@ func (m *machineImage) setLatest(c *api.Call) (any, error) {
 	case v.state(c.Moment) != "ready":
 		return nil, reply.InvalidRequest("Version %s is not ready", label)
 	}
-	m.current(c.Moment)
+	m.latestVersion(c.Moment)
 	m.latest = v
 	c.Log("update_latest_version", m.ID, v.ID)
 	return m.record(c.Moment), nil
@@ -269,7 +269,7 @@ func (m *machineImage) deleteVersion(c *api.Call) (any, error) {
 	if v == nil {
 		return nil, reply.NoVersion()
 	}
-	m.current(c.Moment)
+	m.latestVersion(c.Moment)
 	c.Remove(v, c.Delays(&v.Object).Delete, nil)
 	if m.latest == v {
 		m.latest = m.newestReady(c.Moment)
@@ -301,7 +301,7 @@ func imageInBody(c *api.Call, text string) (*machineImageVersion, error) {
 	}
 	v := m.version(c.Moment, label)
 	if label == "latest" {
-		v = m.current(c.Moment)
+		v = m.latestVersion(c.Moment)
 	}
 	switch {
 	case v == nil:

@@ -38,9 +38,9 @@ type postgresConfig struct {
 	PgBouncer schema.Fields `json:"pgbouncer_config"`
 }
 
-// changed returns the configuration with the body's changes. A null removes a
-// value.
-func (config postgresConfig) changed(body schema.Fields) postgresConfig {
+// withChanges returns the configuration with the changes in the body. A null
+// removes a value.
+func (config postgresConfig) withChanges(body schema.Fields) postgresConfig {
 	change := func(values, changes schema.Fields) schema.Fields {
 		changed := schema.Fields{}
 		maps.Copy(changed, values)
@@ -65,7 +65,7 @@ type postgresConfigRecord struct {
 }
 
 func (p *postgres) showConfig(c *api.Call) (any, error) {
-	r := postgresConfigRecord{postgresConfig: p.config.changed(nil)}
+	r := postgresConfigRecord{postgresConfig: p.config.withChanges(nil)}
 	if c.Config.Version == version.Service {
 		r.Defaults = p.current(c.Now).defaults()
 	}
@@ -77,7 +77,7 @@ func (p *postgres) replaceConfig(c *api.Call) (any, error) {
 }
 
 func (p *postgres) updateConfig(c *api.Call) (any, error) {
-	return p.reconfigure(c, p.config.changed(c.Body))
+	return p.reconfigure(c, p.config.withChanges(c.Body))
 }
 
 func (p *postgres) reconfigure(c *api.Call, config postgresConfig) (any, error) {
@@ -89,7 +89,7 @@ func (p *postgres) reconfigure(c *api.Call, config postgresConfig) (any, error) 
 }
 
 func (p *postgres) setConfig(c *api.Call) error {
-	_, err := p.configure(c.Moment, p.config.changed(c.Body))
+	_, err := p.configure(c.Moment, p.config.withChanges(c.Body))
 	return err
 }
 

@@ -81,7 +81,7 @@ func (d *postgresMetricDestination) setPassword(c *api.Call) error {
 	return c.Run(api.SetText(&username, "username"), api.SetText(&password, "password"))
 }
 
-// setCredentials accepts what the service does: a user name and password, an
+// setCredentials accepts, as the service does, a user name and password, an
 // authorization, or headers.
 func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 	refuse := func(what string) error { return reply.InvalidField("options", "%s", what) }

@@ -152,7 +152,7 @@ func (p *postgres) logLines(now time.Time, f logFilter) postgresLogs {
 		to = f.before.received
 	}
 	var oldest logPosition
-	for line := range p.logged(now, f.start, to) {
+	for line := range p.linesReceived(now, f.start, to) {
 		if !f.lets(line.postgresLogLine) || !isFirst && line.position.compare(f.before) >= 0 {
 			continue
 		}
@@ -167,10 +167,10 @@ func (p *postgres) logLines(now time.Time, f logFilter) postgresLogs {
 	return logs
 }
 
-// logged returns the lines that the service received in a range of time, the
-// newest first. Some were added with AddLogLine. The others are generated:
+// linesReceived returns the lines that the service received in a range of time,
+// the newest first. Some were added with AddLogLine. The others are generated:
 // while the database runs, each server writes a line every 10 seconds.
-func (p *postgres) logged(now, from, to time.Time) iter.Seq[loggedLine] {
+func (p *postgres) linesReceived(now, from, to time.Time) iter.Seq[loggedLine] {
 	runs := p.running
 	if p.backup.Before(runs) {
 		runs = p.backup // Delays.Backup is negative: the log begins with the backup

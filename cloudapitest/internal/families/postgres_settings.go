@@ -156,14 +156,14 @@ func floats(low, high float64) settingRule {
 		case err != nil || math.IsNaN(f) || math.IsInf(f, 0):
 			return "must be a float"
 		case f < low || f > high:
-			return fmt.Sprintf("must be between %s and %s", fraction(low), fraction(high))
+			return fmt.Sprintf("must be between %s and %s", formatFloat(low), formatFloat(high))
 		}
 		return ""
 	}
 }
 
-// fraction formats a number with a point or an exponent.
-func fraction(f float64) string {
+// formatFloat formats a number with a point or an exponent.
+func formatFloat(f float64) string {
 	if s := strconv.FormatFloat(f, 'g', -1, 64); strings.ContainsAny(s, ".e") {
 		return s
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// postgresTerms contains what the versions of the API define differently for
+// postgresTerms contains the differences between the versions of the API in
 // databases, but not the operations and fields that only one version has.
 type postgresTerms struct {
 	flavors, versions []string // the default comes first

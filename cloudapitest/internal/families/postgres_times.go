@@ -36,7 +36,7 @@ func (p *postgres) current(now time.Time) postgresServers {
 	if now.Before(p.due) {
 		servers = p.built
 	}
-	if now.Before(p.upgraded()) {
+	if now.Before(p.upgradeTime()) {
 		servers.version = p.built.version
 	}
 	return servers

@@ -28,9 +28,9 @@ func (p *postgres) upgrading(now time.Time) bool {
 	return p.built.version != p.target.version && now.Before(p.due.Add(4*p.step))
 }
 
-// upgraded returns when the servers have the target version. The upgrade takes
-// two more steps after that.
-func (p *postgres) upgraded() time.Time { return p.due.Add(2 * p.step) }
+// upgradeTime returns the time from which the servers have the target version.
+// The upgrade takes two more steps after that.
+func (p *postgres) upgradeTime() time.Time { return p.due.Add(2 * p.step) }
 
 func (p *postgres) showUpgrade(c *api.Call) (any, error) {
 	if !p.upgrading(c.Now) {

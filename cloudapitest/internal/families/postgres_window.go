@@ -84,9 +84,8 @@ func (p *postgres) reschedule(now time.Time) {
 	}
 }
 
-// inWindow returns when a change that is ready at t can happen: at t if there
-// is no maintenance window or if it's open at t, and otherwise when the window
-// opens next.
+// inWindow returns when a change that is ready at t can happen: at t without a
+// maintenance window or during one, and otherwise when the window opens next.
 func (p *postgres) inWindow(t time.Time) time.Time {
 	const open = 2 * time.Hour
 	if p.window == nil {

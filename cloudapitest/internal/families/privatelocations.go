@@ -32,7 +32,7 @@ func privateLocationOperations() []api.Operation {
 }
 
 // privateLocation is a private location as a resource. Its record has the
-// location's name in the field ui_name, and the region in the field name.
+// location's name in the field "ui_name", and the region in the field "name".
 type privateLocation struct {
 	api.Object
 	location *api.Location
@@ -87,7 +87,7 @@ func createPrivateLocation(c *api.Call) (any, error) {
 }
 
 // checkName checks that no other private location has the name. A public
-// location may have it.
+// location can have the same name.
 func (l *privateLocation) checkName(c *api.Call, name string) error {
 	if o, ok := api.FindByName[*privateLocation](c, cloudapi.KindPrivateLocation, name); ok && o != l {
 		return reply.InvalidRecord(reply.Taken("project_id and display_name"), reply.Taken("project_id and ui_name"))

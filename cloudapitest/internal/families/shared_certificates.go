@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// rootCertificate returns the certificate of a new certificate authority as
-// PEM.
+// rootCertificate returns, as PEM, the certificate of a new certificate
+// authority.
 func rootCertificate(owner string, from time.Time, years int) string {
 	key := newKey()
 	template := authority(owner+" Root Certificate Authority", from, from.AddDate(years, 0, 0))
 	return certificate(template, template, key, key)
 }
 
-// clientKeyPair returns a certificate for a client and its private key as PEM.
+// clientKeyPair returns, as PEM, a client certificate and its private key.
 func clientKeyPair(owner, name string, from time.Time, lifetime time.Duration) string {
 	key, until := newKey(), from.Add(lifetime)
 	template := &x509.Certificate{

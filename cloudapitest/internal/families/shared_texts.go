@@ -12,8 +12,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// textFamily is a family of named texts in a project: SSH keys or init scripts.
-// They have no location.
+// textFamily is a family whose resources are named texts without a location:
+// SSH keys or init scripts.
 type textFamily struct {
 	kind      cloudapi.Kind
 	name      string // in names of operations

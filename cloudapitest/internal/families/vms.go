@@ -96,7 +96,7 @@ var vmSizes = []vmSize{
 	{"burstable-2", "burstable", 2, [2]int{20, 40}},
 }
 
-// vmTerms contains what the versions of the API define differently for the
+// vmTerms contains the differences between the versions of the API in the
 // creation of VMs.
 type vmTerms struct {
 	images        []string

@@ -50,7 +50,7 @@ func (v *vm) showSerialLog(c *api.Call) (any, error) {
 }
 
 // fetchSerialLog starts a fetch. A fetch that fails takes ten times as long,
-// for its three attempts.
+// since it is attempted three times.
 func (v *vm) fetchSerialLog(at *api.Moment) serialLog {
 	delay := at.Delays(&v.Object).SerialLog
 	if v.serialFails {
