@@ -47,6 +47,6 @@ func TestDefaults(t *testing.T) {
 	line("PostgresFollowLogsOptions.Marker.Start", "-"+logsSpan.String())
 	line("PostgresFollowLogsOptions.Overlap", logsOverlap)
 	if got := b.String(); got != string(want) {
-		t.Errorf("the defaults are\n%s\nand testdata/defaults.txt has\n%s", got, want)
+		t.Errorf("testdata/defaults.txt should be\n%s\nIf the change is intended, name it in docs/CHANGELOG.md.", got)
 	}
 }

@@ -84,7 +84,7 @@ func TestEnsureComparesFields(t *testing.T) {
 			_, err := sdktest.Do(service.Name+".Ensure", args...).On(t.Context(), client)
 			drift, differs := errors.AsType[*cloudapi.DriftError](err)
 			if differs = differs && len(drift.Fields) == 1 && drift.Fields[0].Field == name; differs == slices.Contains(uncompared[service.Name], name) || !differs && err != nil {
-				t.Errorf("%s.Ensure, if %s differs: %v", service.Name, name, err)
+				t.Errorf("%s.Ensure must report %q if it differs, and only if it isn't in uncompared; it returns %v", service.Name, name, err)
 			}
 		}
 	}
