@@ -50,8 +50,8 @@ func (c *Client) With(opts ...Option) (*Client, error) {
 
 // InProject returns a copy of the client that is bound to the project with the
 // ID. If the ID is "", operations that need a project return [ErrNoProject]; if
-// it's invalid, they return an [*ArgumentError]. A token of the service is for
-// one project only: set the new project's token by [Client.With].
+// it's invalid, they return an [*ArgumentError]. With the service, each token is
+// for one project: set the new project's token by [Client.With].
 func (c *Client) InProject(id string) *Client {
 	clone := *c
 	clone.config.project = id

@@ -26,7 +26,7 @@
 //   - the resource that such a reference means, of any kind: [Client.Resolve]
 //   - the record of a [Resource]: [Client.Fetch]
 //   - the resources of any kind: [Client.Resources]
-//   - whether resources that are missing in a list exist: [Client.CheckAccess]
+//   - whether resources exist that a list doesn't have: [Client.CheckAccess]
 //
 // Waiting:
 //
@@ -139,7 +139,7 @@
 //
 // The SDK works with two versions of the API, without a setting: the contract,
 // which is OpenAPI description 0.1.0, and the service, which Ubicloud runs as
-// of autumn 2026. Comments mark what only the service has with a †, and what
-// only the contract has with a ‡. Methods that the server lacks return
+// of autumn 2026. In comments, † marks what only the service has, and ‡ what
+// only the contract has. Methods that the server lacks return
 // [ErrMaybeUnsupported].
 package cloudapi

@@ -132,7 +132,7 @@ func (s *KubernetesService) Ensure(ctx context.Context, location, name string, r
 	}, opts)
 }
 
-// Delete deletes a cluster and its nodes.
+// Delete deletes a cluster and its nodes; see WaitDeleted.
 func (s *KubernetesService) Delete(ctx context.Context, location, cluster string) error {
 	return remove(ctx, s.conn, &opKubernetesDelete, location, cluster)
 }

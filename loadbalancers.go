@@ -304,7 +304,7 @@ func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resour
 	return nil, fmt.Errorf("cloudapi: load balancer %s in %v: %w", name, *subnet, ErrNotFound)
 }
 
-// Delete deletes a load balancer. Records don't show that it's being deleted.
+// Delete deletes a load balancer; see WaitDeleted. Records show no deletion.
 func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalancer string) error {
 	return remove(ctx, s.conn, &opLoadBalancersDelete, location, loadBalancer)
 }

@@ -48,7 +48,7 @@ type Postgres struct {
 
 	CACertificates string        `json:"ca_certificates"` // PEM; "" until they exist, or with a publicly signed certificate
 	ReadReplica    bool          `json:"read_replica"`    // whether it follows another database
-	Parent         string        `json:"parent"`          // the path of the copied database, "/location/<location>/postgres/<name>", or ""
+	Parent         string        `json:"parent"`          // the path of the database that it copies, "/location/<location>/postgres/<name>", or ""
 	Tags           []PostgresTag `json:"tags"`
 
 	// ConnectionString is a URL with the superuser's name and password. Renaming
@@ -309,7 +309,7 @@ func (s *PostgresService) Update(ctx context.Context, location, postgres string,
 	return send[Postgres](ctx, s.conn, &opPostgresUpdate, request, location, postgres)
 }
 
-// Delete deletes a database, but not its read replicas, which remain replicas.
+// Delete deletes a database; see WaitDeleted. Its read replicas stay replicas.
 func (s *PostgresService) Delete(ctx context.Context, location, postgres string) error {
 	return remove(ctx, s.conn, &opPostgresDelete, location, postgres)
 }

@@ -114,11 +114,11 @@ func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLo
 	}, opts)
 }
 
-// Delete deletes a private location. It returns [ErrConflict] if the private
-// location has databases. Other resources, and backups, which the server keeps
-// for at least 10 days, delay the deletion; with the contract, they make Delete
-// return [ErrServer]. Don't reuse the name until Delete has returned: a retry
-// could delete the new location.
+// Delete deletes a private location; see WaitDeleted. It returns [ErrConflict]
+// if the private location has databases. Other resources, and backups, which the
+// server keeps for at least 10 days, delay the deletion; with the contract, they
+// make Delete return [ErrServer]. Don't reuse the name until Delete has
+// returned: a retry could delete the new location.
 func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error {
 	return remove(ctx, s.conn, &opPrivateLocationsDelete, name)
 }

@@ -344,7 +344,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref reference, 
 	return &found[0], record, nil
 }
 
-// findNamed finds a family's only resource with the name.
+// findNamed returns an error if several resources of the family have the name.
 func (c *Client) findNamed(ctx context.Context, operation string, ref reference, f anyFamily) (any, error) {
 	record, err := f.read(ctx, &c.conn, ref.Location, ref.Name)
 	if err != nil || !f.hasHomonyms() {

@@ -146,8 +146,8 @@ func wantsSubnet(ctx context.Context, c *conn, d *drift, wantedID, location, fou
 }
 
 // Delete deletes a private subnet and the load balancers in it, but not the
-// firewall that the server created with it. It returns [ErrConflict] if the
-// subnet has VMs that aren't being deleted.
+// firewall that the server created with it; see WaitDeleted. It returns
+// [ErrConflict] if the subnet has VMs that aren't being deleted.
 func (s *PrivateSubnetsService) Delete(ctx context.Context, location, subnet string) error {
 	return remove(ctx, s.conn, &opPrivateSubnetsDelete, location, subnet)
 }

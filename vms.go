@@ -245,8 +245,8 @@ func (s *VMsService) Ensure(ctx context.Context, location, name string, request 
 	}, opts)
 }
 
-// Delete deletes a VM, but not its subnet. It returns [ErrInvalidRequest] while
-// the server creates a machine image from the VM.
+// Delete deletes a VM, but not its subnet; see WaitDeleted. It returns
+// [ErrInvalidRequest] while the server copies the VM to a machine image.
 func (s *VMsService) Delete(ctx context.Context, location, vm string) error {
 	return remove(ctx, s.conn, &opVMsDelete, location, vm)
 }

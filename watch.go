@@ -36,12 +36,12 @@ type Event[T any] struct {
 // A watch polls the list. The first poll yields every record as [EventAdded],
 // or, with known records of an earlier watch, the changes since then. Each
 // later poll yields the changes since the previous one, deletions last. Records
-// have only the fields in lists. A watch doesn't see changes of other fields or
-// of an array's order, or records that come and go between polls.
+// have only a list's fields. A watch doesn't see changes of other fields or of
+// an array's order, or records that come and go between polls.
 //
 // A known record must have its ID and location, and be in Location if that is
-// set. The watch yields it as modified if it has fields that lists lack, or
-// lacks secrets, and as deleted if it's from another project.
+// set. The watch yields it as modified if it came from Get or was stored without
+// its secrets, and as deleted if it's from another project.
 //
 // Lists leave out what the token may not see. So before a watch yields a
 // deletion, it gets the record by ID, unless the record was being deleted. The
