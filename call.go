@@ -239,7 +239,6 @@ func (c *capture) keep(exchange *Exchange) {
 	}
 }
 
-// log writes one line about an attempt.
 func (in *invocation) log(ctx context.Context, a *call.Attempt) {
 	level, message, err := slog.LevelDebug, "cloudapi: request", a.NotSent
 	switch {

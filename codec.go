@@ -178,7 +178,6 @@ func firstByte(data []byte) byte {
 	return 0
 }
 
-// isArray reports whether JSON is an array.
 func isArray(data []byte) bool { return firstByte(data) == '[' }
 
 // lacks returns the name of a required field that a record lacks, or "". For a

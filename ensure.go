@@ -96,7 +96,6 @@ func (f *family[T]) ensure(ctx context.Context, c *conn, location, name string, 
 	return e.run(ctx, orZero(opts))
 }
 
-// resource returns the location and name, for messages.
 func (e *ensureSpec[T]) resource() string { return qualify(e.location, e.name) }
 
 // run looks for the resource, and creates or updates it if necessary. It
@@ -324,7 +323,6 @@ func wantsUpdatable[V comparable](d *drift, field string, wanted, found V) {
 	}
 }
 
-// has reports whether one of the fields differs.
 func (d drift) has(fields ...string) bool {
 	return slices.ContainsFunc(d, func(f Drift) bool { return slices.Contains(fields, f.Field) })
 }

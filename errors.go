@@ -188,7 +188,6 @@ func (e *Error) Is(target error) bool {
 	return outcomeMatches(&e.outcome, target)
 }
 
-// content returns the contents of the envelope.
 func (e *Error) content() *envelope.Error {
 	return &envelope.Error{Code: e.Code, Type: e.Type, Message: e.Message, Details: e.Details}
 }
@@ -302,12 +301,10 @@ func argumentError(operation, name, value, reason string) *ArgumentError {
 	return &ArgumentError{Operation: operation, Name: name, Value: value, Reason: reason}
 }
 
-// noContext returns the error for a nil context.
 func noContext(operation string) error {
 	return &ArgumentError{Operation: operation, Name: "ctx", Reason: "must not be nil"}
 }
 
-// failed returns the error for a failed call of an operation.
 func failed(op *Operation, path string, f *call.Failure) error {
 	switch {
 	case f.Status == 0:

@@ -52,7 +52,6 @@ func (f *family[T]) all(ctx context.Context, c *conn, opts *ListOptions) iter.Se
 	return untyped(f.items(ctx, c, opts))
 }
 
-// items yields every item of the family's list.
 func (f *family[T]) items(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*T, error] {
 	if f.each != nil {
 		return f.each(ctx, c, opts)
@@ -101,7 +100,6 @@ func (f *family[T]) waitGone(ctx context.Context, c *conn, location, reference s
 	return f.waitDeleted(ctx, c, location, reference, opts)
 }
 
-// args returns the arguments of an operation on one resource.
 func (f *family[T]) args(location, reference string) []string {
 	if f.hasLocations() {
 		return []string{location, reference}
@@ -127,7 +125,6 @@ func untyped[T any](seq iter.Seq2[*T, error]) iter.Seq2[any, error] {
 	}
 }
 
-// untypedRecord returns the results of a method, with the record as an any.
 func untypedRecord[T any](record *T, err error) (any, error) { return recordOf(record), err }
 
 // waiter returns a waiter that gets the resource with the reference at each

@@ -42,7 +42,6 @@ var projectRule = referenceRule{kinds: kinds{KindProject}, idOnly: true}
 // The routes of firewalls have a placeholder with the same name.
 var postgresFirewallRule = referenceRule{kinds: kinds{KindPostgresFirewallRule}, idOnly: true}
 
-// rule returns the rule for a placeholder of the route.
 func (op *Operation) rule(name string) referenceRule {
 	if name == "firewall_rule_id" && strings.Contains(op.Route, "/postgres/") {
 		return postgresFirewallRule
@@ -50,7 +49,6 @@ func (op *Operation) rule(name string) referenceRule {
 	return pathRules[name]
 }
 
-// lastRule returns the rule for the last placeholder of the route.
 func (op *Operation) lastRule() referenceRule {
 	name, _, _ := strings.Cut(op.Route[strings.LastIndex(op.Route, "{")+1:], "}")
 	return op.rule(name)

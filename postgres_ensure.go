@@ -118,7 +118,6 @@ func wantsSettings(d *drift, field string, wanted map[string]string, found map[s
 	}
 }
 
-// settings converts settings to the form of an update.
 func settings(values map[string]string) map[string]*string {
 	if len(values) == 0 {
 		return nil

@@ -307,7 +307,6 @@ func (f *logFollower) poll(ctx context.Context) (lines []*PostgresLogEntry, wait
 	return lines, !end.Before(present), nil
 }
 
-// read returns the lines of a range.
 func (f *logFollower) read(ctx context.Context, start, end time.Time) ([]*PostgresLogEntry, error) {
 	var pages [][]*PostgresLogEntry // the newest first
 	size := 0
@@ -354,7 +353,6 @@ func (f *logFollower) page(ctx context.Context, o PostgresLogsOptions) (*Page[Po
 	return page, err
 }
 
-// earlier returns the earlier one of two times.
 func earlier(t, u time.Time) time.Time {
 	if u.Before(t) {
 		return u

@@ -15,12 +15,10 @@ type PostgresTag struct {
 // String returns the tag as key:value, such as "team:payments".
 func (t PostgresTag) String() string { return t.Key + ":" + t.Value }
 
-// hasTags reports whether tags has all the wanted tags.
 func hasTags(tags, wanted []PostgresTag) bool {
 	return !slices.ContainsFunc(wanted, func(tag PostgresTag) bool { return !slices.Contains(tags, tag) })
 }
 
-// sortedTags returns the tags sorted by key and value.
 func sortedTags(tags []PostgresTag) []PostgresTag {
 	return slices.SortedFunc(slices.Values(tags), func(a, b PostgresTag) int {
 		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.Value, b.Value))

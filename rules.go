@@ -131,7 +131,6 @@ type rulePlan[R any] struct {
 	missing                []int // the indexes of the wanted rules to create
 }
 
-// changes returns the changes that a plan makes.
 func (p *rulePlan[R]) changes(wanted []*R) *RuleChanges[R] {
 	c := &RuleChanges[R]{}
 	for _, rules := range p.kept {
@@ -174,7 +173,6 @@ func (s *ruleSet[R, W]) apply(ctx context.Context, wanted []W, opts *SetRulesOpt
 	return done, nil
 }
 
-// parse returns the rules that the requests ask for.
 func (s *ruleSet[R, W]) parse(wanted []W) ([]*R, error) {
 	rules := make([]*R, len(wanted))
 	for i, request := range wanted {
@@ -188,7 +186,6 @@ func (s *ruleSet[R, W]) parse(wanted []W) ([]*R, error) {
 	return rules, nil
 }
 
-// plan compares the existing rules with the wanted ones.
 func (s *ruleSet[R, W]) plan(ctx context.Context, wanted []*R) (*rulePlan[R], error) {
 	list, err := s.list(ctx)
 	if err != nil {

@@ -81,7 +81,6 @@ const (
 	maxHidden = 10
 )
 
-// withDefaults returns the options with defaults for unset fields.
 func (o *WatchOptions) withDefaults() WatchOptions {
 	d := orZero(o)
 	if d.Interval <= 0 {
@@ -210,7 +209,6 @@ type note struct {
 	deleting       bool
 }
 
-// noteOf returns the note of a record.
 func noteOf[T any](record *T) note {
 	r := resourceOf(record)
 	n := note{location: r.Location, deleting: stateOf(record) == stateDeleting}
