@@ -238,7 +238,7 @@ func walk[T any](c *conn, routes *listRoutes, o ListOptions, args []string) page
 	})
 	return func(ctx context.Context) iter.Seq2[*Page[T], error] {
 		return func(yield func(*Page[T], error) bool) {
-			seen := tally.New(o.OrderColumn != OrderByName, maxKnown)
+			seen := tally.New(o.OrderColumn == "" || o.OrderColumn == OrderByID, maxKnown)
 			for walks := 1; ; walks++ {
 				seen.Begin()
 				for page, err := range pages(ctx) {

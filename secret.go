@@ -60,8 +60,8 @@ func (s Secret) String() string {
 	return redacted
 }
 
-func (s Secret) Format(f fmt.State, _ rune) {
-	if f.Flag('#') {
+func (s Secret) Format(f fmt.State, verb rune) {
+	if verb == 'v' && f.Flag('#') {
 		fmt.Fprintf(f, "cloudapi.Secret(%q)", s.String())
 		return
 	}

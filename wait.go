@@ -215,7 +215,7 @@ func (w *waiter[T]) run(ctx context.Context, opts *WaitOptions) (*T, error) {
 			switch {
 			case err == nil:
 				finished, end = w.done(record)
-				if finished && w.lacks != nil && w.lacks(record) != "" {
+				if finished && end == nil && w.lacks != nil && w.lacks(record) != "" {
 					end = fmt.Errorf("%w: the record has no %s", ErrInvalidResponse, w.lacks(record))
 				}
 			case w.gone && IsGone(err):

@@ -94,7 +94,7 @@ func (c *call) prepare() (http.Header, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.tokens = append(c.tokens, token)
+		c.tokens, c.known = append(c.tokens, token), nil
 		header["Authorization"] = []string{"Bearer " + token}
 	}
 	if c.attempts > 0 && !c.cfg.Budget.take(c.cfg.Retries) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-retryablehttp"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
@@ -93,6 +94,7 @@ type call struct {
 	request retryablehttp.Request
 
 	tokens     []string      // returned by the token source
+	known      mask.Secrets  // the last result of the method secrets; cleared by a new token
 	attempts   int           // number of requests passed to the transport
 	mayHaveRun bool          // whether the server may have executed any of the attempts
 	earlier    bool          // whether the server may have executed an attempt other than the last
@@ -105,6 +107,14 @@ type call struct {
 	started time.Time
 	status  int      // 0 if there was no response
 	failure *Failure // nil if the response was accepted
+}
+
+// Value adds what [exchange.Guard] asks for to the caller's context.
+func (c *call) Value(key any) any {
+	if key == (exchange.Idempotent{}) {
+		return c.req.Idempotent
+	}
+	return c.Context.Value(key)
 }
 
 // Loop makes the attempts of a client's calls. It calls [transport.RoundTrip]
@@ -154,8 +164,11 @@ func Do(ctx context.Context, cfg *Config, req *Request) *Failure {
 }
 
 func (c *call) secrets() mask.Secrets {
-	values := append(c.cfg.Secrets(c.request.Request), c.req.Secrets...)
-	return mask.New(append(values, c.tokens...))
+	if c.known == nil {
+		values := append(c.cfg.Secrets(c.request.Request), c.req.Secrets...)
+		c.known = mask.New(append(values, c.tokens...))
+	}
+	return c.known
 }
 
 // All calls pass these two to retryablehttp, which doesn't change them.

@@ -10,9 +10,12 @@ import (
 
 const (
 	// maxTrustedLength is the maximum size of a buffer before anything has arrived,
-	// whatever the Content-Length says. For a larger body, the buffer grows as the
-	// body arrives.
+	// whatever the Content-Length says.
 	maxTrustedLength = 1 << 20
+
+	// maxAnnounced is the size up to which the buffer then grows to the announced
+	// length in one step. For a larger body, it doubles as the body arrives.
+	maxAnnounced = 64 << 20
 
 	maxPooledBuffer = 16 << 20
 
@@ -64,14 +67,19 @@ func (buf *Buffer) ReadBody(resp *http.Response, limit int64) error {
 // read reads up to n bytes of a body. announced is the Content-Length, or 0 or
 // -1 if it's unknown.
 func (buf *Buffer) read(body io.Reader, n, announced int64) error {
-	announced = min(max(announced, 0), maxTrustedLength-minRead) + minRead
+	announced = min(max(announced, 0), maxAnnounced) + minRead
 	for int64(len(buf.data)) < n {
 		if full := int64(len(buf.data)); full == int64(cap(buf.data)) {
 			size := 2 * full
 			if size > n/2 {
 				size = n // so that the buffer grows only once more
 			}
-			buf.data = append(make([]byte, 0, min(max(size, announced), n)), buf.data...)
+			if full < maxTrustedLength {
+				size = max(size, min(announced, maxTrustedLength))
+			} else {
+				size = max(size, announced)
+			}
+			buf.data = append(make([]byte, 0, min(size, n)), buf.data...)
 		}
 		room := buf.data[len(buf.data):cap(buf.data)]
 		m, err := body.Read(room[:min(int64(len(room)), n-int64(len(buf.data)))])

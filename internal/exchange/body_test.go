@@ -39,11 +39,13 @@ func TestReadBodyOfAnyLength(t *testing.T) {
 				if slow {
 					resp.Body = io.NopCloser(iotest.HalfReader(resp.Body))
 				}
-				buf := NewBuffer()
+				var buf Buffer
 				if err := buf.ReadBody(resp, 1<<40); err != nil || string(buf.Bytes()) != text[:length] {
 					t.Errorf("%d bytes, %d announced: read %d, %v", length, announced, len(buf.Bytes()), err)
 				}
-				buf.Release()
+				if most := max(length+minRead, 2*maxTrustedLength); announced == int64(length) && cap(buf.data) > most {
+					t.Errorf("%d bytes, as announced, take %d", length, cap(buf.data))
+				}
 			}
 		}
 	}

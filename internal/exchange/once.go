@@ -8,8 +8,8 @@ import (
 
 // Guard is a transport that passes each request to the transport that Current
 // returns at that moment. It prevents net/http from retrying a POST or PATCH
-// that the server may have executed. It must be below all other wrappers that
-// change requests.
+// that the server may have executed, unless its context has [Idempotent]. It
+// must be below all other wrappers that change requests.
 //
 // net/http retries a request:
 //
@@ -19,16 +19,19 @@ import (
 //     to Go 1.26 a PROTOCOL_ERROR also makes it believe so, even though the
 //     server may have executed the request.
 //
-// net/http doesn't retry if it can't read the body again. So Guard gives a POST
-// or PATCH a body that can't be read again, unless the transport is Own and
+// net/http doesn't retry if it can't read the body again. So Guard gives such a
+// request a body that can't be read again, unless the transport is Own and
 // speaks only HTTP/1.1, and the request has neither header. Guard can't know
-// what protocols another transport uses, nor which requests are idempotent: a
-// middleware may have replaced the context. Guard replaces even an empty body.
+// what protocols another transport uses. It replaces even an empty body.
 // HTTP/1.1 then sends the request without a length.
 type Guard struct {
 	Own     Transport // the transport of [NewTransport], or zero
 	Current func() http.RoundTripper
 }
+
+// Idempotent is the key of a context's value that is true if the request is
+// idempotent. A middleware that replaces the context loses it, and so is safe.
+type Idempotent struct{}
 
 func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	next := g.Current()
@@ -38,7 +41,8 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, refusedError(reason)
 	}
-	isSafe := g.Own.onlyHTTP1 && next == g.Own.Transport && !hasIdempotencyKey(req.Header)
+	idempotent, _ := req.Context().Value(Idempotent{}).(bool)
+	isSafe := (idempotent || g.Own.onlyHTTP1 && next == g.Own.Transport) && !hasIdempotencyKey(req.Header)
 	if !isSafe && (req.Method == http.MethodPost || req.Method == http.MethodPatch) {
 		req = req.WithContext(req.Context())
 		req.GetBody = nil

@@ -65,7 +65,8 @@ func TestSent(t *testing.T) {
 }
 
 // TestGuard: unless a transport is the SDK's and speaks only HTTP/1.1, a POST
-// or PATCH has a body that can't be read again. Other requests are unchanged.
+// or PATCH that isn't known to be idempotent has a body that can't be read
+// again. Other requests are unchanged.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -91,22 +92,24 @@ func TestGuard(t *testing.T) {
 		return nil, context.Canceled
 	}))
 	for _, tt := range []struct {
-		own                  bool
+		own, idempotent      bool
 		method, body, header string
 		want                 bool
 	}{
-		{false, "POST", "", "", true}, // whatever its context says: a middleware may have replaced that
-		{false, "POST", "{}", "", true},
-		{false, "GET", "", "", false},
-		{false, "PATCH", "{}", "", true}, // a rename by name isn't idempotent
-		{true, "POST", "", "", false},
-		{true, "POST", "{}", "", false},
-		{true, "POST", "{}", "Idempotency-Key", true}, // with which net/http repeats a request
-		{true, "POST", "{}", "X-Idempotency-Key", true},
-		{true, "PATCH", "{}", "", false},
-		{true, "PATCH", "{}", "Idempotency-Key", true},
+		{false, false, "POST", "", "", true}, // whatever its context says: a middleware may have replaced that
+		{false, false, "POST", "{}", "", true},
+		{false, false, "GET", "", "", false},
+		{false, false, "PATCH", "{}", "", true}, // a rename by name isn't idempotent
+		{false, true, "PATCH", "{}", "", false}, // net/http repeats it if nothing was written
+		{false, true, "POST", "", "X-Idempotency-Key", true},
+		{true, false, "POST", "", "", false},
+		{true, false, "POST", "{}", "", false},
+		{true, false, "POST", "{}", "Idempotency-Key", true}, // with which net/http repeats a request
+		{true, false, "POST", "{}", "X-Idempotency-Key", true},
+		{true, false, "PATCH", "{}", "", false},
+		{true, false, "PATCH", "{}", "Idempotency-Key", true},
 	} {
-		req := stub.Must(http.NewRequestWithContext(t.Context(), tt.method, "test://api/", strings.NewReader(tt.body)))(t)
+		req := stub.Must(http.NewRequestWithContext(context.WithValue(t.Context(), Idempotent{}, tt.idempotent), tt.method, "test://api/", strings.NewReader(tt.body)))(t)
 		req.Header[tt.header] = nil
 		_, _ = (&Guard{Transport{network, tt.own}, func() http.RoundTripper { return network }}).RoundTrip(req)
 		if once := sent.GetBody == nil && sent.Body != nil && sent.Body != http.NoBody; once != tt.want {

@@ -67,6 +67,9 @@ func (d Decoder) Decode(data []byte, v any) error {
 // takes up an element, which stays zero.
 func decodedSize(data []byte, t reflect.Type) int64 {
 	count := func(c byte) int64 { return int64(bytes.Count(data, []byte{c})) }
+	if t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem() // the outermost value exists only once
+	}
 	value := max(valueSize, int64(largest(t, map[reflect.Type]bool{})))
 	return objectSize*count('{') + value*(count('[')+count(','))
 }

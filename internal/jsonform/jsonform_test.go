@@ -108,6 +108,13 @@ func TestMemory(t *testing.T) {
 	if err := (Decoder{}).Decode([]byte(small), new(any)); err != nil {
 		t.Errorf("a small text: %v", err)
 	}
+	large := new(struct { // exists once, unlike its values
+		Name   [1 << 10]byte
+		Values []float64
+	})
+	if err := d.Decode([]byte(repeated(20_000, `{"Values":[`, "1", "]}")), large); err != nil {
+		t.Errorf("numbers in a large struct: %v", err)
+	}
 }
 
 // TestForms: values in another form are converted, also in a large text.

@@ -217,6 +217,9 @@ func (l *List[T]) read(r *reading[T]) {
 func (l *List[T]) isStillWorthIt(items int) bool {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
-	l.items = items
-	return l.isWorthIt()
+	if l.items = items; l.isWorthIt() {
+		return true
+	}
+	l.items *= 2 // not read again for each wait that joins
+	return false
 }

@@ -153,6 +153,7 @@ func TestPostgresWaits(t *testing.T) {
 	})
 
 	upgrade := func(version, state, status string) string {
+		target := map[bool]string{true: "18"}[version != ""]
 		reply := `{"current_version":"17","target_version":"18","upgrade_status":"` + status + `","upgrade_stage":null}`
 		switch status {
 		case "": // the response for a database that isn't being upgraded
@@ -160,7 +161,7 @@ func TestPostgresWaits(t *testing.T) {
 		case "unknown":
 			reply = stub.Envelope(500)
 		}
-		return `{"id":"` + pgID + `","state":"` + state + `","version":"` + version + `","target_version":"18"}` + "\n" + reply
+		return `{"id":"` + pgID + `","state":"` + state + `","version":"` + version + `","target_version":"` + target + `"}` + "\n" + reply
 	}
 	runWaits(t, slow, orders+" "+orders+"/upgrade", []waitCase{
 		{"upgraded", wait("WaitUpgraded"), polls{
@@ -170,6 +171,7 @@ func TestPostgresWaits(t *testing.T) {
 		}, nil, ""},
 		{"nothing to upgrade", wait("WaitUpgraded"), polls{upgrade("18", "running", "")}, nil, ""},
 		{"a failed upgrade", wait("WaitUpgraded"), polls{upgrade("17", "running", "running"), upgrade("17", "running", "failed")}, cloudapi.ErrWaitFailed, ""},
+		{"a failed upgrade between unknown versions", wait("WaitUpgraded"), polls{upgrade("", "running", "failed")}, cloudapi.ErrWaitFailed, ""},
 		{"deleted during the upgrade", wait("WaitUpgraded"), polls{upgrade("17", "running", "running"), upgrade("17", "deleting", "")}, cloudapi.ErrWaitFailed, ""},
 	})
 
