@@ -127,7 +127,7 @@ func isNil(request any) bool {
 
 // referrer is a request that contains IDs of other resources, or a new name.
 type referrer interface {
-	// checkIDs returns an error if an ID or the new name is invalid, or nil.
+	// checkIDs returns an error unless the IDs and the new name are valid.
 	checkIDs() *ArgumentError
 }
 

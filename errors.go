@@ -422,8 +422,8 @@ func classOf(err error) call.Class {
 	return call.Final
 }
 
-// errMayHaveRun matches the failure of a request that changes something and
-// that the server may have executed. The request may be idempotent.
+// errMayHaveRun matches the failure of any request that changes something, even
+// an idempotent one, if the server may have executed it.
 var errMayHaveRun = errors.New("the server may have executed the request")
 
 // outcomeMatches reports whether the outcome of a call matches target. It

@@ -269,9 +269,9 @@ func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster,
 	return s.waitNodePool(ctx, "Kubernetes.WaitNodePool", location, cluster, nodePool, (*KubernetesNodePool).settled, opts)
 }
 
-// WaitNodePoolUpgraded waits until all VMs in upgraded are replaced and the new
-// ones are running, and returns the node pool. upgraded is a record with the
-// old VMs, such as the result of [KubernetesService.UpgradeNodePool].
+// WaitNodePoolUpgraded waits until all VMs of an earlier record, such as the
+// result of [KubernetesService.UpgradeNodePool], are replaced and the new ones
+// are running. It returns the node pool.
 func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, upgraded *KubernetesNodePool, opts *WaitOptions) (*KubernetesNodePool, error) {
 	const operation = "Kubernetes.WaitNodePoolUpgraded"
 	if upgraded == nil {

@@ -222,7 +222,7 @@ func (s *LoadBalancersService) Update(ctx context.Context, location, loadBalance
 }
 
 // missesCertEnabled reports whether the server refused an update because
-// cert_enabled is missing, as the service does.
+// cert_enabled is missing. The service requires it.
 func missesCertEnabled(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Is(ErrInvalidRequest) && e.Message == "missing parameter for cert_enabled"

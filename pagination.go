@@ -34,7 +34,7 @@ type ListOptions struct {
 	Tags        []PostgresTag `url:"tags,omitempty,comma"` // selects databases with all of these; only for databases
 }
 
-// Page is one page of a list. Items can lack fields, as their type says.
+// Page is one page of a list. Items can lack fields; see the comment of T.
 type Page[T any] struct {
 	Items []*T
 	Count *int // the size of the list; nil if the server sends none, as for SSH keys

@@ -211,11 +211,11 @@ func (s *PostgresService) RemoveCertificateUser(ctx context.Context, location, p
 }
 
 // PostgresMetricDestinationCreateRequest is the body of
-// [PostgresService.CreateMetricDestination]. Only Options is optional.
+// [PostgresService.CreateMetricDestination].
 type PostgresMetricDestinationCreateRequest struct {
-	URL      string                            `json:"url"`              // must begin with https://
-	Username string                            `json:"username"`         // for basic authentication; not required with Options
-	Password Secret                            `json:"password"`         // not required with Options
+	URL      string                            `json:"url"`              // required; must begin with https://
+	Username string                            `json:"username"`         // for basic authentication; required without Options
+	Password Secret                            `json:"password"`         // required without Options
 	Options  *PostgresMetricDestinationOptions `json:"options,omitzero"` // other ways to authenticate; † only the service
 }
 

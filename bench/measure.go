@@ -21,7 +21,7 @@ func (s sample) String() string {
 	return fmt.Sprintf("%.2f (%s of %s)", s.Ratio, withCommas(s.Allocs), withCommas(s.FloorAllocs))
 }
 
-// duel measures a client and its floor in turn.
+// duel measures a client, and the same calls by hand (the floor), in turn.
 type duel struct {
 	call, floor call
 	n           int // calls in a timeSlice

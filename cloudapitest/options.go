@@ -250,7 +250,7 @@ type Delays struct {
 	// Backup is the time from the start of a database to its first backup. Until
 	// then the database can't be restored or replicated. The earliest time to
 	// restore to is 5 minutes after the backup. Only Backup may be negative. The
-	// server then behaves as if the database had been running for longer: after
+	// server then behaves as if the database had been running for longer: with
 	// -time.Hour, the database can be restored immediately, and has an hour of
 	// logs.
 	Backup time.Duration

@@ -19,7 +19,7 @@ type provisioner struct {
 	update   bool
 	progress *progress
 	report   report
-	held     bool // whether VMs and databases are held back because another resource differs
+	held     bool // whether VMs and databases aren't created because another resource differs
 }
 
 // run creates missing resources. With --update, it also changes resources that

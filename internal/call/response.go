@@ -137,8 +137,8 @@ func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 	return f
 }
 
-// excerpt returns the beginning of a body, with the values of JSON masked: the
-// JSON may be a record.
+// excerpt returns the beginning of a body. It masks the values in JSON, since
+// they may be secrets.
 func (c *call) excerpt(body []byte) string {
 	text := strings.TrimSpace(string(body[:min(len(body), MaxSearched)]))
 	switch {

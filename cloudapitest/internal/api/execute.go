@@ -7,8 +7,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// execute checks a request in the order of the real server. The operation's
-// handler checks objects and values.
+// execute makes its checks in the order in which the real server makes them. The
+// operation's handler checks objects and values.
 func (m *Moment) execute(r Request) (result any, remarks Remarks, err error) {
 	c := &Call{Moment: m, Input: Input{Header: r.Header, Params: r.Params}, beforeCount: r.BeforeCount}
 	if c.Token, err = m.authenticate(r.Header.Get("Authorization")); err != nil {

@@ -99,8 +99,8 @@ var servicePatterns = map[string]string{
 	"postgres/firewall_rule_id": `^fr` + idPattern,
 }
 
-// patternsOf returns a function that returns a path parameter's pattern, or nil
-// if any value is valid.
+// patternsOf returns a function that returns the pattern of a path parameter, or
+// nil for a parameter without one.
 func patternsOf(v version.Version) func(o *api.Operation, name string) *regexp.Regexp {
 	patterns := maps.Clone(paramPatterns)
 	if v == version.Service {

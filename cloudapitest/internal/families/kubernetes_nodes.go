@@ -36,7 +36,7 @@ func (g *nodeGroup) staying() []*vm {
 	return slices.DeleteFunc(slices.Clone(g.nodes), (*vm).Deleting)
 }
 
-// records shows the previous state of a draining node, not "deleting".
+// records returns records in which a draining node isn't "deleting" yet.
 func (g *nodeGroup) records(at *api.Moment) []vmRecord {
 	return api.Records(g.visibleNodes(at), func(v *vm) vmRecord {
 		r := v.record(at)

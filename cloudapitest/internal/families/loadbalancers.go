@@ -271,8 +271,8 @@ func (l *loadBalancer) checkPorts(*api.Call) error {
 	return nil
 }
 
-// validate checks the load balancer as if it had the name, and reports all
-// problems in one message. Names are unique in a subnet.
+// validate checks the load balancer, which is about to get the name, and reports
+// all problems in one message. Names are unique in a subnet.
 func (l *loadBalancer) validate(c *api.Call, name string) error {
 	var problems []string
 	if slices.ContainsFunc(l.subnet.balancers(c.Moment), func(o *loadBalancer) bool { return o.ID != l.ID && o.Name == name }) {

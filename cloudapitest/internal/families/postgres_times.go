@@ -13,8 +13,8 @@ func (p *postgres) isReplica(now time.Time) bool {
 	return p.parent != nil && p.restored.IsZero() && (p.released.IsZero() || now.Before(p.released))
 }
 
-// isPrimary reports whether the database takes writes and makes backups. A
-// restored copy does both once it is restored.
+// isPrimary reports whether the database takes writes and makes backups. A copy
+// of a backup does so once the restore is complete.
 func (p *postgres) isPrimary(now time.Time) bool {
 	return !p.isReplica(now) && !now.Before(p.promoted) && (p.restored.IsZero() || !now.Before(p.running))
 }

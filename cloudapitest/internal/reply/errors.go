@@ -185,8 +185,8 @@ func details(problems ...Problem) json.RawMessage {
 	return b.Bytes()
 }
 
-// DeletedOr returns the result of a deletion that failed with err. If err says
-// that the object doesn't exist, the deletion has succeeded.
+// DeletedOr returns what a deletion returns after err: NoContent if the object
+// doesn't exist, and err otherwise.
 func DeletedOr(err error) (any, error) {
 	if e, ok := errors.AsType[*Error](err); ok && e.Type == "ResourceNotFound" {
 		return NoContent{}, nil

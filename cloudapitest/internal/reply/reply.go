@@ -12,7 +12,7 @@ import (
 )
 
 // Reply is a response before it is written. A handler returns a Reply only to
-// set headers or a status; [New] lists the other results of handlers.
+// set headers or a status; see [New] for what else it can return.
 type Reply struct {
 	Status int
 	Header http.Header
