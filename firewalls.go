@@ -28,8 +28,8 @@ type FirewallCreateRequest struct {
 // FirewallRuleCreateRequest is the body of [FirewallsService.CreateRule].
 type FirewallRuleCreateRequest struct {
 	// CIDR is the range of source addresses, in a form that [ParseCIDR] accepts; an
-	// IPv6 address without a prefix length is a /64. With the service, it can also
-	// be the ID or name of a private subnet in the location. Required.
+	// IPv6 address without a prefix length is a /64. The service also accepts the
+	// ID or name of a private subnet in the location. Required.
 	CIDR        string `json:"cidr"`
 	PortRange   string `json:"port_range,omitzero"`  // "port" or "first..last", 0 to 65535; default all ports
 	Protocol    string `json:"protocol,omitzero"`    // a FirewallProtocol constant; default TCP; † only the service

@@ -18,8 +18,8 @@ import (
 // name may mean either of two load balancers in a location.
 type LoadBalancersService service
 
-// LoadBalancer distributes TCP connections to its SrcPort over its VMs. The API
-// doesn't show which VMs pass the health check.
+// LoadBalancer accepts TCP connections on SrcPort and distributes them over its
+// VMs. The API doesn't show which VMs pass the health check.
 type LoadBalancer struct {
 	ID                  string `json:"id"`                    // prefix 1b
 	Name                string `json:"name"`                  // unique in its private subnet
@@ -33,7 +33,7 @@ type LoadBalancer struct {
 	DstPort             int    `json:"dst_port"`              // the port on which the VMs listen
 	CertEnabled         bool   `json:"cert_enabled,omitzero"` // whether it has a certificate for the hostname; † only the service
 
-	// Lists and Rename don't return the fields below.
+	// Neither lists nor Rename return the fields below.
 	Subnet string   `json:"subnet"` // the name of its private subnet
 	VMs    []string `json:"vms"`    // the IDs of its VMs, even if the server sends records of VMs
 }
@@ -133,7 +133,7 @@ var (
 
 	loadBalancerFamily = family[LoadBalancer]{lists: &listLoadBalancers, get: &opLoadBalancersGet, del: &opLoadBalancersDelete, pauses: &waitQuick, lingers: true, homonyms: true,
 		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
-			return (&LoadBalancersService{c}).All(ctx, opts) // this method can read past a 500; the function all can't
+			return (&LoadBalancersService{c}).All(ctx, opts) // unlike other lists, this one can continue after a 500
 		}}
 )
 

@@ -337,8 +337,8 @@ func (s *PostgresService) CreateFirewallRule(ctx context.Context, location, post
 	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresCreateFirewallRule, request, location, postgres)
 }
 
-// UpdateFirewallRule changes a rule, which takes effect seconds later. It
-// returns [ErrAlreadyExists] if another rule has the range.
+// UpdateFirewallRule changes a rule. The change takes effect seconds later. It
+// returns [ErrAlreadyExists] if another rule has the same range.
 func (s *PostgresService) UpdateFirewallRule(ctx context.Context, location, postgres, ruleID string, request *PostgresFirewallRuleUpdateRequest) (*PostgresFirewallRule, error) {
 	return send[PostgresFirewallRule](ctx, s.conn, &opPostgresUpdateFirewallRule, request, location, postgres, ruleID)
 }

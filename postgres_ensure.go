@@ -10,12 +10,12 @@ import (
 
 // Ensure creates a database unless one with the name exists. It compares
 // flavor, ha_type, tags in any order, the settings in pg_config and
-// pgbouncer_config, and the targets of size, storage_size and version. A read
-// replica always differs. If restrict_by_default is true, a database differs
-// while a firewall rule allows all IPv4 or all IPv6 addresses. Ensure can
-// update size, storage_size, ha_type, tags and settings, and deletes the rules
-// that restrict_by_default excludes. [PostgresService.WaitResized] waits for
-// the new size, and [PostgresService.WaitServers] for the new ha_type.
+// pgbouncer_config, and size, storage_size and version, or their new values
+// while a change is in progress. A read replica is always a difference; if
+// restrict_by_default is true, so is a firewall rule for all IPv4 or all IPv6
+// addresses. Ensure can update size, storage_size, ha_type, tags and settings,
+// and delete such rules. [PostgresService.WaitResized] waits for the new size,
+// and [PostgresService.WaitServers] for the new ha_type.
 func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, outcome EnsureOutcome, err error) {
 	return postgresFamily.ensure(ctx, s.conn, location, name, ensureSpec[Postgres]{
 		create: func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },

@@ -84,8 +84,8 @@ func (s *PostgresService) WaitServers(ctx context.Context, location, postgres st
 	return s.waitServers(ctx, "Postgres.WaitServers", location, postgres, "", opts)
 }
 
-// WaitRecycled is [PostgresService.WaitServers] after Recycle: it also waits
-// until serverID, the former primary, is gone. † Only the service has this.
+// WaitRecycled waits for a Recycle: until serverID, the former primary, is gone,
+// and as [PostgresService.WaitServers] does. † Only the service has this.
 func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, serverID string, opts *WaitOptions) (*Postgres, error) {
 	const operation = "Postgres.WaitRecycled"
 	if err := idOf(KindPostgresServer).check(operation, "server_id", serverID); err != nil {
@@ -227,16 +227,16 @@ func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, post
 }
 
 // CreateReadReplica creates a read replica of a database, with the same size
-// and no standby; [PostgresService.WaitRunning] waits, which can take hours.
-// Before the first backup, CreateReadReplica returns [ErrInvalidRequest].
+// and no standby. It returns [ErrInvalidRequest] before the first backup.
+// [PostgresService.WaitRunning] waits until the replica runs, maybe for hours.
 func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, opts *PostgresReadReplicaOptions) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, readReplicaRequest{name, orZero(opts)}, location, postgres)
 }
 
 // Restore creates a copy of a database as it was at an earlier time, with the
-// same size and password, but no standby; [PostgresService.WaitRunning] waits,
-// which can take hours. Restore returns [ErrInvalidRequest] if the server can't
-// restore that time.
+// same size and password, but no standby. It returns [ErrInvalidRequest] if the
+// server can't restore that time. [PostgresService.WaitRunning] waits until the
+// copy runs, maybe for hours.
 func (s *PostgresService) Restore(ctx context.Context, location, postgres string, request *PostgresRestoreRequest) (*Postgres, error) {
 	body := orZero(request)
 	body.RestoreTarget = body.RestoreTarget.UTC()

@@ -19,7 +19,7 @@ type PrivateLocation struct {
 	Path     string `json:"path"`     // path within the project: "/private-location/" and UIName
 }
 
-// cursor returns the value that the server sorts by: the region, not UIName.
+// cursor returns what the server sorts by, which is never UIName.
 func (l *PrivateLocation) cursor(column string) string {
 	if column == OrderByName {
 		return l.Name

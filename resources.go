@@ -82,7 +82,7 @@ func resourceLists(opts *ListOptions, kinds []Kind) ([]anyFamily, error) {
 
 // Delete deletes a resource of any kind, by ID, or by name for a private
 // location. It may return before the resource is gone; [Client.WaitDeleted]
-// waits. Resources inside others, such as rules, are invalid.
+// waits. For a resource inside another, such as a rule, it returns an error.
 func (c *Client) Delete(ctx context.Context, resource Resource) error {
 	f, err := ownFamily("Delete", resource)
 	if err != nil {

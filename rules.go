@@ -252,8 +252,8 @@ func (s *ruleSet[R, W]) carryOut(ctx context.Context, plan *rulePlan[R], rules [
 	return nil
 }
 
-// removeAll deletes rules. It adds a key's first rule to done when all rules
-// with the key are deleted.
+// removeAll deletes groups of equal rules. It adds the first rule of a group to
+// done when the whole group is deleted.
 func (s *ruleSet[R, W]) removeAll(ctx context.Context, unwanted [][]*R, done *RuleChanges[R]) error {
 	for _, rules := range unwanted {
 		for _, rule := range rules {

@@ -126,9 +126,8 @@ func floorList(ctx context.Context, f floor.Client) error {
 }
 
 // handMetrics decodes a metrics response as fast as encoding/json allows, with
-// an UnmarshalJSON for each series. An UnmarshalJSON for each pair takes
-// longer, and so does decoding values of type any and converting them to
-// samples.
+// an UnmarshalJSON for each series. An UnmarshalJSON for each sample takes
+// longer, and so does decoding values of type any and converting them.
 type handMetrics struct {
 	Metrics []struct {
 		Key, Name, Description, Unit string

@@ -18,8 +18,8 @@ import (
 //
 // A slice of records becomes a complete list, {"count":…,"items":[…]}, with its
 // length as the count. A [cloudapi.Page] becomes one page of a list, with its
-// Count as the count. A Page without a Count becomes a page as in the audit
-// log. Its Next, if set, becomes the pagination_key.
+// Count as the count. A Page without a Count becomes a page as in the audit log,
+// with its Next, if set, as the pagination_key.
 //
 // A *[cloudapi.Error] becomes the API's envelope,
 // {"error":{"code":…,"type":…}}. The error needs a Code or StatusCode, and

@@ -53,8 +53,8 @@ func read(table string, serviceOnly bool) (rows []Row) {
 // String returns the HTTP method and the route.
 func (r Row) String() string { return r.Method + " " + r.Route }
 
-// Operation returns the name of the operation: the method's name, or a separate
-// name for the list of a location, such as "VMs.ListInLocation".
+// Operation returns the operation's name: the method's name, or, if it lists one
+// location, a name of its own such as "VMs.ListInLocation".
 func (r Row) Operation() string {
 	if strings.HasSuffix(r.Names[0], ".List") && strings.Contains(r.Route, "/location/") {
 		return r.Names[0] + "InLocation"

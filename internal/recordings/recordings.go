@@ -26,7 +26,7 @@ import (
 // describes.
 const (
 	Story     = "story"     // all operations, one after another on one growing project
-	Lifecycle = "lifecycle" // resources are created, run, are resized, promoted and deleted
+	Lifecycle = "lifecycle" // the life of resources: creation, running, resizing, promotion and deletion
 	Matrix    = "matrix"    // every operation, called in the same wrong ways, such as without a token
 	HTTP      = "http"      // authentication, odd paths, methods and bodies
 )

@@ -83,9 +83,8 @@ type reading[T any] struct {
 	began time.Time     // zero if it hasn't begun
 	ended chan struct{} // closed when records is set
 
-	// records has the records by ID and by name. If several records have one
-	// name, the map has the last one. The map is nil if the list wasn't read to
-	// its end.
+	// records has the records by ID and by name. Of records with the same name,
+	// the map has the last. The map is nil if the list wasn't read to its end.
 	records map[string]*T
 }
 

@@ -20,11 +20,10 @@ type postgresTerms struct {
 	rulePorts  []portRange // a network that may connect gets a rule for each of these
 	ruleUnique string      // the columns in the error message for a duplicate rule
 
-	// explicit stands for several differences: the state of a database shows
-	// restores and restarts, and its record has the storage size from the start.
-	// A replica can't be changed, but a reset of its parent's password also resets
-	// its own. A promoted replica is independent immediately, but its record keeps
-	// the parent.
+	// explicit is true for the servers of 2026. There, the state of a database
+	// shows restores and restarts, and its record has the storage size from the
+	// start. A replica can't be changed, but it gets each new password of its
+	// parent. Once promoted, it's independent, though its record keeps the parent.
 	explicit bool
 
 	domain   string // of hosts, without the top-level domain

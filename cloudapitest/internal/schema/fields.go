@@ -45,7 +45,7 @@ func (f Fields) Object(name string) Fields {
 	return o
 }
 
-// NonEmpty returns a string that must not be missing or blank.
+// NonEmpty returns the named string, or an error if it's missing or blank.
 func (f Fields) NonEmpty(name string) (string, error) {
 	if !f.Has(name) {
 		return "", reply.InvalidRequest("missing parameter for %s", name)

@@ -16,8 +16,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
-// Schema describes a value in a body. It has the rules of the API description
-// that the server checks.
+// Schema describes a value in a body, by those rules of the API description that
+// the server enforces.
 type Schema struct {
 	Type      string // "string", "integer", "number", "boolean", "array", "object"; "" in NoBody and AnyOf
 	nullable  bool

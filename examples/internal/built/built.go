@@ -20,7 +20,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// Ending describes a test that ends a program early, in several ways.
+// Ending describes a test that ends a program early, once in each of several ways.
 type Ending struct {
 	Server func(*testing.T) *cloudapitest.Server
 	Args   []string
