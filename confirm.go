@@ -14,7 +14,7 @@ import (
 // returns the create's error, to which it adds [ErrAlreadyExists] if same
 // rejects the resource, or find's error if find fails. After ErrNotFound, the
 // server may still be executing the request; where names are unique, you can
-// create again. If unknown doesn't match ErrOutcomeUnknown, Confirm returns it
+// create again. An error that doesn't match ErrOutcomeUnknown is returned
 // unchanged. If the create's context has ended, pass a new context, such as
 // [context.WithoutCancel] with a timeout.
 func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {

@@ -47,9 +47,9 @@ var (
 	ErrConflict = errors.New("conflict") // 409: other resources depend on the one to be deleted
 
 	// ErrAlreadyExists reports that a name, or another value that must be unique,
-	// is taken, though not always by the resource: creating a VM can conflict with
-	// a default subnet or firewall that another call creates. The server's error,
-	// usually a 400, also matches ErrInvalidRequest; a [*DriftError] doesn't.
+	// is taken, perhaps by a resource of another kind: creating a VM can conflict
+	// with a default subnet or firewall that another call creates. The server's
+	// error, usually a 400, also matches ErrInvalidRequest; a [*DriftError] doesn't.
 	ErrAlreadyExists = errors.New("already exists")
 
 	// ErrQuotaExceeded reports that the request exceeds a quota: the vCPUs of a

@@ -209,8 +209,8 @@ func WithHTTPClient(client *http.Client) Option {
 
 // WithMiddleware wraps the transport. A middleware sees every attempt;
 // [OperationFromContext] returns the attempt's operation. The first middleware
-// is the outermost; those of [Client.With] come inside. With calls all functions
-// again, for its new client. A middleware must not send a request twice.
+// is the outermost. [Client.With] adds others inside, and calls every function
+// again for its new client. A middleware must not send a request twice.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
 		if slices.ContainsFunc(middleware, func(m func(http.RoundTripper) http.RoundTripper) bool { return m == nil }) {

@@ -223,7 +223,7 @@ var (
 
 	postgresFamily = family[Postgres]{lists: &listPostgres, get: &opPostgresGet, del: &opPostgresDelete, pauses: &waitSlow, lingers: true,
 		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*Postgres, error] {
-			return (&PostgresService{c}).All(ctx, opts) // this method filters by tags itself; the function all doesn't
+			return (&PostgresService{c}).All(ctx, opts) // PostgresService.All filters by tags; the function [all] doesn't
 		}}
 
 	caCertificatesFile = fileFormat{name: "ca-certificates.pem", accept: acceptPEM, pem: []string{attachment.Certificate}}

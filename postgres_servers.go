@@ -84,8 +84,8 @@ func (s *PostgresService) WaitServers(ctx context.Context, location, postgres st
 	return s.waitServers(ctx, "Postgres.WaitServers", location, postgres, "", opts)
 }
 
-// WaitRecycled waits for a Recycle: until serverID, the former primary, is gone,
-// and as [PostgresService.WaitServers] does. † Only the service has this.
+// WaitRecycled waits as [PostgresService.WaitServers] does, and until serverID,
+// the primary before the Recycle, is gone. † Only the service has this.
 func (s *PostgresService) WaitRecycled(ctx context.Context, location, postgres, serverID string, opts *WaitOptions) (*Postgres, error) {
 	const operation = "Postgres.WaitRecycled"
 	if err := idOf(KindPostgresServer).check(operation, "server_id", serverID); err != nil {

@@ -123,12 +123,12 @@ type ruleSet[R, W any] struct {
 	remove func(context.Context, *R) error
 }
 
-// rulePlan says which rules to keep, create and delete. Each element of kept,
-// halves and unwanted contains all existing rules with the same key. Those in
-// halves are deleted and created again.
+// rulePlan says which rules to keep, create and delete. Each element of a
+// [][]*R contains all existing rules with the same key.
 type rulePlan[R any] struct {
-	kept, halves, unwanted [][]*R
-	missing                []int // the indexes of the wanted rules to create
+	kept, unwanted [][]*R
+	halves         [][]*R // to be deleted and created again; see ruleSet.isHalf
+	missing        []int  // the indexes of the wanted rules to create
 }
 
 func (p *rulePlan[R]) changes(wanted []*R) *RuleChanges[R] {

@@ -93,7 +93,7 @@ func (e *WaitError) Error() string {
 		e.Operation, e.named(), e.Elapsed.Round(time.Millisecond), e.Polls, polls, state, unprefixed{e.Err})
 }
 
-// named returns Resource. If it's an ID, named adds the name from the record.
+// named returns e.Resource, and for an ID also the name from the record.
 func (e *WaitError) named() string {
 	if record, ok := e.Record.(identified); ok {
 		r := record.Resource()

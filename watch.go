@@ -72,8 +72,8 @@ const (
 	watchMaxInterval = 30 * time.Second
 
 	// A watch ends once tolerance.stalls is maxStalls, or once maxStalls polls in
-	// a row find the same record hidden; see hiddenError. Fewer polls can be
-	// chance: many items came and went, or a resource was being destroyed.
+	// a row find the same record hidden; see hiddenError. One or two such polls
+	// can be chance: many items came and went, or a resource was being destroyed.
 	maxStalls = 3
 
 	// A poll looks up no more missing records once it finds maxHidden of them

@@ -19,13 +19,12 @@ const (
 )
 
 // crowd has the results of many concurrent callers: the number of connections,
-// the time of all calls, and the 99th percentile of the time of one call.
-// runCrowd returns the times in seconds, and measureConcurrency relative to the
-// floor's times.
+// the time of all calls, and the 99th percentile of the time of one call. The
+// times are in seconds.
 type crowd struct{ connections, total, p99 float64 }
 
-// measureConcurrency returns the medians of all rounds, by client, with times
-// divided by the floor's times.
+// measureConcurrency returns the medians of all rounds, by client. The times are
+// relative to the floor's.
 func measureConcurrency(ctx context.Context, rounds int) (map[string]crowd, error) {
 	rest := map[string][3][]float64{}
 	for range rounds {

@@ -28,8 +28,8 @@ type Match struct {
 	Method, Route string
 	// Path is the escaped path of the request.
 	Path string
-	// Nth says which matching request after the call to [Server.Fail] gets the
-	// script's first fault. Both 0 and 1 mean the first.
+	// Nth is the number, counted from the call to [Server.Fail], of the matching
+	// request that gets the script's first fault. Both 0 and 1 mean the first.
 	Nth int
 	// Func, if not nil, is called last, and reports whether the request matches.
 	// It must not call methods of the server.

@@ -329,7 +329,7 @@ func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 	for _, name := range remarks.Unknown {
 		s.misuse("cloudapitest: %s has no %s", r.Operation.Target(), name)
 	}
-	if s.config.api == "" { // Service refuses these, and whoever sets Contract expects them
+	if s.config.api == "" { // a server of Service refuses them, and the test of a server of Contract expects them
 		for _, name := range remarks.ContractOnly {
 			if _, again := s.logged.LoadOrStore(name, true); !again {
 				s.logf("cloudapitest: %s is in the contract, but not in the service: it fails in production", name)

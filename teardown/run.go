@@ -261,7 +261,7 @@ func (d *deletion) waitOptions() *cloudapi.WaitOptions {
 func (d *deletion) deleteVersions(ctx context.Context) *Failure {
 	at, err := d.locate(ctx, d.resource)
 	if err != nil || at.ID == "" {
-		return nil // the method request reports this
+		return nil // d.request looks again, and reports the error
 	}
 	versions, err := cloudapi.Collect(d.client.MachineImages.AllVersions(ctx, at.Location, at.ID, nil))
 	for _, v := range versions {

@@ -160,10 +160,9 @@ func (s *surveyor) complete(ctx context.Context, items []item) ([]item, error) {
 	return complete, nil
 }
 
-// users returns, by its ID, the resources that need the given one. Unless that
-// is a private location, it also returns those that need the known resources,
-// which must have the same kind and location. The server's lists may lack known
-// resources.
+// users maps the ID of the resource to the resources that need it. Unless the
+// resource is a private location, users does the same for the known resources,
+// which must have its kind and location. The server's lists may lack them.
 func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource, known []cloudapi.Resource) (map[string][]cloudapi.Resource, error) {
 	location := resource.Location
 	if resource.Kind == cloudapi.KindPrivateLocation {

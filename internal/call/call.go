@@ -171,7 +171,7 @@ func (c *call) secrets() mask.Secrets {
 	return c.known
 }
 
-// All calls pass these two to retryablehttp, which doesn't change them.
+// All calls share these, since retryablehttp doesn't change them.
 var (
 	noHeader   = http.Header{}
 	noResponse = &http.Response{Body: http.NoBody}

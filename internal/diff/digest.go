@@ -18,11 +18,11 @@ type Digester struct {
 // NewDigester returns a Digester.
 func NewDigester() *Digester { return &Digester{seed: maphash.MakeSeed()} }
 
-// Sum returns the digest of a value: a struct of strings, booleans, numbers,
-// times, and pointers, slices and structs of them, including unexported fields
-// that aren't times. Equal values have equal digests; different values have the
-// same digest with a probability of 1 in 2^64. The order of a slice's elements
-// and the zone of a time don't matter.
+// Sum returns the digest of a struct of strings, booleans, numbers, times, and
+// pointers, slices and structs of these. Only times must be in exported fields.
+// Equal values have equal digests; different values have the same digest with a
+// probability of 1 in 2^64. The order of a slice's elements and the zone of a
+// time don't matter.
 func (d *Digester) Sum(v reflect.Value) uint64 {
 	d.buffer = d.append(d.buffer[:0], v)
 	return maphash.Bytes(d.seed, d.buffer)

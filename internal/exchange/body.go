@@ -13,8 +13,8 @@ const (
 	// whatever the Content-Length says.
 	maxTrustedLength = 1 << 20
 
-	// maxAnnounced is the size up to which the buffer then grows to the announced
-	// length in one step. For a larger body, it doubles as the body arrives.
+	// maxAnnounced is the announced length up to which the buffer grows in one
+	// step. For a longer body, the buffer doubles as data arrives.
 	maxAnnounced = 64 << 20
 
 	maxPooledBuffer = 16 << 20

@@ -19,8 +19,8 @@ import (
 //     to Go 1.26 a PROTOCOL_ERROR also makes it believe so, even though the
 //     server may have executed the request.
 //
-// net/http doesn't retry if it can't read the body again. So Guard gives such a
-// request a body that can't be read again, unless the transport is Own and
+// net/http doesn't retry if it can't read the body again. So Guard gives a POST
+// or PATCH a body that can't be read again, unless the transport is Own and
 // speaks only HTTP/1.1, and the request has neither header. Guard can't know
 // what protocols another transport uses. It replaces even an empty body.
 // HTTP/1.1 then sends the request without a length.
@@ -54,7 +54,7 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case err == nil:
 	case err.Error() == http.StatusText(http.StatusProxyAuthRequired):
-		err = &proxyError{http.StatusProxyAuthRequired} // as a transport of NewTransport reports it
+		err = &proxyError{http.StatusProxyAuthRequired} // the error that NewTransport's transport returns
 	case !isOfNetwork(next, err):
 		err = ownError{err}
 	}

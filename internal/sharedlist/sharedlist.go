@@ -187,8 +187,8 @@ func (l *List[T]) begin(earliest time.Time) *reading[T] {
 }
 
 // isWorthIt reports whether reading the list takes fewer requests than getting
-// each resource. At least two waits must share the list, and it may have 10
-// items for each wait and for each call that may soon begin to wait.
+// each resource. At least two waits must share the list, and the list may have
+// up to 10 items for each wait and for each call that may soon begin to wait.
 func (l *List[T]) isWorthIt() bool {
 	g := l.group
 	coming := max(0, min(g.calls, g.atOnce)-g.waits)

@@ -76,8 +76,8 @@ func (t *Tally) EndPage(total *int) {
 
 // IsComplete reports whether the walks have read as many items as the smallest
 // stated total. That's enough, since every total includes the items that stay
-// in the list. Add reports no item with an ID up to passed as new, so it's also
-// enough if the last walk alone has read that many items in ID order.
+// in the list. It's also enough if the last walk alone has read that many items
+// in ID order: Add doesn't count an item again whose ID is at most t.passed.
 // IsComplete also returns true if no page stated a total.
 func (t *Tally) IsComplete() bool { return t.least == nil || max(t.items, t.inOrder) >= *t.least }
 

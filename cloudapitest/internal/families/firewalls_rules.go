@@ -159,7 +159,7 @@ func (r *firewallRule) setFields(c *api.Call) (err error) {
 }
 
 // checkUnique checks that no rule other than self, which may be nil, allows the
-// same traffic. The error's message begins with columns.
+// same traffic. The error's message names the given columns.
 func (f *firewall) checkUnique(what allowed, self *firewallRule, columns string) error {
 	if slices.ContainsFunc(f.rules, func(r *firewallRule) bool { return r.allowed == what && r != self }) {
 		return reply.InvalidRecord(reply.Taken(columns))

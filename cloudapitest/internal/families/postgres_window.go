@@ -23,7 +23,7 @@ func windowHour(c *api.Call) (*int, error) {
 	hour := c.Body.Number("maintenance_window_start_at")
 	if hour < 0 || hour > 23 {
 		var problems []string
-		if hour > math.MaxInt32 || hour == math.MaxInt { // the largest value that Number returns on a 32-bit platform
+		if hour > math.MaxInt32 || hour == math.MaxInt { // on a 32-bit platform, Number returns MaxInt for a larger value
 			problems = append(problems, "maintenance_window_start_at is greater than maximum allowed value")
 		}
 		return nil, reply.InvalidRecord(append(problems, "maintenance_window_start_at must be between 0 and 23")...)

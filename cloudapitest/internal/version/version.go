@@ -20,8 +20,8 @@ type API struct {
 	Both    bool
 }
 
-// Select returns the operations or fields that the API has. describe returns
-// the version that has an item, or "" if both have it, and the item's name. If
+// Select returns the operations or fields that the API has. describe returns an
+// item's version, or "" if both versions have the item, and the item's name. If
 // the versions have different items with the same name, Select returns only the
 // item of a.Version.
 func Select[T any](a API, all []T, describe func(*T) (Version, string)) []T {
