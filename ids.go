@@ -83,7 +83,7 @@ func (k Kind) String() string { return cmp.Or(kindNames[k], string(k)) }
 // Known reports whether k is one of the Kind constants.
 func (k Kind) Known() bool { return kindNames[k] != "" }
 
-// also returns the kind whose prefix an ID of kind k may have instead, or "".
+// also returns the other kind whose prefix an ID of kind k can have, or "".
 func (k Kind) also() Kind {
 	switch k {
 	case KindPostgresFirewallRule:

@@ -284,7 +284,7 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name stri
 	return l, err
 }
 
-// otherInSubnet is inSubnet if Get returned a load balancer in another subnet.
+// otherInSubnet searches the list: Get has found a name in another subnet.
 func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resource, name string) (*LoadBalancer, error) {
 	for l, err := range s.All(ctx, &ListOptions{Location: subnet.Location}) {
 		if isPartial(err) {

@@ -204,7 +204,7 @@ func decodeKeyedPage[T any](r call.Response) (*Page[T], error) {
 	return &Page[T]{Items: body.Items, Next: body.PaginationKey}, err
 }
 
-// maxWalks is how many times walk reads a list that doesn't become complete.
+// maxWalks is how often walk tries to read all items of a list.
 const maxWalks = 4
 
 // all yields every item of a list.

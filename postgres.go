@@ -34,7 +34,7 @@ type Postgres struct {
 	Flavor               string `json:"flavor"`  // one of the PostgresFlavor constants
 
 	// † Only the service has these.
-	TargetVersion     string    `json:"target_version,omitzero"`      // also differs from Version after a failed upgrade
+	TargetVersion     string    `json:"target_version,omitzero"`      // differs from Version during an upgrade, and after a failed one
 	TargetServerCount int       `json:"target_server_count,omitzero"` // 1 to 3: the primary and its standbys
 	FallbackActive    bool      `json:"fallback_active,omitzero"`     // whether the primary has another instance type than requested
 	CreatedAt         time.Time `json:"created_at,omitzero"`

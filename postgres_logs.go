@@ -141,7 +141,7 @@ type PostgresFollowLogsOptions struct {
 	ServerRole    string
 	QueryPattern  string
 
-	UntilNow              bool          // whether FollowLogs ends after the lines up to now, or at the first error that isn't ErrLogsExpired
+	UntilNow              bool          // end after the lines up to now, or at any error but ErrLogsExpired
 	Overlap               time.Duration // how late a line may appear in the logs; default 1 minute, maximum 12 hours
 	Interval, MaxInterval time.Duration // the pauses, as in WatchOptions
 
@@ -263,7 +263,7 @@ func (f *logFollower) run(ctx context.Context, yield func(*PostgresLogEntry, err
 // returns the new lines, and whether to wait before the next poll, as after
 // most errors and once the range reaches the present.
 func (f *logFollower) poll(ctx context.Context) (lines []*PostgresLogEntry, wait bool, err error) {
-	if f.Marker.Seen == nil { // the program chose the Start, and its clock can be ahead
+	if f.Marker.Seen == nil { // the program chose the Start: ask for the time of the server first, since the program's clock can be ahead
 		if _, err := f.page(ctx, PostgresLogsOptions{PageSize: 1}); err != nil {
 			return nil, true, err
 		}
@@ -339,7 +339,7 @@ func (f *logFollower) page(ctx context.Context, o PostgresLogsOptions) (*Page[Po
 	sent := time.Now().Round(0).UTC() // without the monotonic clock, which can stop while the machine sleeps
 	page, err := listByKey[PostgresLogEntry](ctx, f.conn, &f.op, o, o.PageSize, f.location, f.postgres)
 	if err == nil {
-		f.op.class &^= serviceOnly // a later 404 says that the database is gone
+		f.op.class &^= serviceOnly // the server has the operation: a later 404 says that the database is gone
 	}
 	if exchange := f.last(); o.PaginationKey == "" && exchange != nil {
 		f.sent = sent

@@ -321,7 +321,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref reference, 
 			record = records[i]
 			found = append(found, resourceOf(record))
 		case errors.Is(err, ErrForbidden), errors.Is(err, ErrInvalidRequest):
-			// Not fatal: the token may see another kind, which may allow the name.
+			// Perhaps the token may see another kind, or the name is valid there.
 			none = err
 		case errors.Is(err, ErrLocationNotFound):
 			none = err // err lists the valid locations

@@ -190,7 +190,7 @@ func (w *waiter[T]) run(ctx context.Context, opts *WaitOptions) (*T, error) {
 	pauses, pause := w.config.pauses(), w.config.Interval
 	polled, due := start.Add(-pause), start
 	var paced time.Time      // when the pause was chosen; a list may arrive before the pause ends
-	failures, listed := 0, 0 // how many polls in a row failed, or read only a list
+	failures, listed := 0, 0 // how many polls in a row failed; how many in a row read only a list
 	for {
 		var record *T // set if a list shows that the wait isn't over, else nil
 		var err, end error
@@ -334,7 +334,7 @@ func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context
 	defer group.End()
 	defer cancel(nil)
 	records, errs := make([]*T, len(items)), make([]error, len(items))
-	var isOver atomic.Bool // whether a wait has failed and ends the others
+	var isOver atomic.Bool // whether a wait has failed, so that the others stop
 	var first error        // the error of the first wait that failed
 	parallel.Do(len(items), atOnce, func(i int) {
 		defer group.EndCall()

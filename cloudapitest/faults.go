@@ -227,7 +227,7 @@ type Script struct {
 	scripts *faultScripts
 	caller  string // the caller of Fail: file and line
 	match   Match
-	seen    int // number of matching requests while faults were left
+	seen    int // number of matching requests before the last fault was met
 	met     int
 	faults  []Fault   // faults that are left
 	until   time.Time // when the first fault ends; zero if no request has met it yet, or if it has no end

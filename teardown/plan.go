@@ -169,7 +169,7 @@ func (p *Plan) arrange(all []item) {
 		switch {
 		case i.Kind == cloudapi.KindProject:
 			return len(order)
-		case i.Kind == cloudapi.KindLoadBalancer && madeFor(i.Resource) != "": // follows its cluster
+		case i.Kind == cloudapi.KindLoadBalancer && madeFor(i.Resource) != "": // comes after its cluster
 			return slices.Index(order, cloudapi.KindPostgres)
 		}
 		return slices.Index(order, i.Kind)

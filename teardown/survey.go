@@ -176,7 +176,7 @@ func (s *surveyor) users(ctx context.Context, resource cloudapi.Resource, known 
 	for _, item := range listed {
 		isListed[item.ID] = true
 	}
-	var all []item // with listed resources last: needs prefers the last one with a name, and only their names are sure to be current
+	var all []item // listed resources come last: the method needs prefers the last resource with a name, and only names in lists are sure to be current
 	for _, k := range known {
 		if !isListed[k.ID] {
 			all = append(all, item{Resource: k})

@@ -91,7 +91,7 @@ type options struct {
 	api                  string
 	demo                 bool
 	delay                time.Duration
-	steps                []step // what flags such as -fail change at the start
+	steps                []step // the changes of flags such as -fail, applied at the start
 }
 
 // parse returns [flag.ErrHelp] after printing the help to stderr, and a

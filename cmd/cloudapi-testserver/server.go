@@ -12,7 +12,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
-// A server is a test server of the API, with the data that changes need.
+// A server is a test server of the API, with the data for applying changes.
 type server struct {
 	*cloudapitest.Server
 	options options

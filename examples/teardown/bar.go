@@ -30,7 +30,7 @@ func (b *bar) begin(total int) {
 	}
 }
 
-// show is called for one event at a time. Many are polls without news.
+// show is called for one event at a time. Many events are polls without news.
 func (b *bar) show(p cloudapi.Progress) {
 	if p.Done == b.done && p.Err == nil {
 		return

@@ -107,7 +107,7 @@ func (c *call) attempt(req *http.Request, header http.Header) {
 	ctx, attempt, end := exchange.Begin(c, c.started, c.cfg.Timeout, !c.req.Idempotent)
 	defer end()
 	req = req.WithContext(ctx)
-	req.Host = req.URL.Host // retryablehttp doesn't need it, and copies less without it
+	req.Host = req.URL.Host // not set before: retryablehttp would copy it for nothing
 	req.Header = header
 	if c.req.Body != nil {
 		req.Body, _ = c.newBody()

@@ -94,7 +94,7 @@ type call struct {
 	request retryablehttp.Request
 
 	tokens     []string      // returned by the token source
-	known      mask.Secrets  // the last result of the method secrets; cleared by a new token
+	known      mask.Secrets  // the last result of the method secrets; nil after a new token
 	attempts   int           // number of requests passed to the transport
 	mayHaveRun bool          // whether the server may have executed any of the attempts
 	earlier    bool          // whether the server may have executed an attempt other than the last
@@ -109,7 +109,7 @@ type call struct {
 	failure *Failure // nil if the response was accepted
 }
 
-// Value adds what [exchange.Guard] asks for to the caller's context.
+// Value adds to the caller's context the value that [exchange.Guard] looks up.
 func (c *call) Value(key any) any {
 	if key == (exchange.Idempotent{}) {
 		return c.req.Idempotent

@@ -15,7 +15,7 @@ type Outcome struct {
 	Truncated  bool  // whether the body of the response seems to break off
 	MayHaveRun bool  // whether the server may have executed a request that changes something
 	Unknown    bool  // whether the result is unknown: Earlier is set, or MayHaveRun is set and the request isn't idempotent
-	Earlier    bool  // whether the server may have executed an earlier attempt, and the API refused the retry
+	Earlier    bool  // whether the API refused a retry, and the server may have executed an attempt before it
 	NotRetried error // why a due retry wasn't sent, such as the context's error; or nil
 }
 

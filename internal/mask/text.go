@@ -50,7 +50,7 @@ func Excerpt(s string, max int) (text string, cut bool) {
 	return strings.TrimSpace(strings.Map(clean, s)), cut
 }
 
-// Truncate returns at most max bytes of s, cut at a character.
+// Truncate returns at most max bytes of s, and no part of a character.
 func Truncate(s string, max int) (text string, cut bool) {
 	if len(s) <= max {
 		return s, false

@@ -219,6 +219,6 @@ func (l *List[T]) isStillWorthIt(items int) bool {
 	if l.items = items; l.isWorthIt() {
 		return true
 	}
-	l.items *= 2 // not read again for each wait that joins
+	l.items *= 2 // so that twice as many waits must join before the list is read again
 	return false
 }

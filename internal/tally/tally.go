@@ -7,8 +7,8 @@ import "maps"
 // Tally records the items that one or several walks over a list have read. A
 // walk reads the list's pages from the beginning.
 type Tally struct {
-	known     map[string]struct{} // IDs of read items, except those up to passed and those in recent
-	recent    []string            // IDs that the first walk has read, while they ascend; later moved to known
+	known     map[string]struct{} // IDs of read items, except IDs in recent and IDs that passed covers
+	recent    []string            // IDs from the first walk, as long as they ascend; then moved to known
 	passed    string              // Add treats IDs up to and including this one as known
 	ascending bool                // whether the IDs of every walk have ascended
 	most      int                 // the maximum number of remembered IDs, while they ascend
@@ -16,7 +16,7 @@ type Tally struct {
 	least     *int                // the smallest total that a page stated for the list; nil if no page stated one
 
 	// State of the walk in progress.
-	walks   int    // its number, from 1
+	walks   int    // the number of the walk, from 1
 	last    string // the greatest ID
 	inOrder int    // number of items whose ID was greater than all previous IDs
 }

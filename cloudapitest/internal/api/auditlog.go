@@ -10,7 +10,7 @@ import (
 // LogEntry is an entry of a project's audit log: an action of an account.
 type LogEntry struct {
 	ID      cloudapi.ID
-	At      time.Time // equal for all entries of a request, and later in the next request
+	At      time.Time // equal for all entries of a request; entries of the next request have a later time
 	Kind    cloudapi.Kind
 	Verb    string
 	Account *Account

@@ -114,7 +114,7 @@ type postgres struct {
 	begun         time.Time         // beginning of the last change
 	ready         time.Time         // when the new servers are ready; zero before the first change
 	due           time.Time         // when the new servers take over
-	step          time.Duration     // the duration of one step: after due, a failover takes one step, and an upgrade 4
+	step          time.Duration     // the duration of one step; a failover takes one step from due on, and an upgrade takes four
 }
 
 // onAWS reports whether the database is in a private location, which is a

@@ -94,7 +94,7 @@ func (p *postgres) showLogs(c *api.Call) (any, error) {
 	return p.logLines(c.Now, f), nil
 }
 
-// logFilterOf leaves the range of time to setRange.
+// logFilterOf reads the query, except the range of time; see setRange.
 func logFilterOf(c *api.Call) logFilter {
 	const first = 50
 	asked := func(name string) string {

@@ -141,7 +141,7 @@ func addDefaultFirewall(c *api.Call, subnet string) *firewall {
 	return f
 }
 
-// unusedNet4 gives up after some random attempts, as the real server does.
+// unusedNet4 tries random networks, and gives up as the real server does.
 func unusedNet4(c *api.Call, bits int) (netip.Prefix, error) {
 	subnets := api.InProject[*privateSubnet](c.State, cloudapi.KindPrivateSubnet, c.Project)
 	for range 1000 {

@@ -69,7 +69,7 @@ type vm struct {
 	window     *int                 // the hour (UTC) at which the maintenance window opens, or nil
 
 	log         serialLog
-	serialText  *string // the text of the serial log; nil for the text of a healthy VM
+	serialText  *string // the text of the serial log, or nil if it's the one of a healthy VM
 	serialFails bool
 }
 

@@ -80,7 +80,7 @@ func Isolate(tests interface{ Run() int }) {
 	tests.Run()
 }
 
-// Use points the variables at the server for the duration of a test.
+// Use sets the environment variables to the server's values during a test.
 func Use(t interface{ Setenv(name, value string) }, server *cloudapitest.Server) {
 	t.Setenv(cloudapi.EnvBaseURL, server.Start())
 	t.Setenv(cloudapi.EnvToken, server.Token())
@@ -135,7 +135,7 @@ func Refuses(t test, run program, want string, args ...string) {
 	}
 }
 
-// Server describes the server inside a program.
+// Server configures the server that a program starts inside itself.
 type Server struct {
 	Delays cloudapitest.Delays
 	Empty  bool // whether its project has no resources; otherwise, it has those of a small shop

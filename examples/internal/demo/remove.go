@@ -12,7 +12,7 @@ import (
 // still execute the create.
 func Remove(ctx context.Context, client *cloudapi.Client, reference string, kind cloudapi.Kind, mayAppear bool) error {
 	patient := Soon(nil)
-	patient.Tolerance = 100 // the context ends before that many errors in a row
+	patient.Tolerance = 100 // no limit in effect: the context ends before 100 errors in a row
 	always := func(*cloudapi.Resource) (bool, error) { return true, nil }
 	found, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Resource, error) {
 		return client.Resolve(ctx, reference, kind)
