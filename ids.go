@@ -14,7 +14,7 @@ import (
 // Kind is the type of a resource: the first 2 characters of its ID.
 type Kind string
 
-// Kinds of resources. A "1" replaces a letter that the ID alphabet lacks.
+// Values of [Kind]. A "1" replaces a letter that the ID alphabet lacks.
 const (
 	KindProject                   Kind = "pj"
 	KindFirewall                  Kind = "fw"
@@ -25,15 +25,16 @@ const (
 	KindLoadBalancer              Kind = "1b"
 	KindNIC                       Kind = "nc"
 	KindPostgres                  Kind = "pg"
-	KindPostgresFirewallRule      Kind = "pf" // the service uses "fr", which IsID also accepts
+	KindPostgresFirewallRule      Kind = "pf" // ‡ only the contract: the service uses "fr", which IsID also accepts
 	KindPostgresMetricDestination Kind = "md"
 	KindPrivateLocation           Kind = "10"
 	KindPrivateSubnet             Kind = "ps"
 	KindSSHPublicKey              Kind = "sk"
-	KindVMInitScript              Kind = "1n"
+	KindVMInitScript              Kind = "1n" // ‡ only the contract
 	KindVM                        Kind = "vm"
+	KindOther                     Kind = "et" // objects without a kind of their own; IsID accepts it for KindPostgresMetricDestination
 
-	// † Only the service has the kinds below.
+	// † Only the service has these.
 	KindGitHubCacheEntry       Kind = "ge"
 	KindGitHubInstallation     Kind = "g1"
 	KindGitHubRepository       Kind = "gp"
@@ -43,8 +44,6 @@ const (
 	KindPostgresLogDestination Kind = "1d"
 	KindPostgresServer         Kind = "pv"
 	KindRoutedModel            Kind = "rm" // in lists of inference endpoints
-
-	KindOther Kind = "et" // objects without a kind of their own; IsID accepts it for KindPostgresMetricDestination
 )
 
 // kindNames has the names of the known kinds, in words.

@@ -41,7 +41,7 @@ func (k *KubernetesCluster) stateText() string { return k.DisplayState }
 const (
 	KubernetesClusterStateCreating  = "creating" // the server is setting up the cluster, or doing short maintenance
 	KubernetesClusterStateRunning   = "running"
-	KubernetesClusterStateUpgrading = "upgrading" // the server is upgrading the cluster or a node pool
+	KubernetesClusterStateUpgrading = "upgrading" // the server is upgrading the cluster or a node pool; † only the service
 	KubernetesClusterStateDeleting  = "deleting"  // until it's gone
 )
 
@@ -271,7 +271,7 @@ func (s *KubernetesService) WaitNodePool(ctx context.Context, location, cluster,
 
 // WaitNodePoolUpgraded waits until all VMs of an earlier record, such as the
 // result of [KubernetesService.UpgradeNodePool], are replaced and the new ones
-// are running. It returns the node pool.
+// are running. It returns the node pool. † Only the service has this.
 func (s *KubernetesService) WaitNodePoolUpgraded(ctx context.Context, location, cluster string, upgraded *KubernetesNodePool, opts *WaitOptions) (*KubernetesNodePool, error) {
 	const operation = "Kubernetes.WaitNodePoolUpgraded"
 	if upgraded == nil {
@@ -308,7 +308,8 @@ func (s *KubernetesService) waitNodePool(ctx context.Context, operation, locatio
 	return w.run(ctx, opts)
 }
 
-// WaitNodePoolDeleted waits until a node pool or its cluster is gone.
+// WaitNodePoolDeleted waits until a node pool or its cluster is gone. † Only
+// the service has this.
 func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, cluster, nodePool string, opts *WaitOptions) error {
 	if err := opKubernetesDeleteNodePool.checkArgs(s.conn.config.project, location, cluster, nodePool); err != nil {
 		return err
@@ -317,7 +318,8 @@ func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, c
 }
 
 // WaitNodeRetired waits until a node is in no node pool any more. The node is
-// the name or ID of its VM. A mistyped name looks like success.
+// the name or ID of its VM. A mistyped name looks like success. † Only the
+// service has this.
 func (s *KubernetesService) WaitNodeRetired(ctx context.Context, location, cluster, node string, opts *WaitOptions) error {
 	return s.waitGone(ctx, "Kubernetes.WaitNodeRetired", location, cluster, node, (*KubernetesNodePool).has, opts)
 }

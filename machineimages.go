@@ -27,7 +27,7 @@ func (m *MachineImage) Resource() Resource {
 	return Resource{Kind: KindMachineImage, ID: m.ID, Location: m.Location, Name: m.Name}
 }
 
-// Values of [MachineImage.Arch].
+// Values of [MachineImage.Arch]. † Only the service has these.
 const (
 	MachineImageArchX64   = "x64"
 	MachineImageArchARM64 = "arm64"
@@ -166,7 +166,7 @@ func (v *MachineImageVersion) Resource() Resource {
 }
 func (v *MachineImageVersion) stateText() string { return v.State }
 
-// Known values of [MachineImageVersion.State].
+// Known values of [MachineImageVersion.State]. † Only the service has these.
 const (
 	MachineImageVersionStateCreating   = "creating"
 	MachineImageVersionStateReady      = "ready"

@@ -163,7 +163,8 @@ func (s *PostgresService) Metrics(ctx context.Context, location, postgres string
 	return metrics(ctx, s.conn, &opPostgresMetrics, opts, location, postgres)
 }
 
-// Known values of [ResourceMetric.Key] for a cluster.
+// Known values of [ResourceMetric.Key] for a cluster. † Only the service has
+// these.
 const (
 	KubernetesMetricCPUUsage            = "cpu_usage"
 	KubernetesMetricLoadAverage         = "load_average"

@@ -32,10 +32,11 @@ type FirewallRule struct {
 
 	// CreateRule creates two rules for a private subnet; IPv6Rule is the second,
 	// for the IPv6 range. All other methods return the two rules separately.
+	// † Only the service has this.
 	IPv6Rule *FirewallRule `json:"ipv6_rule,omitzero"`
 }
 
-// Values of [FirewallRule.Protocol].
+// Values of [FirewallRule.Protocol]. † Only the service has these.
 const (
 	FirewallProtocolTCP = "tcp"
 	FirewallProtocolUDP = "udp"

@@ -108,7 +108,7 @@ const (
 // Known values of [Postgres.Flavor].
 const (
 	PostgresFlavorStandard = "standard"
-	PostgresFlavorParadeDB = "paradedb"
+	PostgresFlavorParadeDB = "paradedb" // ‡ only the contract
 	PostgresFlavorLantern  = "lantern"
 )
 
@@ -132,7 +132,7 @@ type PostgresLogDestination struct {
 	URL  string `json:"url"`
 }
 
-// Values of [PostgresLogDestination.Type].
+// Values of [PostgresLogDestination.Type]. † Only the service has these.
 const (
 	PostgresLogDestinationOTLP   = "otlp"
 	PostgresLogDestinationSyslog = "syslog"

@@ -36,14 +36,14 @@ func (e *PostgresLogEntry) hash() string {
 	return base64.RawStdEncoding.EncodeToString(sum[:8])
 }
 
-// Values of [PostgresLogEntry.StreamName].
+// Values of [PostgresLogEntry.StreamName]. † Only the service has these.
 const (
 	PostgresLogStreamPostgres  = "postgres"
 	PostgresLogStreamPgBouncer = "pgbouncer" // the connection pooler
 	PostgresLogStreamUpgrade   = "upgrade"
 )
 
-// Values of [PostgresLogEntry.SeverityLevel].
+// Values of [PostgresLogEntry.SeverityLevel]. † Only the service has these.
 const (
 	PostgresLogSeverityDebug       = "DEBUG"
 	PostgresLogSeverityInfo        = "INFO"

@@ -31,13 +31,13 @@ func (s *PostgresServer) settled() bool {
 		(s.Role == PostgresServerRolePrimary || s.SynchronizationStatus == PostgresServerReady)
 }
 
-// Values of [PostgresServer.Role].
+// Values of [PostgresServer.Role]. † Only the service has these.
 const (
 	PostgresServerRolePrimary = "primary"
 	PostgresServerRoleStandby = "standby"
 )
 
-// Known values of [PostgresServer.State].
+// Known values of [PostgresServer.State]. † Only the service has these.
 const (
 	PostgresServerStateUpdating      = "updating" // also the first state, before "creating"
 	PostgresServerStateCreating      = "creating"
@@ -49,7 +49,8 @@ const (
 	PostgresServerStateDeleting      = "deleting"
 )
 
-// Values of [PostgresServer.SynchronizationStatus].
+// Values of [PostgresServer.SynchronizationStatus]. † Only the service has
+// these.
 const (
 	PostgresServerReady      = "ready"
 	PostgresServerCatchingUp = "catching_up"
@@ -210,7 +211,8 @@ var (
 	opPostgresRestore            = Operation{"Postgres.Restore", "POST", postgresRoute + "/restore", once}
 )
 
-// Promote promotes a read replica; the returned record may still be a replica.
+// Promote promotes a read replica. The returned record may still be a replica;
+// [PostgresService.WaitPromoted] waits until it isn't.
 //
 // Deprecated: Use [PostgresService.PromoteReadReplica], which only the service
 // has; the contract has only Promote.
@@ -283,7 +285,7 @@ type PostgresUpgrade struct {
 
 func (u *PostgresUpgrade) lacks() string { return missing("upgrade_status", u.UpgradeStatus == "") }
 
-// Values of [PostgresUpgrade.UpgradeStatus].
+// Values of [PostgresUpgrade.UpgradeStatus]. † Only the service has these.
 const (
 	PostgresUpgradeStatusRunning    = "running"
 	PostgresUpgradeStatusFailed     = "failed" // final: the database keeps its version

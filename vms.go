@@ -51,11 +51,11 @@ const (
 	VMStateRestarting          = "restarting"
 	VMStateRebooting           = "rebooting" // its host is rebooting
 	VMStateStarting            = "starting"  // after Start, or after a reboot of its host
-	VMStateStopping            = "stopping"  // after Stop
+	VMStateStopping            = "stopping"  // after Stop; † only the service
 	VMStateStopped             = "stopped"
 	VMStateDeleting            = "deleting"         // until it's gone
-	VMStateStoppedByAdmin      = "stopped by admin" // the provider has stopped the VM, and refuses to start it
-	VMStateUnavailable         = "unavailable"      // the VM doesn't respond to its host
+	VMStateStoppedByAdmin      = "stopped by admin" // the provider has stopped the VM, and refuses to start it; † only the service
+	VMStateUnavailable         = "unavailable"      // the VM doesn't respond to its host; † only the service
 )
 
 // VMSerialLog reports the last fetch of the text on a VM's serial console.
@@ -71,7 +71,7 @@ type VMSerialLog struct {
 func (l *VMSerialLog) lacks() string     { return missing("status", l.Status == "") }
 func (l *VMSerialLog) stateText() string { return l.Status }
 
-// Known values of [VMSerialLog.Status].
+// Known values of [VMSerialLog.Status]. † Only the service has these.
 const (
 	VMSerialLogStatusCreated   = "created" // the fetch is in progress
 	VMSerialLogStatusSucceeded = "succeeded"
@@ -323,6 +323,7 @@ func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opt
 
 // WaitStopped waits until a VM is stopped, and returns it. It keeps waiting
 // while the VM is "stopped by admin": such a VM can't be started or copied.
+// † Only the service has this.
 func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts *WaitOptions) (*VM, error) {
 	return vmFamily.waitState(ctx, s.conn, "VMs.WaitStopped", location, vm, reaches[*VM](VMStateStopped), opts)
 }

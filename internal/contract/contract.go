@@ -1,12 +1,15 @@
-// Package contract contains two tables of the API's operations: those in the
-// contract, and those that only the service has. Tests compare the SDK, the
-// test server and the documents with the tables.
+// Package contract contains two tables of the API's operations, those in the
+// contract and those that only the service has, and a table of values, such as
+// states. Tests compare the SDK, the test server and the documents with the
+// tables.
 //
-// A row is an HTTP method, a route, and the methods of the SDK that use both. A
-// row of the contract ends with a ‡ if the service lacks the operation.
+// A row of operations is an HTTP method, a route, and the methods of the SDK
+// that use both. A row of the contract ends with a ‡ if the service lacks the
+// operation.
 package contract
 
 import (
+	"cmp"
 	_ "embed"
 	"net/http"
 	"slices"
@@ -19,6 +22,9 @@ var (
 
 	//go:embed service.txt
 	added string
+
+	//go:embed values.txt
+	values string
 )
 
 // Row is an operation.
@@ -48,6 +54,42 @@ func read(table string, serviceOnly bool) (rows []Row) {
 		}
 	}
 	return rows
+}
+
+// Marks of what only the service or only the contract has.
+const (
+	ServiceMark  = "†"
+	ContractMark = "‡"
+)
+
+// Values returns the marks of the values for which the SDK has constants, by
+// what has the value, such as "VM.State", and the value. The mark of what both
+// the contract and the service have is "".
+func Values() map[string]map[string]string {
+	table := map[string]map[string]string{}
+	for line := range strings.Lines(values) {
+		subject, list, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if !ok {
+			continue // a comment
+		}
+		subject, all := cutMark(subject)
+		table[subject] = map[string]string{}
+		for value := range strings.SplitSeq(list, ", ") {
+			value, own := cutMark(value)
+			table[subject][value] = cmp.Or(own, all)
+		}
+	}
+	return table
+}
+
+// cutMark returns text without the mark at its end, and the mark, or "".
+func cutMark(text string) (before, mark string) {
+	for _, mark := range []string{ServiceMark, ContractMark} {
+		if before, ok := strings.CutSuffix(text, " "+mark); ok {
+			return before, mark
+		}
+	}
+	return text, ""
 }
 
 // String returns the HTTP method and the route.

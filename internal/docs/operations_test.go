@@ -38,9 +38,9 @@ func TestOperationTables(t *testing.T) {
 				name = "`" + strings.TrimPrefix(name, service+".") + "`"
 				switch {
 				case r.ContractOnly:
-					name += contractOnly
+					name += contract.ContractMark
 				case r.ServiceOnly:
-					name += serviceOnly
+					name += contract.ServiceMark
 				}
 				methods = append(methods, name)
 			}
@@ -81,12 +81,6 @@ func TestNumbersOfOperations(t *testing.T) {
 		}
 	}
 }
-
-// These mark the operations that only the service or only the contract has.
-const (
-	serviceOnly  = "†"
-	contractOnly = "‡"
-)
 
 // compareSection compares what stands between two comments in a document.
 func compareSection(t *testing.T, path, want string) {

@@ -3,11 +3,15 @@
 package contract_test
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -50,60 +54,214 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// mark is what the documentation says about an operation that only the service
-// or only the contract has: at its method, or once at a service, about all its
-// methods.
-type mark struct{ method, service string }
-
-var (
-	serviceOnly  = mark{"† Only the service has this.", "† Only the service has these."}
-	contractOnly = mark{"‡ Only the contract has this.", "‡ Only the contract has these."}
-)
-
 // TestMarks: the comments say which operations only the service, or only the
-// contract has.
+// contract has: at the method, or once at a service, about all its methods.
 func TestMarks(t *testing.T) {
 	t.Parallel()
-	if problems := unmarked(t, sdktest.Source(t)); len(problems) > 0 {
-		t.Error(problems)
+	s := readSource(t)
+	for _, row := range contract.Rows() {
+		for _, name := range row.Names {
+			own, all := markIn(s.docs[name]), markIn(s.docs[row.Service()])
+			if s.docs[name] == "" || own != "" && all != "" || own+all != markOf(row) {
+				t.Errorf("%s has the marks %q and %q, want %q", name, own, all, markOf(row))
+			}
+		}
 	}
 }
 
-// unmarked returns the methods whose comment doesn't say what the tables do.
-func unmarked(t *testing.T, texts map[string]string) (names []string) {
+// TestMarksOfHelpers: a helper has the mark of an operation without which it
+// has no use. A Watch reads a list, and an Ensure creates. Every other helper
+// has the mark of an operation that it sends. A Wait also has a mark if all
+// operations have it whose comments lead to that Wait.
+func TestMarksOfHelpers(t *testing.T) {
+	t.Parallel()
+	s, marks, found := readSource(t), map[string]string{}, 0
+	for _, row := range contract.Rows() {
+		for _, name := range row.Names {
+			marks[name] = markOf(row)
+		}
+	}
+	for name := range s.docs {
+		service, method, _ := strings.Cut(name, ".")
+		if !contract.Composite(method) || strings.HasPrefix(method, "Set") { // those send an operation with a mark only for a value with a mark
+			continue
+		}
+		want := ""
+		switch method {
+		case "Watch":
+			want = marks[service+".All"]
+		case "Ensure":
+			want = marks[service+".Create"]
+		default:
+			for _, operation := range s.sent(name) {
+				want = cmp.Or(want, marks[operation])
+			}
+		}
+		if strings.HasPrefix(method, "Wait") {
+			var before []string // the marks of the operations that lead to the wait
+			for operation, mark := range marks {
+				if strings.HasPrefix(operation, service+".") && regexp.MustCompile(`\b`+method+`\b`).MatchString(s.docs[operation]) {
+					before = append(before, mark)
+				}
+			}
+			if slices.Sort(before); len(before) == 0 {
+				t.Errorf("no comment of an operation leads to %s", name)
+			} else if before[0] == before[len(before)-1] {
+				want = cmp.Or(want, before[0])
+			}
+		}
+		found++
+		if own, all := markIn(s.docs[name]), markIn(s.docs[service]); own != "" && all != "" || own+all != want {
+			t.Errorf("%s has the marks %q and %q, want %q", name, own, all, want)
+		}
+	}
+	if found < 40 {
+		t.Errorf("there are %d helpers", found)
+	}
+}
+
+// TestMarksOfValues: the SDK has a constant for each value in the table, and no
+// others. A constant has its mark itself, or with those before the next blank
+// line, or with all of its group.
+func TestMarksOfValues(t *testing.T) {
+	t.Parallel()
+	got, want := readSource(t).values, contract.Values()
+	for _, subject := range slices.Sorted(maps.Keys(want)) {
+		if !maps.Equal(got[subject], want[subject]) {
+			t.Errorf("the constants for %s are %q, want %q", subject, got[subject], want[subject])
+		}
+	}
+	for subject := range got {
+		if want[subject] == nil {
+			t.Errorf("values.txt doesn't have %s: %q", subject, got[subject])
+		}
+	}
+}
+
+// marked finds a mark in a comment. Other sentences about one version, such as
+// one about a field, are no mark.
+var marked = regexp.MustCompile(`† (?:Only the service has th(?:is|ese)\.|only the service)|‡ (?:Only the contract has th(?:is|ese)\.|only the contract)`)
+
+// markIn returns the mark in a comment, or "".
+func markIn(text string) string {
+	for _, mark := range []string{contract.ServiceMark, contract.ContractMark} {
+		if strings.HasPrefix(marked.FindString(text), mark) {
+			return mark
+		}
+	}
+	return ""
+}
+
+func markOf(row contract.Row) string {
+	switch {
+	case row.ServiceOnly:
+		return contract.ServiceMark
+	case row.ContractOnly:
+		return contract.ContractMark
+	}
+	return ""
+}
+
+// source is what the SDK's source says about its methods and constants.
+type source struct {
+	docs   map[string]string            // the comments of methods such as "VMs.Get", and of services such as "VMs"
+	uses   map[string][]string          // the operations that a method names, and the methods that it calls
+	values map[string]map[string]string // the marks of constants, as contract.Values returns them
+}
+
+func readSource(t *testing.T) *source {
 	t.Helper()
-	docs := map[string]string{} // of methods such as "VMs.Get", and of services such as "VMs"
-	for name, text := range texts {
-		file := stub.Must(parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution))(t)
+	s := &source{docs: map[string]string{}, uses: map[string][]string{}, values: map[string]map[string]string{}}
+	for name, text := range sdktest.Source(t) {
+		fset := token.NewFileSet()
+		file := stub.Must(parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution))(t)
 		for _, decl := range file.Decls {
 			switch d := decl.(type) {
 			case *ast.GenDecl:
+				if match := valuesOf.FindStringSubmatch(oneLine(d.Doc)); d.Tok == token.CONST && match != nil {
+					s.addValues(t, fset, match[1], d)
+				}
 				for _, spec := range d.Specs {
-					if s, ok := spec.(*ast.TypeSpec); ok && strings.HasSuffix(s.Name.Name, "Service") {
-						docs[strings.TrimSuffix(s.Name.Name, "Service")] = oneLine(d.Doc)
+					if ts, ok := spec.(*ast.TypeSpec); ok && strings.HasSuffix(ts.Name.Name, "Service") {
+						s.docs[strings.TrimSuffix(ts.Name.Name, "Service")] = oneLine(d.Doc)
 					}
 				}
 			case *ast.FuncDecl:
-				if d.Recv == nil {
+				if d.Recv == nil || len(d.Recv.List[0].Names) == 0 {
 					continue
 				}
-				if of, ok := d.Recv.List[0].Type.(*ast.StarExpr); ok {
-					docs[strings.TrimSuffix(fmt.Sprint(of.X), "Service")+"."+d.Name.Name] = oneLine(d.Doc)
+				if of, ok := d.Recv.List[0].Type.(*ast.StarExpr); ok && strings.HasSuffix(fmt.Sprint(of.X), "Service") {
+					s.addMethod(strings.TrimSuffix(fmt.Sprint(of.X), "Service"), d)
 				}
 			}
 		}
 	}
-	for _, row := range contract.Rows() {
-		for _, name := range row.Names {
-			for mark, want := range map[mark]bool{serviceOnly: row.ServiceOnly, contractOnly: row.ContractOnly} {
-				// The mark is at the method or at the service, but not at both.
-				if marked := strings.Contains(docs[name], mark.method) != strings.Contains(docs[row.Service()], mark.service); marked != want || docs[name] == "" {
-					names = append(names, name)
-				}
+	return s
+}
+
+func (s *source) addMethod(service string, method *ast.FuncDecl) {
+	name, receiver := service+"."+method.Name.Name, method.Recv.List[0].Names[0].Name
+	s.docs[name] = oneLine(method.Doc)
+	ast.Inspect(method.Body, func(n ast.Node) bool {
+		switch e := n.(type) {
+		case *ast.SelectorExpr:
+			if of, ok := e.X.(*ast.Ident); ok && of.Name == receiver {
+				s.uses[name] = append(s.uses[name], service+"."+e.Sel.Name)
+			}
+		case *ast.Ident:
+			if operation, ok := strings.CutPrefix(e.Name, "op"+service); ok {
+				s.uses[name] = append(s.uses[name], service+"."+operation)
 			}
 		}
+		return true
+	})
+}
+
+// sent returns the operations that a method uses, itself or in the methods of
+// its service.
+func (s *source) sent(name string) (names []string) {
+	seen := map[string]bool{}
+	var visit func(string)
+	visit = func(name string) {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		names = append(names, s.uses[name]...)
+		for _, used := range s.uses[name] {
+			visit(used)
+		}
 	}
+	visit(name)
 	return names
+}
+
+// valuesOf finds in the comment of a group of constants what has the values.
+var valuesOf = regexp.MustCompile(`alues of (\[[\w.]+\](?: for a \w+)?)`)
+
+// addValues adds a group of constants, unless they're values of a type of the
+// SDK such as EventType.
+func (s *source) addValues(t *testing.T, fset *token.FileSet, subject string, group *ast.GenDecl) {
+	t.Helper()
+	marks := map[string]string{}
+	above, last := "", 0 // the mark for the constants up to a blank line, and the line of the last constant
+	for _, spec := range group.Specs {
+		c := spec.(*ast.ValueSpec)
+		if typ, ok := c.Type.(*ast.Ident); ok && typ.Name != "Kind" {
+			return
+		}
+		begin := c.Pos()
+		if c.Doc != nil {
+			begin = c.Doc.Pos()
+		}
+		if fset.Position(begin).Line > last+1 {
+			above = markIn(oneLine(c.Doc))
+		}
+		last = fset.Position(c.End()).Line
+		value := stub.Must(strconv.Unquote(c.Values[0].(*ast.BasicLit).Value))(t)
+		marks[value] = cmp.Or(markIn(oneLine(c.Comment)), above, markIn(oneLine(group.Doc)))
+	}
+	s.values[strings.NewReplacer("[", "", "]", "").Replace(subject)] = marks
 }
 
 func oneLine(doc *ast.CommentGroup) string { return strings.Join(strings.Fields(doc.Text()), " ") }
