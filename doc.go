@@ -48,7 +48,7 @@
 //   - a resource, whether or not it exists: its service's Delete
 //   - a resource of any kind: [Client.Delete]
 //   - a resource that must exist: [Client.DeleteExisting]
-//   - a whole project: package teardown
+//   - the resources of a project: package teardown
 //
 // Settings: [FromEnv] for the environment, [Client.With] for other settings in
 // some calls, [WithTransport] for a proxy or a private certificate authority,
@@ -67,15 +67,17 @@
 // Fields have the names of the API's JSON. The zero value of an optional field
 // isn't sent. A field for which zero has a meaning is a pointer, such as new(0).
 //
-// In every family,
+// In a family,
 //
 //   - List returns one page of the resources in the project, or in
 //     [ListOptions.Location], and All iterates over all items. Items can lack
 //     fields: the comment of their type says which fields only Get returns.
 //   - Watch yields these resources, and then their changes, until the context
-//     ends; see [WatchOptions].
+//     ends; see [WatchOptions]. The audit log, GitHub and the inference
+//     endpoints have no Watch.
 //   - Ensure creates a resource unless one with the name exists; see
-//     [EnsureOptions].
+//     [EnsureOptions]. These three, projects and inference API keys have no
+//     Ensure.
 //   - If the service has a WaitDeleted, Delete returns before the resource is
 //     gone. Delete succeeds if the resource doesn't exist. So a mistyped name
 //     or wrong location looks like success; [Client.DeleteExisting] returns an

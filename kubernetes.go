@@ -47,7 +47,7 @@ const (
 
 // KubernetesClusterCreateRequest is the body of [KubernetesService.Create].
 type KubernetesClusterCreateRequest struct {
-	Version     string `json:"version"`               // one of the newest two, such as "v1.37" or "v1.36"; required
+	Version     string `json:"version"`               // one of the newest two, "v1.37" or "v1.36", or "v1.34" or "v1.33" with the contract; required
 	WorkerSize  string `json:"worker_size"`           // of the worker nodes, such as "standard-4"; required
 	CPNodes     int    `json:"cp_nodes,omitzero"`     // number of control plane nodes, 1 or 3; default 1
 	WorkerNodes int    `json:"worker_nodes,omitzero"` // default 1

@@ -158,8 +158,9 @@ func (r *PostgresFirewallRule) Resource() Resource {
 type PostgresCreateRequest struct {
 	// Size is "standard-" followed by 2, 4, 8, 16, 30 or 60 vCPUs, or
 	// "burstable-" followed by 1 or 2 ("hobby-" in the service's records). In a
-	// private location, it's one of the provider's sizes, such as "m6id.large".
-	// [PostgresService.Capabilities] returns the sizes. Required.
+	// private location, it's one of the provider's sizes, such as "m8gd.large", or
+	// "m6id.large" with the contract. [PostgresService.Capabilities] returns the
+	// sizes. Required.
 	Size string `json:"size"`
 
 	// StorageSize is in GiB: 32, 64 or 128 per vCPU, or half as much for

@@ -96,11 +96,12 @@ type keptResource struct{ resource, neededBy cloudapi.Resource }
 // NewPlan finds the resources of the client's project and an order in which
 // they can be deleted. It changes nothing.
 //
-// The plan contains everything that the lists of the project show, including
-// the default subnets and firewalls of VMs and subnets. Rules, node pools and
-// the like are deleted with their resource; Run deletes a machine image's
-// versions before the image. The server deletes a cluster's nodes with the
-// cluster. If the token may not see a cluster or database, the plan keeps it
+// The plan contains everything that [cloudapi.Client.Resources] lists,
+// including the default subnets and firewalls of VMs and subnets. What
+// [cloudapi.GitHubService] lists, such as the cache entries of runners, stays.
+// Rules, node pools and the like are deleted with their resource; Run deletes
+// a machine image's versions before the image. The server deletes a cluster's
+// nodes with the cluster. If the token may not see a cluster or database, the plan keeps it
 // and its network. If the token may see it, but not its network, the server
 // deletes both; the plan's text says so.
 //
