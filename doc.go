@@ -101,7 +101,7 @@
 //
 // All fetches a page when the loop reaches it. It yields each item once, even
 // while other items come and go, or ends with an error. [Collect] returns all
-// items as a slice.
+// items as a slice, also those before an error.
 //
 //	for vm, err := range client.VMs.All(ctx, nil) {
 //		if err != nil {

@@ -263,7 +263,10 @@ func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location,
 		gone:      true,
 		fetch: func(ctx context.Context) (*[]*MachineImageVersion, error) {
 			versions, err := Collect(s.AllVersions(ctx, location, image, nil))
-			return &versions, err
+			if err != nil {
+				return nil, err
+			}
+			return &versions, nil
 		},
 		done: func(versions *[]*MachineImageVersion) (bool, error) {
 			return !slices.ContainsFunc(*versions, func(v *MachineImageVersion) bool { return v.Version == version }), nil

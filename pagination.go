@@ -346,7 +346,8 @@ func follow[T any](operation, start string, fetch func(ctx context.Context, curs
 	}
 }
 
-// Collect returns all items of a sequence, or the sequence's error.
+// Collect returns all items of a sequence. If the sequence ends with an error,
+// Collect returns the items before it together with the error.
 func Collect[T any](seq iter.Seq2[*T, error]) ([]*T, error) {
 	if seq == nil {
 		return nil, &ArgumentError{Operation: "Collect", Name: "seq", Reason: "must not be nil"}
@@ -354,7 +355,7 @@ func Collect[T any](seq iter.Seq2[*T, error]) ([]*T, error) {
 	items := []*T{}
 	for item, err := range seq {
 		if err != nil {
-			return nil, err
+			return items, err
 		}
 		items = append(items, item)
 	}

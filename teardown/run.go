@@ -264,6 +264,9 @@ func (d *deletion) deleteVersions(ctx context.Context) *Failure {
 		return nil // d.request looks again, and reports the error
 	}
 	versions, err := cloudapi.Collect(d.client.MachineImages.AllVersions(ctx, at.Location, at.ID, nil))
+	if err != nil {
+		versions = nil // what was read before the error isn't all: delete none of it
+	}
 	for _, v := range versions {
 		if v.State == cloudapi.MachineImageVersionStateDestroying {
 			continue

@@ -177,8 +177,25 @@ func TestCollect(t *testing.T) {
 	if vms, err = cloudapi.Collect[cloudapi.VM](nil); vms != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("Collect of no sequence = %#v, %v", vms, err)
 	}
-	if vms, err = cloudapi.Collect(client.InProject("").VMs.All(t.Context(), nil)); vms != nil || !errors.Is(err, cloudapi.ErrNoProject) {
+	if vms, err = cloudapi.Collect(client.InProject("").VMs.All(t.Context(), nil)); len(vms) != 0 || !errors.Is(err, cloudapi.ErrNoProject) {
 		t.Errorf("Collect of an error = %#v, %v", vms, err)
+	}
+}
+
+// TestCollectKeepsWhatWasRead: a list that ends with an error has items before
+// it, here the first page.
+func TestCollectKeepsWhatWasRead(t *testing.T) {
+	t.Parallel()
+	server := stub.List{Items: stub.Numbered(3)}
+	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+		if req.URL.Query().Get("start_after") != "" {
+			return stub.Respond(403, stub.Envelope(403)), nil
+		}
+		return server.Answer(req)
+	}}
+	vms, err := cloudapi.Collect(sdktest.Recorded(t, &network).VMs.All(t.Context(), &cloudapi.ListOptions{PageSize: 2}))
+	if !errors.Is(err, cloudapi.ErrForbidden) || len(vms) != 2 || vms[1].ID != server.Items[1].ID {
+		t.Errorf("Collect = %v, %v", vms, err)
 	}
 }
 
