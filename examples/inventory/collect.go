@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"golang.org/x/sync/errgroup"
@@ -27,64 +28,82 @@ type inventory struct {
 	InferenceAPIKeys   []*cloudapi.InferenceAPIKey   `json:"inference_api_keys"`
 }
 
+// collect returns what it can read of the project, and the errors of the rest.
+// It returns nil if it can't read the project itself.
 func collect(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
-	inv := &inventory{}
-	tasks, ctx := errgroup.WithContext(ctx)
-	tasks.Go(func() (err error) {
-		inv.Project, err = client.Projects.Get(ctx, client.Project())
-		return err
-	})
-
-	// These lists contain all fields.
-	list(tasks, &inv.PrivateSubnets, client.PrivateSubnets.All(ctx, nil))
-	list(tasks, &inv.Firewalls, client.Firewalls.All(ctx, nil))
-	list(tasks, &inv.PrivateLocations, client.PrivateLocations.All(ctx, nil))
-	list(tasks, &inv.SSHPublicKeys, client.SSHPublicKeys.All(ctx, nil))
-	list(tasks, &inv.InferenceAPIKeys, client.InferenceAPIKeys.All(ctx, nil))
-	list(tasks, &inv.VMInitScripts, orNone(client.VMInitScripts.All(ctx, nil)))
-
-	// The other lists need a request per item.
-	listFull(ctx, tasks, &inv.VMs, client.VMs.All(ctx, nil), func(vm *cloudapi.VM) (*cloudapi.VM, error) {
-		return client.VMs.Get(ctx, vm.Location, vm.ID)
-	})
-	listFull(ctx, tasks, &inv.LoadBalancers, client.LoadBalancers.All(ctx, nil), func(lb *cloudapi.LoadBalancer) (*cloudapi.LoadBalancer, error) {
-		return client.LoadBalancers.Get(ctx, lb.Location, lb.ID)
-	})
-	listFull(ctx, tasks, &inv.Postgres, client.Postgres.All(ctx, nil), func(db *cloudapi.Postgres) (*cloudapi.Postgres, error) {
-		return client.Postgres.Get(ctx, db.Location, db.ID)
-	})
-	listFull(ctx, tasks, &inv.KubernetesClusters, client.Kubernetes.All(ctx, nil), func(k *cloudapi.KubernetesCluster) (*cloudapi.KubernetesCluster, error) {
-		return client.Kubernetes.Get(ctx, k.Location, k.ID)
-	})
-	if err := tasks.Wait(); err != nil {
+	project, err := client.Projects.Get(ctx, client.Project())
+	if err != nil {
 		return nil, err
 	}
+	inv, r := &inventory{Project: project}, &reader{}
+
+	// These lists contain all fields.
+	list(r, &inv.PrivateSubnets, client.PrivateSubnets.All(ctx, nil))
+	list(r, &inv.Firewalls, client.Firewalls.All(ctx, nil))
+	list(r, &inv.PrivateLocations, client.PrivateLocations.All(ctx, nil))
+	list(r, &inv.SSHPublicKeys, client.SSHPublicKeys.All(ctx, nil))
+	list(r, &inv.InferenceAPIKeys, client.InferenceAPIKeys.All(ctx, nil))
+	list(r, &inv.VMInitScripts, orNone(client.VMInitScripts.All(ctx, nil)))
+
+	// The other lists need a request per item.
+	listFull(r, &inv.VMs, client.VMs.All(ctx, nil), func(vm *cloudapi.VM) (*cloudapi.VM, error) {
+		return client.VMs.Get(ctx, vm.Location, vm.ID)
+	})
+	listFull(r, &inv.LoadBalancers, client.LoadBalancers.All(ctx, nil), func(lb *cloudapi.LoadBalancer) (*cloudapi.LoadBalancer, error) {
+		return client.LoadBalancers.Get(ctx, lb.Location, lb.ID)
+	})
+	listFull(r, &inv.Postgres, client.Postgres.All(ctx, nil), func(db *cloudapi.Postgres) (*cloudapi.Postgres, error) {
+		return client.Postgres.Get(ctx, db.Location, db.ID)
+	})
+	listFull(r, &inv.KubernetesClusters, client.Kubernetes.All(ctx, nil), func(k *cloudapi.KubernetesCluster) (*cloudapi.KubernetesCluster, error) {
+		return client.Kubernetes.Get(ctx, k.Location, k.ID)
+	})
+	err = r.wait()
 	inv.sort()
-	return inv, nil
+	return inv, err
 }
 
-func list[T any](tasks *errgroup.Group, to *[]*T, items iter.Seq2[*T, error]) {
-	tasks.Go(func() (err error) {
-		*to, err = cloudapi.Collect(items)
-		return err
+// reader reads lists concurrently. An error of one doesn't stop the others.
+type reader struct {
+	lists sync.WaitGroup
+	mu    sync.Mutex
+	errs  []error
+}
+
+func (r *reader) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.errs = append(r.errs, err)
+}
+
+// wait waits until all lists are read, and returns their errors, sorted.
+func (r *reader) wait() error {
+	r.lists.Wait()
+	slices.SortFunc(r.errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return errors.Join(r.errs...)
+}
+
+func list[T any](r *reader, to *[]*T, items iter.Seq2[*T, error]) {
+	r.lists.Go(func() {
+		var err error
+		if *to, err = cloudapi.Collect(items); err != nil { // *to has what was read before the error
+			r.fail(err)
+		}
 	})
 }
 
 // listFull gets each listed item again, since the list lacks some fields.
-func listFull[T any](ctx context.Context, tasks *errgroup.Group, to *[]*T, items iter.Seq2[*T, error], get func(*T) (*T, error)) {
-	tasks.Go(func() error {
+func listFull[T any](r *reader, to *[]*T, items iter.Seq2[*T, error], get func(*T) (*T, error)) {
+	r.lists.Go(func() {
 		short, err := cloudapi.Collect(items)
 		if err != nil {
-			return err
+			r.fail(err)
 		}
 		full := make([]*T, len(short))
-		gets, ctx := errgroup.WithContext(ctx)
+		var gets errgroup.Group // a failed one doesn't stop the others
 		gets.SetLimit(16)
 		for i, item := range short {
 			gets.Go(func() (err error) {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
 				full[i], err = get(item)
 				if errors.Is(err, cloudapi.ErrNotFound) {
 					return nil // deleted since it was listed
@@ -92,9 +111,10 @@ func listFull[T any](ctx context.Context, tasks *errgroup.Group, to *[]*T, items
 				return err
 			})
 		}
-		err = gets.Wait()
+		if err := gets.Wait(); err != nil {
+			r.fail(err) // of the first that failed
+		}
 		*to = slices.DeleteFunc(full, func(item *T) bool { return item == nil })
-		return err
 	})
 }
 

@@ -1,5 +1,7 @@
-// Inventory shows all resources of a project as a table, as JSON, as CSV or as a
-// page for a browser.
+// Inventory shows the resources of a project, except machine images, as a
+// table, as JSON, as CSV or as a page for a browser. If it can't read some, it
+// shows the others, names the missing ones on standard error, and exits with
+// status 1.
 //
 //	inventory
 //	inventory -o csv > project.csv
@@ -35,9 +37,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer closeServer()
-	inv, err := collect(ctx, client)
-	if err != nil {
-		return err
+	inv, missing := collect(ctx, client)
+	if inv == nil || ctx.Err() != nil {
+		return missing
 	}
 
 	if *html != "" {
@@ -50,5 +52,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		fmt.Fprintln(stderr, "Written to", *html)
 	}
-	return output.Write(stdout, newTable(inv))
+	if err := output.Write(stdout, newTable(inv)); err != nil {
+		return err
+	}
+	if missing != nil {
+		return fmt.Errorf("the list isn't complete: %w", missing)
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -136,5 +137,30 @@ func TestRuleTexts(t *testing.T) {
 	})
 	if got, want := strings.Join(texts, "; "), "all ports from 10.0.0.0/8; 80, 443, 8000–8999 from anywhere"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestWhatCannotBeRead: the program prints everything else, and names what is
+// missing. It fails, so that nobody takes the list for complete.
+func TestWhatCannotBeRead(t *testing.T) {
+	server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{}), cloudapitest.WithPortlessBalancers(), cloudapitest.WithAPI(cloudapitest.Service), cloudapitest.Lenient())
+	demo.Use(t, server)
+	client, ctx := server.Client(), t.Context()
+	stub.Must(client.Firewalls.Create(ctx, "eu-central-h1", "web", nil))(t)
+	cluster := stub.Must(client.Kubernetes.Create(ctx, "eu-central-h1", "fresh", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.37", WorkerSize: "standard-2"}))(t)
+	stub.Must(client.VMs.Create(ctx, "eu-central-h1", "app-1", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))(t)
+	server.Fail(cloudapitest.Match{Operation: "SSHPublicKeys.List"}, cloudapitest.Reply(403, nil, stub.Envelope(403)))
+
+	var stdout, stderr strings.Builder
+	err := run(ctx, nil, &stdout, &stderr)
+	for _, want := range []string{cluster.ID + "-services", "SSHPublicKeys.List", "isn't complete"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %s in the error %v", want, err)
+		}
+	}
+	for _, want := range []string{" web\n", " fresh ", cluster.ID + "-apiserver", " app-1 "} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("no %s in\n%s", want, &stdout)
+		}
 	}
 }
