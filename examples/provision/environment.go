@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/goccy/go-yaml"
 )
 
 // environment is the content of a file: the resources that should exist.
@@ -73,8 +72,8 @@ func load(file string) (*environment, error) {
 		}
 	}
 	env := &environment{}
-	if err := yaml.UnmarshalWithOptions(data, env, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true)) // shows the line of the error
+	if err := decode(name, data, env); err != nil {
+		return nil, err
 	}
 	if err := env.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

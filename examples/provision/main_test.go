@@ -282,11 +282,42 @@ func TestLoadRefuses(t *testing.T) {
 		{"location: x\nvms: [{name: a, subnet: b, ssh_key: c}]", `VM a needs the SSH key "c"`},
 		{"location: x\nfirewalls: [{name: a, rules: [{from: anywhere}]}]", "firewall a: "},
 		{"location: x\ndatabases: [{name: a, allow: [10.0.0]}]", "database a: "},
+		{"location: x\nfirewalls:\n- name: a\n  rules:\n  - {from: 0.0.0.0/0, ports: 0443}", ":5: ports: 0443 is no text"},
+		{"location: x\nfirewalls:\n- name: a\n  rules:\n  - {from: 0.0.0.0/0, ports: }", ":5: ports has no value"},
+		{"location: x\nvms:\n- name: 0123", ":3: name: 0123 is no text"},
+		{"location: x\ndatabases:\n- {name: a, version: 17.10}", ":3: version: 17.10 is no text"},
+		{"location: x\ndatabases:\n- {name: a, allow: [10.0]}", ":3: allow: 10.0 is no text"},
+		{"location: on\nvms:\n- {name: true}", ":3: name: true is no text"},
+		{"location: .inf", ":1: location: .inf is no text"},
+		{"location: x\ndatabases:\n- {name: a, storage: 0100}", ":3: storage: 0100 is no decimal number"},
+		{"location: x\ndatabases:\n- {name: a, storage: 0x40}", ":3: storage: 0x40 is no decimal number"},
+		{"location: x\ndatabases:\n- {name: a, storage: &n 64}\n- {name: b, version: *n}", ":3: version: 64 is no text"},
+		{"location: x\nvms:\n- {name: !!str 0123}", ":3: name has the tag !!str"},
+		{"location: x\ndatabases:\n- name: db\n- name: other\n- name: db\n", ":5: databases has the name db again, after line 3"},
+		{"location: x\n---\nlocation: y\n", ":2: a second document begins"},
+		{"location: x\n---\n---\nlocation: y\n", ":2: a second document begins"},
+		{"location: x\n...\nlocation: y\n", ":3: a second document begins"},
+		{"---\n---\nlocation: x\n", "the file is empty"},
+		{"# nothing\n", "the file is empty"},
+		{"...", "the file is empty"},
+		{"location: x\nlocation: y\n", "2 | location"},
+		{"\ufefflocation: x\n", ":1: there is a byte order mark"},
+		{"location: x\n\ufeff# more\n", ":2: there is a byte order mark"},
+		{"\xff\xfel\x00", ":1: there is a byte order mark"},
 	} {
 		file := demo.File(t, "environment.yaml", test.yaml)
 		err := run(t.Context(), []string{"--file", file}, io.Discard, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), file) {
 			t.Errorf("%q: error %v, want %q", test.yaml, err, test.want)
+		}
+	}
+	for _, good := range []string{
+		"# a\n---\nlocation: x\n...\n",
+		"location: x\ndatabases:\n- &db {name: a, version: \"17\", allow: &office [10.0.0.0/8]}\n- {name: b, allow: *office}\nvms:\n",
+		"location: >-\n  x\nssh_keys: [{name: 'a', public_key: b}]",
+	} {
+		if _, err := load(demo.File(t, "environment.yaml", good)); err != nil {
+			t.Errorf("%q: %v", good, err)
 		}
 	}
 	if err := run(t.Context(), []string{"--file", filepath.Join(t.TempDir(), "none")}, io.Discard, io.Discard); !errors.Is(err, os.ErrNotExist) {

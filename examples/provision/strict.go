@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// decode reads a YAML file. It refuses what YAML would take for something else
+// than its author meant: it reads 0443 as the number 291, and 17.10 as 17.1.
+func decode(name string, data []byte, env *environment) error {
+	for _, mark := range []string{"\ufeff", "\xff\xfe", "\xfe\xff"} {
+		if i := bytes.Index(data, []byte(mark)); i == 0 || i > 0 && mark == "\ufeff" {
+			return fmt.Errorf("%s:%d: there is a byte order mark: save the file as UTF-8 without one", name, 1+bytes.Count(data[:i], []byte("\n")))
+		}
+	}
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true)) // shows the line of the error
+	}
+	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
+		return fmt.Errorf("%s: the file is empty", name)
+	}
+	for _, second := range file.Docs[1:] { // even if it's empty: the parser can lose what follows it
+		begin := second.Start // "---", or nil
+		if begin == nil && second.Body != nil {
+			begin = second.Body.GetToken()
+		}
+		if begin != nil {
+			return fmt.Errorf("%s:%d: a second document begins: write one file for each", name, begin.Position.Line)
+		}
+	}
+	if err := yaml.NodeToValue(file.Docs[0].Body, env, yaml.Strict()); err != nil {
+		return fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true))
+	}
+	c := &checker{name: name, anchors: map[string]ast.Node{}}
+	c.check("the file", file.Docs[0].Body, reflect.TypeFor[environment]())
+	return errors.Join(c.errs...)
+}
+
+// checker compares the nodes of a file with the types that they were decoded
+// into.
+type checker struct {
+	name    string
+	anchors map[string]ast.Node
+	errs    []error
+}
+
+func (c *checker) failf(at ast.Node, format string, args ...any) {
+	c.errs = append(c.errs, fmt.Errorf("%s:%d: %s", c.name, at.GetToken().Position.Line, fmt.Sprintf(format, args...)))
+}
+
+// decimal matches a whole number that everybody reads as the same number.
+var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+
+// check checks the value of a key, which has the type t or is decoded into it.
+func (c *checker) check(key string, node ast.Node, t reflect.Type) {
+	switch n := node.(type) {
+	case *ast.AnchorNode:
+		c.check(key, n.Value, t)
+		c.anchors[n.Name.GetToken().Value] = n.Value
+		return
+	case *ast.AliasNode:
+		if value := c.anchors[n.Value.GetToken().Value]; value != nil {
+			c.check(key, value, t)
+		}
+		return
+	case *ast.TagNode:
+		c.failf(n, "%s has the tag %s: remove it", key, n.Start.Value)
+		return
+	case *ast.NullNode:
+		if t.Kind() != reflect.Slice {
+			c.failf(n, "%s has no value", key)
+		}
+		return
+	}
+	written := node.GetToken().Value
+	switch t.Kind() {
+	case reflect.Struct:
+		c.checkFields(node, t)
+	case reflect.Slice:
+		c.checkItems(key, node, t.Elem())
+	case reflect.String:
+		switch node.(type) {
+		case *ast.StringNode, *ast.LiteralNode:
+		default:
+			c.failf(node, "%s: %s is no text in YAML: write it in quotes", key, written)
+		}
+	case reflect.Int:
+		if !decimal.MatchString(written) {
+			c.failf(node, "%s: %s is no decimal number", key, written)
+		}
+	}
+}
+
+func (c *checker) checkFields(node ast.Node, t reflect.Type) {
+	fields, ok := node.(ast.MapNode)
+	if !ok {
+		return
+	}
+	for i := fields.MapRange(); i.Next(); {
+		if _, merged := i.Key().(*ast.MergeKeyNode); merged {
+			c.check("<<", i.Value(), t)
+			continue
+		}
+		key := i.Key().GetToken().Value
+		for f := range t.Fields() {
+			if f.Tag.Get("yaml") == key {
+				c.check(key, i.Value(), f.Type)
+			}
+		}
+	}
+}
+
+// checkItems also finds two items of a list with one name: each run would
+// change the resource to the one and then to the other.
+func (c *checker) checkItems(key string, node ast.Node, t reflect.Type) {
+	list, ok := node.(*ast.SequenceNode)
+	if !ok {
+		return
+	}
+	lines := map[string]int{} // by name
+	for _, item := range list.Values {
+		c.check(key, item, t)
+		if name := nameOf(item); name != nil {
+			if before := lines[name.Value]; before != 0 {
+				c.failf(name, "%s has the name %s again, after line %d", key, name.Value, before)
+			}
+			lines[name.Value] = name.GetToken().Position.Line
+		}
+	}
+}
+
+// nameOf returns the text of the key "name", or nil.
+func nameOf(item ast.Node) *ast.StringNode {
+	if anchor, ok := item.(*ast.AnchorNode); ok {
+		item = anchor.Value
+	}
+	if fields, ok := item.(ast.MapNode); ok {
+		for i := fields.MapRange(); i.Next(); {
+			if i.Key().GetToken().Value == "name" {
+				name, _ := i.Value().(*ast.StringNode)
+				return name
+			}
+		}
+	}
+	return nil
+}
