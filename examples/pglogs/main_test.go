@@ -81,6 +81,18 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
+// TestServerWithoutLogs: nothing is wrong with the name of a database that the
+// program has just found.
+func TestServerWithoutLogs(t *testing.T) {
+	t.Parallel()
+	client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract), cloudapitest.Lenient()).Client()
+	stub.Must(client.Postgres.Create(t.Context(), "eu-central-h1", "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
+	err := options{since: time.Hour, every: time.Second}.run(t.Context(), client, io.Discard, io.Discard)
+	if advice := demo.Advice(err); !errors.Is(err, cloudapi.ErrMaybeUnsupported) || !strings.Contains(advice, "may lack this operation") {
+		t.Errorf("%v: %q", err, advice)
+	}
+}
+
 const database = `{"id":"pggk8wzevxhe1gh7zjzfx5jn70","name":"orders","location":"eu-central-h1","state":"running"}`
 
 // respond returns a response of a server whose clock shows the given time.

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
 
+	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -15,10 +15,8 @@ import (
 // decode reads a YAML file. It refuses what YAML would take for something else
 // than its author meant: it reads 0443 as the number 291, and 17.10 as 17.1.
 func decode(name string, data []byte, env *environment) error {
-	for _, mark := range []string{"\ufeff", "\xff\xfe", "\xfe\xff"} {
-		if i := bytes.Index(data, []byte(mark)); i == 0 || i > 0 && mark == "\ufeff" {
-			return fmt.Errorf("%s:%d: there is a byte order mark: save the file as UTF-8 without one", name, 1+bytes.Count(data[:i], []byte("\n")))
-		}
+	if line := demo.ByteOrderMark(data); line > 0 {
+		return fmt.Errorf("%s:%d: there is a byte order mark: save the file as UTF-8 without one", name, line)
 	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {

@@ -14,6 +14,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	_ "embed"
@@ -57,6 +58,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		script, err := os.ReadFile(flags.Arg(0))
 		if err != nil {
 			return err
+		}
+		if err := check(script); err != nil {
+			return demo.Usagef("%s %v", flags.Arg(0), err)
 		}
 		j.name = jobName(*owner, j.start)
 		if j.script = wrap(string(script), j.name); len(j.script) > maxScript {
@@ -211,6 +215,22 @@ const maxScript = 2000
 // output of a job.
 func beginLine(name string) string { return name + " begins" }
 func endLine(name string) string   { return name + " ends with status" }
+
+// check finds what makes a VM run something else than the script's author sees
+// in the file. It describes the file.
+func check(script []byte) error {
+	before, _, isCR := bytes.Cut(script, []byte("\r"))
+	first, _, _ := bytes.Cut(script, []byte("\n"))
+	switch line := demo.ByteOrderMark(script); {
+	case line > 0:
+		return fmt.Errorf("has a byte order mark in line %d: save it as UTF-8 without one", line)
+	case isCR:
+		return fmt.Errorf("has a carriage return in line %d: save it with LF at the ends of lines", 1+bytes.Count(before, []byte("\n")))
+	case string(bytes.TrimSpace(first)) == "#cloud-config":
+		return errors.New("is a cloud-config: only scripts can run as a job")
+	}
+	return nil
+}
 
 // wrap returns a script that runs the given script, with its output on the
 // serial console.

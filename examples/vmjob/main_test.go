@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -77,6 +78,23 @@ func TestDeletes(t *testing.T) {
 	}
 }
 
+// TestServerWithoutSerialLogs: nothing is wrong with the name of a VM that the
+// program has just created.
+func TestServerWithoutSerialLogs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, srv := testJob(t)
+		srv.Fail(cloudapitest.Match{Operation: "VMs.SerialLog"}, cloudapitest.Reply(404, nil, `{"error":{"code":404,"type":"ResourceNotFound","message":"not found"}}`).Repeating())
+		err := j.run(t.Context())
+		if advice := demo.Advice(err); !errors.Is(err, cloudapi.ErrMaybeUnsupported) || !strings.Contains(advice, "may lack this operation") {
+			t.Errorf("%v: %q", err, advice)
+		}
+		if ids := srv.IDs(cloudapi.KindVM, ""); len(ids) > 0 {
+			t.Errorf("%v are left", ids)
+		}
+	})
+}
+
 // TestCleans: only old VMs of the owner are deleted.
 func TestCleans(t *testing.T) {
 	t.Parallel()
@@ -136,4 +154,14 @@ func TestRefuses(t *testing.T) {
 	demo.Refuses(t, run, "no such file", "missing.sh")
 	demo.Refuses(t, run, "too long", demo.File(t, "job.sh", strings.Repeat("# long\n", 300)))
 	demo.Refuses(t, run, "unexpected argument", "a", "b")
+	for text, want := range map[string]string{
+		"#!/bin/sh\r\necho hello\r\n":       "has a carriage return in line 1",
+		"#!/bin/sh\necho hello\r\n":         "has a carriage return in line 2",
+		"\ufeff#!/bin/sh\n":                 "byte order mark",
+		"\xff\xfe#\x00":                     "byte order mark",
+		"#cloud-config\nruncmd: [echo]\n":   "is a cloud-config",
+		"#cloud-config  \nruncmd: [echo]\n": "is a cloud-config",
+	} {
+		demo.Refuses(t, run, want, demo.File(t, "job.sh", text))
+	}
 }

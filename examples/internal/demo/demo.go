@@ -3,6 +3,7 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ func Advice(err error) string {
 		return "The token in " + cloudapi.EnvToken + " lacks a permission for this: grant it, or use another token."
 	case errors.Is(err, cloudapi.ErrOutcomeUnknown):
 		return "The server may have done it nevertheless: look before you try again."
+	case errors.Is(err, cloudapi.ErrMaybeUnsupported): // programs call such operations only for what they have found
+		return "The server may lack this operation, which Ubicloud's service has: does " + cloudapi.EnvBaseURL + " name the right one?"
 	case errors.Is(err, cloudapi.ErrNotFound):
 		return "Check the name, the location in front of it, and the project in " + cloudapi.EnvProject + "."
 	case errors.Is(err, cloudapi.ErrRateLimited), errors.Is(err, cloudapi.ErrServer):
@@ -233,6 +236,21 @@ func Database(ctx context.Context, client *cloudapi.Client, args []string) (*clo
 		return nil, fmt.Errorf("name one of the databases: %s", strings.Join(names, ", "))
 	}
 	return cloudapi.Lookup[cloudapi.Postgres](ctx, client, names[0])
+}
+
+// ByteOrderMark returns the number of the first line of a text file that has a
+// byte order mark, or 0. Editors write one at the beginning, and don't show it.
+func ByteOrderMark(text []byte) (line int) {
+	for _, utf16 := range []string{"\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(text, []byte(utf16)) {
+			return 1
+		}
+	}
+	before, _, found := bytes.Cut(text, []byte("\ufeff"))
+	if !found {
+		return 0
+	}
+	return 1 + bytes.Count(before, []byte("\n"))
 }
 
 // Count returns a number of things, such as "1 VM" or "2 VMs".

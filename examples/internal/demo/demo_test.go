@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -95,6 +96,7 @@ func TestAdvice(t *testing.T) {
 		{&cloudapi.Error{StatusCode: 401}, cloudapi.EnvToken},
 		{&cloudapi.Error{StatusCode: 403}, "permission"},
 		{&cloudapi.Error{StatusCode: 404, Type: "ResourceNotFound"}, cloudapi.EnvProject},
+		{fmt.Errorf("%w: %w", cloudapi.ErrMaybeUnsupported, cloudapi.ErrNotFound), "may lack this operation"},
 		{&cloudapi.Error{StatusCode: 503}, "minutes"},
 		{&cloudapi.TransportError{Err: io.EOF}, cloudapi.EnvBaseURL},
 	} {
