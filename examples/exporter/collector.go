@@ -107,6 +107,14 @@ func (c *collector) refresh() {
 	})
 	request("Postgres databases", func() error { return c.addDatabases(ctx, r) })
 	requests.Wait()
+	if len(r.metrics) == 0 && r.errs == nil { // the project is empty, or the token can't see anything in it
+		request("project", func() error {
+			_, err := c.client.CheckAccess(ctx)
+			return err
+		})
+		requests.Wait()
+	}
+	r.addSamples()
 
 	ok := 1.0
 	if r.errs != nil {
@@ -158,7 +166,15 @@ func (c *collector) addDatabases(ctx context.Context, r *round) error {
 type round struct {
 	mu      sync.Mutex
 	metrics []prometheus.Metric
+	samples []sample
 	errs    []error
+}
+
+// sample is the newest value of a series.
+type sample struct {
+	name, help     string
+	labels, values []string
+	value          float64
 }
 
 func (r *round) add(desc *prometheus.Desc, value float64, labels ...string) {
@@ -186,7 +202,8 @@ func addStates[T any](r *round, kind string, items iter.Seq2[*T, error], labels 
 	return nil
 }
 
-// addNewest adds the newest value of a series, with labels for the database.
+// addNewest adds a sample with the newest value of a series, and with labels
+// for the database.
 func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.ResourceMetric, series cloudapi.ResourceMetricSeries) {
 	if len(series.Values) == 0 {
 		return
@@ -205,8 +222,24 @@ func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.ResourceMetric, seri
 	if m.Unit != "" {
 		help += " (" + m.Unit + ")"
 	}
-	desc := prometheus.NewDesc(metricName(m), help, labels, nil)
-	r.add(desc, series.Values[len(series.Values)-1].Value, values...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.samples = append(r.samples, sample{metricName(m), help, labels, values, series.Values[len(series.Values)-1].Value})
+}
+
+// addSamples adds a metric for each sample. All samples of a metric get the same
+// help, though databases can describe it differently: Prometheus would drop the
+// others.
+func (r *round) addSamples() {
+	helps := map[string]string{} // by name: the first in the alphabet, which doesn't depend on who answers first
+	for _, s := range r.samples {
+		if help, ok := helps[s.name]; !ok || s.help < help {
+			helps[s.name] = s.help
+		}
+	}
+	for _, s := range r.samples {
+		r.add(prometheus.NewDesc(s.name, helps[s.name], s.labels, nil), s.value, s.values...)
+	}
 }
 
 // metricName returns cloudapi_postgres_<key>_<unit>, without the endings that

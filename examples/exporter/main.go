@@ -18,6 +18,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -68,7 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := checkToken(ctx, client, *timeout); err != nil {
 		return err
 	}
-	return serve(ctx, *listen, stderr, registry)
+	return serve(ctx, *listen, stderr, registry, c.complain)
 }
 
 // checkToken returns an error if the API refuses the token. It ignores other
@@ -82,27 +83,30 @@ func checkToken(ctx context.Context, client *cloudapi.Client, timeout time.Durat
 	return nil
 }
 
+// printMetrics prints the metrics, also if some are missing.
 func printMetrics(w io.Writer, registry *prometheus.Registry) error {
-	families, err := registry.Gather()
-	if err != nil {
-		return err
-	}
+	families, missing := registry.Gather()
 	encoder := expfmt.NewEncoder(w, expfmt.NewFormat(expfmt.TypeTextPlain))
 	for _, family := range families {
 		if err := encoder.Encode(family); err != nil {
 			return err
 		}
 	}
-	return nil
+	return missing
 }
 
-func serve(ctx context.Context, address string, stderr io.Writer, registry *prometheus.Registry) error {
+// errorLog reports what the registry leaves out.
+type errorLog func(error)
+
+func (l errorLog) Println(v ...any) { l(errors.New(strings.TrimSpace(fmt.Sprintln(v...)))) }
+
+func serve(ctx context.Context, address string, stderr io.Writer, registry *prometheus.Registry, complain func(error)) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return fmt.Errorf("%w: choose another address with --listen", err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, ErrorLog: errorLog(complain)}))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "The metrics are at /metrics.")
 	})

@@ -219,11 +219,71 @@ func TestNamesThatPrometheusRefuses(t *testing.T) {
 	r.addNewest(db, cloudapi.ResourceMetric{Key: "new-metric.%"}, cloudapi.ResourceMetricSeries{
 		Labels: map[string]string{"data base": "\xff", "database": "orders"}, Values: cloudapi.Samples{{Value: 1}, {Value: 2}}})
 	r.addNewest(db, cloudapi.ResourceMetric{Key: "empty"}, cloudapi.ResourceMetricSeries{})
+	r.addSamples()
 	if len(r.metrics) != 1 {
 		t.Fatalf("%d metrics, want 1", len(r.metrics))
 	}
 	if text := r.metrics[0].Desc().String(); !strings.Contains(text, `"cloudapi_postgres_new_metric__"`) || !strings.Contains(text, "{location,database,data_base,exported_database}") {
 		t.Errorf("description %s", text)
+	}
+}
+
+// TestDescriptionsDiffer: after an upgrade, a server may describe a metric
+// otherwise than others do. Prometheus takes one description of a metric, and
+// drops what has another.
+func TestDescriptionsDiffer(t *testing.T) {
+	t.Parallel()
+	for _, order := range [][]string{{"CPU", "Usage of the CPU"}, {"Usage of the CPU", "CPU"}} {
+		r := &round{}
+		for _, description := range order {
+			r.addNewest(&cloudapi.Postgres{Name: description}, cloudapi.ResourceMetric{Key: "cpu_usage", Unit: "%", Description: description},
+				cloudapi.ResourceMetricSeries{Values: cloudapi.Samples{{Value: 1}}})
+		}
+		r.addSamples()
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(sent(r.metrics))
+		families, err := registry.Gather()
+		if err != nil || len(families) != 1 || len(families[0].GetMetric()) != 2 || families[0].GetHelp() != "CPU (%)" {
+			t.Errorf("%v, %v", families, err)
+		}
+	}
+}
+
+// sent collects metrics that exist.
+type sent []prometheus.Metric
+
+func (s sent) Describe(chan<- *prometheus.Desc) {}
+func (s sent) Collect(to chan<- prometheus.Metric) {
+	for _, m := range s {
+		to <- m
+	}
+}
+
+// TestWhatPrometheusRefuses: the rest is printed, and the program fails.
+func TestWhatPrometheusRefuses(t *testing.T) {
+	t.Parallel()
+	registry, desc := prometheus.NewRegistry(), prometheus.NewDesc("a", "", nil, nil)
+	twice := prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, 1)
+	registry.MustRegister(sent{twice, twice, prometheus.MustNewConstMetric(prometheus.NewDesc("b", "", nil, nil), prometheus.GaugeValue, 2)})
+	var out strings.Builder
+	if err := printMetrics(&out, registry); err == nil || !strings.Contains(out.String(), "\nb 2\n") {
+		t.Errorf("%v, printed\n%s", err, &out)
+	}
+}
+
+// TestTokenThatSeesNothing: lists leave out what the token can't see, so that a
+// refresh without resources isn't a success yet.
+func TestTokenThatSeesNothing(t *testing.T) {
+	t.Parallel()
+	server, client := newServer(t)
+	empty := gather(t, newCollector(t.Context(), cloudapitest.New(t).Client(), 0, time.Minute))
+	if empty["cloudapi_up"] != 1 {
+		t.Errorf("an empty project: %v", empty)
+	}
+	server.SetPermissions(server.ProjectID(), server.Token())
+	c := newCollector(t.Context(), client, 0, time.Minute)
+	if got := gather(t, c); got["cloudapi_up"] != 0 || got["cloudapi_errors_total project"] != 1 || !errors.Is(c.lastError(), cloudapi.ErrForbidden) {
+		t.Errorf("%v, %v", got, c.lastError())
 	}
 }
 
