@@ -162,16 +162,22 @@ func (j *job) wait(ctx context.Context, vm *cloudapi.VM) (output, status string,
 
 func (j *job) clean(ctx context.Context) error {
 	var failures []error
+	found := false
 	for vm, err := range j.client.VMs.All(ctx, nil) {
 		if err != nil {
 			return errors.Join(append(failures, err)...)
 		}
+		found = true
 		created, mine := createdAt(vm.Name, j.owner)
 		if !mine || j.start.Sub(created) <= j.timeout { // it may belong to a job that still runs
 			continue
 		}
 		j.say("deleting VM %s of %s", vm.Name, created.Format(time.RFC3339))
 		failures = append(failures, demo.Remove(ctx, j.client, vm.Location+"/"+vm.ID, cloudapi.KindVM, false))
+	}
+	if !found { // perhaps the token can't see VMs: the list leaves them out
+		_, err := j.client.CheckAccess(ctx)
+		failures = append(failures, err)
 	}
 	return errors.Join(failures...)
 }

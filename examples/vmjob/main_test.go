@@ -130,6 +130,21 @@ func TestCleans(t *testing.T) {
 	})
 }
 
+// TestCleansWithoutPermission: VMs that the token can't see may cost money.
+func TestCleansWithoutPermission(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, srv := testJob(t)
+		if err := j.clean(t.Context()); err != nil {
+			t.Errorf("an empty project: %v", err)
+		}
+		srv.SetPermissions(srv.ProjectID(), srv.Token())
+		if err := j.clean(t.Context()); !errors.Is(err, cloudapi.ErrForbidden) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
 func TestResult(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -231,6 +231,9 @@ func Database(ctx context.Context, client *cloudapi.Client, args []string) (*clo
 	case len(args) > 1:
 		return nil, fmt.Errorf("name one database, not %d", len(args))
 	case len(names) == 0:
+		if _, err := client.CheckAccess(ctx); err != nil { // lists leave out what the token can't see
+			return nil, err
+		}
 		return nil, errors.New("the project has no database")
 	case len(names) > 1:
 		return nil, fmt.Errorf("name one of the databases: %s", strings.Join(names, ", "))

@@ -57,8 +57,18 @@ func TestConnectUsesTheEnvironment(t *testing.T) {
 		t.Errorf("database of an empty project: %v", err)
 	}
 	requests := server.Requests()
-	if len(requests) != 1 || !strings.Contains(requests[0].Header.Get("User-Agent"), "test/1") {
+	if len(requests) == 0 || !strings.Contains(requests[0].Header.Get("User-Agent"), "test/1") {
 		t.Errorf("requests %v", requests)
+	}
+}
+
+// TestDatabaseThatTheTokenCannotSee: a list leaves out what the token can't see.
+func TestDatabaseThatTheTokenCannotSee(t *testing.T) {
+	t.Parallel()
+	server := cloudapitest.New(t)
+	server.SetPermissions(server.ProjectID(), server.Token())
+	if _, err := Database(t.Context(), server.Client(), nil); !errors.Is(err, cloudapi.ErrForbidden) {
+		t.Errorf("error %v", err)
 	}
 }
 
