@@ -42,6 +42,17 @@ func List[T Stored, R any](kind cloudapi.Kind, record func(T, *Moment) R) Handle
 	return func(c *Call) (any, error) { return Paginate(c, Listed(kind), ObjectName[T], record) }
 }
 
+// Change calls change with a copy of the object, and stores the copy if change
+// succeeds. So an error, even a late one, leaves the object as it was.
+func Change[T any](object *T, change func(changed *T) error) error {
+	changed := *object
+	if err := change(&changed); err != nil {
+		return err
+	}
+	*object = changed
+	return nil
+}
+
 // Renames returns a handler that renames an object to the name in the body, and
 // returns its record. The kind must have locations.
 func Renames[T Stored, R any](kind cloudapi.Kind, find func(*Call) (T, error), record func(T, *Moment) R) Handler {

@@ -36,7 +36,7 @@ func (in *Input) NewName() (string, error) {
 }
 
 // SetText returns a step that reads a text from the body. The text must not be
-// blank.
+// blank. A later step may fail, so into isn't in a stored object: see [Change].
 func SetText(into *string, name string) func(*Call) error {
 	return func(c *Call) (err error) {
 		*into, err = c.Body.NonEmpty(name)
@@ -44,7 +44,7 @@ func SetText(into *string, name string) func(*Call) error {
 	}
 }
 
-// SetPositive returns a step that reads a positive number from the body.
+// SetPositive is [SetText] for a positive number.
 func SetPositive(into *int, name string) func(*Call) error {
 	return func(c *Call) (err error) {
 		*into, err = c.Body.Positive(name)

@@ -109,7 +109,8 @@ func createFirewall(c *api.Call) (any, error) {
 
 func (f *firewall) describe(c *api.Call) (any, error) {
 	before := f.description
-	if err := api.SetText(&f.description, "description")(c); err != nil {
+	err := api.Change(f, func(changed *firewall) error { return api.SetText(&changed.description, "description")(c) })
+	if err != nil {
 		return nil, err
 	}
 	if f.description != before {

@@ -197,22 +197,24 @@ func modifyFirewallRule(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	changed := *f.rules[i]
-	if c.Body.Has("cidr") {
-		if changed.cidr, err = parseCIDR(c.Body.Text("cidr")); err != nil {
-			return nil, err
+	r := f.rules[i]
+	err = api.Change(r, func(changed *firewallRule) (err error) {
+		if c.Body.Has("cidr") {
+			if changed.cidr, err = parseCIDR(c.Body.Text("cidr")); err != nil {
+				return err
+			}
 		}
-	}
-	if err := changed.setFields(c); err != nil {
+		if err := changed.setFields(c); err != nil {
+			return err
+		}
+		return f.checkUnique(changed.allowed, r, firewallTermsOf(c.Moment).unique)
+	})
+	if err != nil {
 		return nil, err
 	}
-	if err := f.checkUnique(changed.allowed, f.rules[i], firewallTermsOf(c.Moment).unique); err != nil {
-		return nil, err
-	}
-	*f.rules[i] = changed
 	f.sort()
-	c.Log("update", changed.id)
-	return changed.record(c.Moment), nil
+	c.Log("update", r.id)
+	return r.record(c.Moment), nil
 }
 
 // deleteFirewallRule also succeeds if the rule doesn't exist, but not if the

@@ -294,23 +294,23 @@ func (l *loadBalancer) validate(c *api.Call, name string) error {
 
 // update removes members immediately, unlike detach.
 func (l *loadBalancer) update(c *api.Call) (any, error) {
-	changed := *l
-	err := c.Run(
-		api.SetText(&changed.algorithm, "algorithm"),
-		api.SetText(&changed.endpoint, "health_check_endpoint"),
-		api.SetPositive(&changed.srcPort, "src_port"),
-		api.SetPositive(&changed.dstPort, "dst_port"),
-		func(c *api.Call) error { return changed.validate(c, l.Name) },
-		changed.checkPorts,
-		func(c *api.Call) (err error) {
-			changed.members, err = l.membersInBody(c)
-			return err
-		},
-	)
+	err := api.Change(l, func(changed *loadBalancer) error {
+		return c.Run(
+			api.SetText(&changed.algorithm, "algorithm"),
+			api.SetText(&changed.endpoint, "health_check_endpoint"),
+			api.SetPositive(&changed.srcPort, "src_port"),
+			api.SetPositive(&changed.dstPort, "dst_port"),
+			func(c *api.Call) error { return changed.validate(c, l.Name) },
+			changed.checkPorts,
+			func(c *api.Call) (err error) {
+				changed.members, err = l.membersInBody(c)
+				return err
+			},
+		)
+	})
 	if err != nil {
 		return nil, err
 	}
-	*l = changed
 	c.Log("update", l.ID)
 	return l.details(c.Moment), nil
 }

@@ -144,19 +144,21 @@ func updatePostgresRule(c *api.Call) (any, error) {
 	case r == nil:
 		return nil, reply.NotFound()
 	}
-	changed := *r
-	if c.Body.Has("cidr") {
+	err = api.Change(r, func(changed *firewallRule) (err error) {
+		if c.Body.Has("description") {
+			changed.description = strings.TrimSpace(c.Body.Text("description"))
+		}
+		if !c.Body.Has("cidr") {
+			return nil
+		}
 		if changed.cidr, err = cidrInBody(c); err != nil {
-			return nil, err
+			return err
 		}
-		if err := f.checkUnique(changed.allowed, r, postgresTermsOf(c.Moment).ruleUnique); err != nil {
-			return nil, err
-		}
+		return f.checkUnique(changed.allowed, r, postgresTermsOf(c.Moment).ruleUnique)
+	})
+	if err != nil {
+		return nil, err
 	}
-	if c.Body.Has("description") {
-		changed.description = strings.TrimSpace(c.Body.Text("description"))
-	}
-	*r = changed
 	f.sort()
 	c.Log("update", r.id)
 	return recordPostgresRule(r), nil

@@ -86,7 +86,7 @@ func (f *textFamily) list(c *api.Call) (any, error) {
 
 func (f *textFamily) create(c *api.Call) (any, error) {
 	s := &storedText{c.NewObject(f.kind, c.Body.Text("name")), c.Body.Text(f.field), f}
-	if err := s.validate(c, nil); err != nil {
+	if err := s.validate(c, s.Name, nil); err != nil {
 		return nil, err
 	}
 	c.State.Add(s)
@@ -96,14 +96,15 @@ func (f *textFamily) create(c *api.Call) (any, error) {
 
 // update ignores blank fields.
 func (s *storedText) update(c *api.Call) (any, error) {
-	changed := *s
-	changed.Name = c.Choice("name", s.Name)
-	changed.text = c.Choice(s.family.field, s.text)
-	if err := changed.validate(c, s); err != nil {
+	name := c.Choice("name", s.Name)
+	err := api.Change(s, func(changed *storedText) error {
+		changed.text = c.Choice(s.family.field, s.text)
+		return changed.validate(c, name, s)
+	})
+	if err != nil {
 		return nil, err
 	}
-	c.State.Index.Rename(s, changed.Name)
-	*s = changed
+	c.State.Index.Rename(s, name)
 	c.Log("update", s.ID)
 	return s.record(c.Moment), nil
 }
@@ -114,10 +115,10 @@ func (s *storedText) delete(c *api.Call) error {
 	return nil
 }
 
-// validate reports all problems in one message. stored is the text before an
-// update, or nil.
-func (s *storedText) validate(c *api.Call, stored api.Stored) error {
-	return reply.InvalidRecord(api.TextProblems(c, s.family.kind, s.Name, stored, s.family.field, s.text, s.family.problem(s.text))...)
+// validate checks the text, which is about to get the name, and reports all
+// problems in one message. stored is the text before an update, or nil.
+func (s *storedText) validate(c *api.Call, name string, stored api.Stored) error {
+	return reply.InvalidRecord(api.TextProblems(c, s.family.kind, name, stored, s.family.field, s.text, s.family.problem(s.text))...)
 }
 
 // keyLine matches a line of an authorized_keys file: options, if any, in which
