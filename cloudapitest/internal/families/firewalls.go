@@ -23,14 +23,15 @@ func firewallOperations() []api.Operation {
 		createAt = schema.Closed(schema.Optional("description", schema.Text))
 		subnet   = schema.Closed(schema.Required("private_subnet_id", schema.Text))
 		ruleBody = schema.Closed(schema.Required("cidr", schema.Text), schema.Optional("port_range", schema.Text),
-			schema.Optional("protocol", schema.Text).Only(version.Service),
-			schema.Optional("description", schema.Text).Only(version.Service),
 			schema.Optional("firewall_id", schema.Text), schema.Optional("project_id", schema.Text)) // the last two have no effect
+		newRule = schema.Closed(append(slices.Clip(ruleBody.Fields),
+			schema.Optional("protocol", schema.Text).Only(version.Service),
+			schema.Optional("description", schema.Text).Only(version.Service))...)
 		described = schema.Closed(schema.Required("description", schema.Text))
 	)
 	return []api.Operation{
 		api.GET("Firewalls.List", all, api.List(cloudapi.KindFirewall, (*firewall).record)).Paged(api.PagedUndeclared),
-		api.POST("Firewalls.CreateInProject", all, create, describedOnly).Only(version.Contract),
+		api.POST("Firewalls.CreateInProject", all, create, createFirewallInProject).Needs("Firewall:create").Guarded().Only(version.Contract),
 		api.GET("Firewalls.ListInLocation", local, api.List(cloudapi.KindFirewall, (*firewall).record)).Paged(api.PagedUndeclared),
 		api.GET("Firewalls.Get", one, api.Show(findFirewall, (*firewall).details)),
 		api.POST("Firewalls.Create", one, createAt, createFirewall),
@@ -39,17 +40,13 @@ func firewallOperations() []api.Operation {
 		api.POST("Firewalls.AttachSubnet", one+"/attach-subnet", subnet, api.On(findFirewall, (*firewall).attach)).Needs("Firewall:view"),
 		api.POST("Firewalls.DetachSubnet", one+"/detach-subnet", subnet, api.On(findFirewall, (*firewall).detach)).Needs("Firewall:view"),
 		api.POST("Firewalls.Rename", one+"/rename", nameOnly, api.Renames(cloudapi.KindFirewall, findFirewall, (*firewall).record)),
-		api.POST("Firewalls.CreateRule", rules, ruleBody, api.On(findFirewall, (*firewall).createRule)),
+		api.POST("Firewalls.CreateRule", rules, newRule, api.On(findFirewall, (*firewall).createRule)),
 		api.GET("Firewalls.GetRule", rule, getFirewallRule),
-		api.POST("Firewalls.UpdateRule", rule, ruleBody, describedOnly).Only(version.Contract),
+		api.POST("Firewalls.UpdateRule", rule, ruleBody, modifyFirewallRule).Only(version.Contract),
 		api.PATCH("Firewalls.ModifyRule", rule, ruleChange(), modifyFirewallRule).Only(version.Service),
 		api.DELETE("Firewalls.DeleteRule", rule, deleteFirewallRule).Needs("Firewall:edit"),
 	}
 }
-
-// describedOnly handles operations that the contract describes but the real
-// server doesn't have.
-func describedOnly(*api.Call) (any, error) { return nil, reply.NotFound() }
 
 type firewall struct {
 	api.Object
@@ -98,6 +95,21 @@ func createFirewall(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return addFirewall(c, name)
+}
+
+// createFirewallInProject creates the firewall in the first public location,
+// since the request names none.
+func createFirewallInProject(c *api.Call) (any, error) {
+	c.Location = c.State.Locations[0]
+	name, err := c.NewName()
+	if err != nil {
+		return nil, err
+	}
+	return addFirewall(c, name)
+}
+
+func addFirewall(c *api.Call, name string) (any, error) {
 	if err := api.CheckName[*firewall](c, cloudapi.KindFirewall, name, nil); err != nil {
 		return nil, err
 	}

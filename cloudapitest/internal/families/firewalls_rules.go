@@ -191,7 +191,8 @@ func getFirewallRule(c *api.Call) (any, error) {
 	return f.rules[i].record(c.Moment), nil
 }
 
-// modifyFirewallRule doesn't accept a subnet, unlike createRule.
+// modifyFirewallRule keeps what the body lacks. It doesn't accept a subnet,
+// unlike createRule.
 func modifyFirewallRule(c *api.Call) (any, error) {
 	f, i, err := findFirewallRule(c)
 	if err != nil {

@@ -11,6 +11,31 @@ import (
 func TestSubnetsAndFirewalls(t *testing.T) {
 	long := strings.Repeat("n", 63)
 	missing := cloudapitest.NewID(cloudapi.KindFirewallRule).String()
+	other := cloudapitest.WithTokenAccess("pat-other", cloudapitest.AccessNone)
+	ofTheContract := `
+		POST firewall {"name":"edge","description":"public"} -> "name":"edge","description":"public","location":"eu-central-h1","firewall_rules":[]
+		POST firewall {"name":"edge"} -> 400 project_id and location_id and name is already taken
+		POST firewall {"name":"Edge"} -> 400 Validation failed for following fields: name
+		POST firewall {"name":" "} -> 400 empty string provided for parameter name
+		POST firewall {"name":"{fw edge}"} -> 400 name cannot be exactly 26
+		POST firewall {"description":"public"} -> 400 required parameters: name
+		rule = POST L/firewall/edge/firewall-rule {"cidr":"10.0.0.0/8","port_range":"80"} ->
+		POST L/firewall/edge/firewall-rule {"cidr":"9.0.0.0/8"} ->
+		POST L/firewall/edge/firewall-rule/$rule {"cidr":"11.1.0.0/8"} -> "id":"$rule","cidr":"11.0.0.0/8","port_range":"80
+		POST L/firewall/edge/firewall-rule/$rule {"cidr":"11.0.0.0/8","port_range":"81..82"} -> "port_range":"81..82"
+		POST L/firewall/edge/firewall-rule/$rule {"cidr":"9.0.0.0/8","port_range":"0..65535"} -> 400 is already taken
+		POST L/firewall/edge/firewall-rule/$rule {"cidr":"9.0.0.0/8","port_range":"x"} -> 400 "port_range"
+		POST L/firewall/edge/firewall-rule/$rule {"port_range":"80"} -> 400 required parameters: cidr
+		POST L/firewall/edge/firewall-rule/$rule {"cidr":"9.0.0.0/8","protocol":"udp"} -> 400 unrecognized parameters: protocol
+		POST L/firewall/edge/firewall-rule/` + missing + ` {"cidr":"9.0.0.0/8"} -> 404
+		GET L/firewall/edge/firewall-rule/$rule -> "cidr":"11.0.0.0/8","port_range":"81..82"
+		token pat-other
+		POST firewall {"name":"more"} -> 403
+		allow Firewall:view Firewall:create
+		POST firewall {"name":"more"} ->
+		POST L/firewall/edge/firewall-rule/$rule {"cidr":"12.0.0.0/8"} -> 403
+		allow Firewall:edit
+		POST L/firewall/edge/firewall-rule/$rule {"cidr":"12.0.0.0/8"} ->`
 	run(t, map[string]func(*testing.T){
 		"default firewalls": script(`
 			POST L/private-subnet/`+long+` -> "name":"`+long[:55]+`-default" & "cidr":"0.0.0.0/0" & "cidr":"::/0"
@@ -64,15 +89,25 @@ func TestSubnetsAndFirewalls(t *testing.T) {
 			allow Firewall:* PrivateSubnet:edit
 			DELETE L/firewall/web ->
 			allow *:view
-			GET L/private-subnet/net -> "firewalls":[]`, serviceOnly, cloudapitest.WithTokenAccess("pat-other", cloudapitest.AccessNone)),
+			GET L/private-subnet/net -> "firewalls":[]`, serviceOnly, other),
 		"the contract's rules": script(`
 			POST L/firewall/web ->
 			POST L/firewall/web/firewall-rule {"cidr":"fd00::/8","port_range":"80"} -> "port_range":"80..80" & !protocol
 			POST L/firewall/web/firewall-rule {"cidr":"10.0.0.0/8"} ->
 			GET L/firewall/web -> "cidr":"10.0.0.0/8","port_range":"0..65535"},{
 			POST L/firewall/web/firewall-rule {"cidr":"10.0.0.0/8","protocol":"udp"} -> 400 unrecognized parameters: protocol
-			POST firewall {"name":"other"} -> 404
 			PATCH L/firewall/web/firewall-rule/`+missing+` {"cidr":"10.0.0.0/9"} -> 404`, contractOnly, cloudapitest.Lenient()),
+		"the contract's operations, in the contract": script(ofTheContract, contractOnly, cloudapitest.Lenient(), other),
+		"the contract's operations, by default": script(ofTheContract+`
+			allow Project:auditlog
+			GET audit-log?action=fw/create -> "object_ids":["{fw edge}"]
+			GET audit-log?action=fr/update -> "object_ids":["$rule"]`, cloudapitest.Lenient(), other),
+		"the contract's operations, in the service": script(`
+			POST L/firewall/edge ->
+			POST firewall {"name":"other"} -> 404 ResourceNotFound
+			rule = POST L/firewall/edge/firewall-rule {"cidr":"10.0.0.0/8"} ->
+			POST L/firewall/edge/firewall-rule/$rule {"cidr":"11.0.0.0/8"} -> 404 ResourceNotFound
+			GET L/firewall/edge/firewall-rule/$rule -> "cidr":"10.0.0.0/8"`, serviceOnly, cloudapitest.Lenient()),
 	})
 }
 

@@ -150,6 +150,12 @@ func (r *replayer) adoptLoadBalancers() {
 	}
 }
 
+// drop removes an object that the real server doesn't have.
+func (r *replayer) drop(kind cloudapi.Kind, name string) {
+	project := r.service.State.Project(mainProject)
+	r.service.State.Drop(r.service.State.Index.Named(api.Scope{Kind: kind, Project: project}, name)[0])
+}
+
 // settle lets all changes in progress complete.
 func (r *replayer) settle() { stub.Elapse(time.Minute) }
 
