@@ -9,6 +9,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
 // Paging says how an operation treats the page parameters.
@@ -21,16 +22,29 @@ const (
 	Unpaged                // always returns the complete list
 )
 
+// pageParameters are the parameters of lists, in the order of the API
+// description.
+var pageParameters = []schema.Field{
+	schema.Optional("start_after", schema.Text), schema.Optional("page_size", schema.Integer), schema.Optional("order_column", schema.Text),
+}
+
 // parameters returns the page parameters. The contract declares them even for
 // lists that ignore them.
 func (p Paging) parameters() []string {
 	if p == notAList {
 		return nil
 	}
-	return []string{"start_after", "page_size", "order_column"}
+	return Records(pageParameters, func(f schema.Field) string { return f.Name })
 }
 
+// check refuses arrays, such as "page_size[]=1", also for operations that aren't
+// lists.
 func (p Paging) check(query url.Values) error {
+	for _, f := range pageParameters {
+		if values, ok := query[f.Name+"[]"]; ok {
+			return reply.BadRequest("#/components/parameters/%s/schema expected %s, but received Array: %s", f.Name, f.Schema.Type, reply.List(values))
+		}
+	}
 	if p != PagedDeclared {
 		return nil
 	}

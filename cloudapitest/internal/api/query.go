@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 
@@ -28,7 +29,10 @@ func (o *Operation) readQuery(raw string) (query url.Values, unknown []string, e
 			unknown = append(unknown, "query parameter "+name)
 		}
 	}
-	return query, unknown, o.paging.check(query)
+	if o.Method == http.MethodGet {
+		err = o.paging.check(query)
+	}
+	return query, unknown, err
 }
 
 // Last returns the last value of a query parameter, which is the one that the

@@ -16,15 +16,36 @@ func TestOtherFamilies(t *testing.T) {
 	missing := cloudapitest.NewID(cloudapi.KindGitHubCacheEntry).String()
 	run(t, map[string]func(*testing.T){
 		"projects": script(`
+			GET . -> "credit":0.0,"discount":0}
+			GET /. -> "credit":0.0,"discount":0}
 			POST /. {"name":"pjaaaaaaaaaaaaaaaaaaaaaaaa"} -> 400 name cannot be exactly 26 numbers/lowercase characters starting with pj
 			POST /. {"name":"a\u0000"} -> 400 string parameter contains null byte
 			DELETE /pj164pbm96ba3grq6vbsvjb3ax -> 404
 			DELETE /pj8r0dvyb26y6ma6y7n1sw0nzz ->
 			DELETE . ->
 			GET . -> 404`, contractOnly),
+		"a project, by default": script(`
+			GET . -> "name":"main","credit":0.0,"discount":0}`),
+		"a project, in the service": script(`
+			GET . -> "name":"main"}`, serviceOnly),
+		"SSH keys": script(`
+			POST ssh-public-key {"name":"a","public_key":"# laptop\nssh-ed25519 AAAA\r\n\n#\nssh-ed25519 BBBB"} ->
+			POST ssh-public-key {"name":"b","public_key":"  # laptop\nssh-ed25519 AAAA"} -> 400 public_key invalid SSH public key format
+			POST ssh-public-key {"name":"b","public_key":"\ufeff# laptop\nssh-ed25519 AAAA"} -> 400 public_key invalid SSH public key format
+			POST ssh-public-key {"name":"b","public_key":"# laptop\rssh-ed25519 AAAA"} -> 400 public_key
+			POST ssh-public-key {"name":"b","public_key":"ssh-ed25519 AAAA\rssh-ed25519 BBBB"} -> 400 public_key invalid SSH public key format
+			POST ssh-public-key {"name":"b","public_key":"# laptop"} -> 400 must contain at least one valid SSH public key
+			POST ssh-public-key/a {"public_key":"\t# laptop\nssh-ed25519 AAAA"} -> 400 public_key invalid SSH public key format
+			POST L/vm/a {"public_key":"  # laptop\nssh-ed25519 AAAA"} -> 400 public_key invalid SSH public key format
+			POST L/vm/a {"public_key":"\ufeff# laptop\nssh-ed25519 AAAA"} -> 400 public_key invalid SSH public key format
+			POST L/vm/a {"public_key":"# laptop\nssh-ed25519 AAAA\r\n"} ->`),
 		"parameters": script(`
 			GET vm?page_size=a -> 400 expected integer, but received String: \"a\"
 			GET private-location?page_size=a -> "count":0
+			GET vm?page_size[]=1 -> 400 expected integer, but received Array: [\"1\"]
+			GET ssh-public-key?page_size[]=1&page_size[]=2 -> 400 received Array: [\"1\", \"2\"]
+			GET firewall?page_size%5B%5D=1 -> 400 BadRequest
+			GET L/vm/none?start_after[]=x -> 400 expected string, but received Array: [\"x\"]
 			GET firewall?start_after=a -> 400 a is not a valid ID
 			GET firewall?order_column=cidr -> 400 Supported ordering columns: id, name
 			GET L/vm/A -> 400 Parameter \"A\" does not match

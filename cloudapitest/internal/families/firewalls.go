@@ -169,15 +169,13 @@ func (f *firewall) detach(c *api.Call) (any, error) {
 	return f.details(c.Moment), nil
 }
 
+// subnetInBody doesn't find a subnet that the token may not edit.
 func subnetInBody(c *api.Call) (*privateSubnet, error) {
 	id := c.Body.Text("private_subnet_id")
-	s, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, id)
+	s, ok := api.FindByIDFor[*privateSubnet](c, cloudapi.KindPrivateSubnet, id, "edit")
 	if !ok || s.Location != c.Location {
 		return nil, reply.InvalidField("private_subnet_id",
 			"Private subnet with the given id \"%s\" and the location \"%s\" is not found", id, c.Location.Name)
-	}
-	if !c.AllowedOn(s, "PrivateSubnet:edit") {
-		return nil, reply.Forbidden()
 	}
 	return s, nil
 }

@@ -107,7 +107,8 @@ func play(t *testing.T, srv *cloudapitest.Server, text string) {
 }
 
 // send sends a request with a token to a path of a script. It returns the
-// status, and the body followed by the Content-Disposition header.
+// status, and the body followed by the headers Content-Disposition and
+// Cache-Control.
 func send(t *testing.T, srv *cloudapitest.Server, token, method, path, body string) (status, text string) {
 	t.Helper()
 	if rest, ok := strings.CutPrefix(path, "L/"); ok {
@@ -121,5 +122,6 @@ func send(t *testing.T, srv *cloudapitest.Server, token, method, path, body stri
 	r.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}, "Accept": {"application/json"}}
 	response := stub.Must(srv.HTTPClient().Do(r))(t)
 	defer response.Body.Close()
-	return response.Status, string(stub.Must(io.ReadAll(response.Body))(t)) + response.Header.Get("Content-Disposition")
+	return response.Status, string(stub.Must(io.ReadAll(response.Body))(t)) +
+		response.Header.Get("Content-Disposition") + response.Header.Get("Cache-Control")
 }

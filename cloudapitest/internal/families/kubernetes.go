@@ -262,7 +262,7 @@ func (k *kubernetesCluster) file(c *api.Call) (any, error) {
 		ca := base64.StdEncoding.EncodeToString([]byte(rootCertificate(k.ID, k.running, 10)))
 		k.kubeconfig = fmt.Sprintf(kubeconfigForm, ca, k.ID, rand.Text())
 	}
-	return reply.File{ContentType: "text/yaml", Name: k.Name + "-kubeconfig.yaml", Content: []byte(k.kubeconfig)}, nil
+	return reply.File{ContentType: "text/yaml", Name: k.Name + "-kubeconfig.yaml", Content: []byte(k.kubeconfig), Extended: c.Config.Version == version.Service}, nil
 }
 
 const kubeconfigForm = `---

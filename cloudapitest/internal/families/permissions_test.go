@@ -56,10 +56,17 @@ func TestPermissions(t *testing.T) {
 			POST L/firewall/own-default/detach-subnet {"private_subnet_id":"{ps own}"} -> 400
 			DELETE L/firewall/own-default -> 403
 			DELETE L/firewall/unused ->
-			allow Firewall:* PrivateSubnet:view
+			allow Firewall:view PrivateSubnet:view
+			POST L/firewall/own-default/detach-subnet {"private_subnet_id":"{ps own}"} -> 400 "private_subnet_id"
+			POST L/firewall/own-default/attach-subnet {"private_subnet_id":"{ps net}"} -> 400 "private_subnet_id"
+			allow Firewall:edit PrivateSubnet:edit
 			POST L/firewall/own-default/detach-subnet {"private_subnet_id":"{ps own}"} -> 403
-			allow Firewall:* PrivateSubnet:*
+			allow Firewall:view PrivateSubnet:edit
 			POST L/firewall/own-default/detach-subnet {"private_subnet_id":"{ps own}"} ->
+			POST L/firewall/own-default/attach-subnet {"private_subnet_id":"{ps net}"} ->
+			allow Firewall:view PrivateSubnet:edit@{ps own}
+			POST L/firewall/own-default/detach-subnet {"private_subnet_id":"{ps net}"} -> 400 "private_subnet_id"
+			POST L/firewall/own-default/attach-subnet {"private_subnet_id":"{ps own}"} ->
 			allow PrivateSubnet:view
 			POST L/private-subnet/own/connect {"connected-subnet-id":"{ps net}"} -> 403
 			allow PrivateSubnet:connect@{ps own}

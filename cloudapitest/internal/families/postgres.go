@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ func postgresOperations() []api.Operation {
 		[]api.Operation{
 			list.Only(version.Contract), list.Takes(schema.Texts("tags")...).Only(version.Service),
 			api.GET("Postgres.ListInLocation", postgresDatabases, api.List(cloudapi.KindPostgres, (*postgres).record)).Paged(api.PagedDeclared),
-			api.GET("Postgres.Get", postgresDatabase, api.Show(findPostgres, (*postgres).details)),
+			api.GET("Postgres.Get", postgresDatabase, api.On(findPostgres, (*postgres).show)),
 			api.POST("Postgres.Create", postgresDatabase, create, createPostgres),
 			api.PATCH("Postgres.Update", postgresDatabase, update, api.On(findPostgres, (*postgres).update)),
 			api.DELETE("Postgres.Delete", postgresDatabase, api.Delete(findPostgres, (*postgres).delete)),
@@ -141,6 +142,13 @@ func listPostgres(c *api.Call) (any, error) {
 
 func findPostgres(c *api.Call) (*postgres, error) {
 	return api.Find[*postgres](c, cloudapi.KindPostgres, "postgres_database_reference")
+}
+
+// show forbids caches to store the record, which contains the password.
+func (p *postgres) show(c *api.Call) (any, error) {
+	r := reply.JSON(http.StatusOK, p.details(c.Moment))
+	r.Header.Set("Cache-Control", "no-store")
+	return r, nil
 }
 
 func createPostgres(c *api.Call) (any, error) {

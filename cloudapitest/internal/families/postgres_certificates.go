@@ -43,7 +43,9 @@ func (p *postgres) file(c *api.Call) (any, error) {
 	if certificates == nil {
 		return nil, postgresTermsOf(c.Moment).noCertificates
 	}
-	return reply.File{ContentType: pemType, Name: p.Name + ".pem", Content: []byte(*certificates)}, nil
+	return reply.File{
+		ContentType: pemType, Name: p.Name + ".pem", Content: []byte(*certificates), Extended: c.Config.Version == version.Service,
+	}, nil
 }
 
 var commonNameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)

@@ -1,6 +1,7 @@
 package families
 
 import (
+	"encoding/json"
 	"maps"
 	"net/url"
 	"slices"
@@ -19,18 +20,15 @@ func postgresDestinationOperations() []api.Operation {
 		metrics = postgresDatabase + "/metric-destination"
 		logs    = postgresDatabase + "/log-destination"
 	)
-	headers := schema.Optional("headers", schema.MapOf(schema.Text))
-	metricOptions := schema.Closed(headers, schema.Optional("authorization",
-		schema.Closed(schema.Required("credentials", schema.Text), schema.Optional("type", schema.Text))))
-	logOptions := schema.Closed(headers, schema.Optional("structured_data", schema.MapOf(schema.MapOf(schema.Text))))
+	options := schema.MapOf(schema.Any)
 	createMetric := schema.Closed(schema.Required("url", schema.Text),
 		schema.Required("username", schema.Text).Only(version.Contract),
 		schema.Required("password", schema.Text).Only(version.Contract),
 		schema.Optional("username", schema.Text.OrNull()).Only(version.Service),
 		schema.Optional("password", schema.Text.OrNull()).Only(version.Service),
-		schema.Optional("options", metricOptions.OrNull()).Only(version.Service))
+		schema.Optional("options", options.OrNull()).Only(version.Service))
 	createLog := schema.Closed(schema.Required("name", schema.Text), schema.Required("type", schema.OneOf("otlp", "syslog")),
-		schema.Required("url", schema.Text), schema.Optional("options", logOptions))
+		schema.Required("url", schema.Text), schema.Optional("options", options))
 	return []api.Operation{
 		api.POST("Postgres.CreateMetricDestination", metrics, createMetric, api.On(findPostgres, (*postgres).createMetricDestination)),
 		api.DELETE("Postgres.DeleteMetricDestination", metrics+"/{metric_destination_id}", deleteMetricDestination).Needs("Postgres:edit"),
@@ -81,12 +79,47 @@ func (d *postgresMetricDestination) setPassword(c *api.Call) error {
 	return c.Run(api.SetText(&username, "username"), api.SetText(&password, "password"))
 }
 
+// destinationOptions are the options in a body. The API description leaves them
+// open, so a value can be any JSON. A null is like an absent option.
+type destinationOptions map[string]any
+
+func (options destinationOptions) read(name string, into any) bool {
+	raw, ok := options[name].(json.RawMessage)
+	return !ok || json.Unmarshal(raw, into) == nil
+}
+
+// only checks that there are no other options than the named ones.
+func (options destinationOptions) only(problem string, names ...string) error {
+	for name := range options {
+		if !slices.Contains(names, name) {
+			return invalidOptions(problem)
+		}
+	}
+	return nil
+}
+
+// headers returns the texts in the option of that name.
+func (options destinationOptions) headers() (headers map[string]*string, err error) {
+	if !options.read("headers", &headers) || hasNull(headers) {
+		return nil, invalidOptions("options.headers must be a flat object with string values")
+	}
+	return headers, nil
+}
+
+func hasNull(texts map[string]*string) bool {
+	return slices.Contains(slices.Collect(maps.Values(texts)), nil)
+}
+
+func invalidOptions(what string) error { return reply.InvalidField("options", "%s", what) }
+
 // setCredentials accepts, as the service does, a user name and password, an
 // authorization, or headers.
 func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
-	refuse := func(what string) error { return reply.InvalidField("options", "%s", what) }
-	options := c.Body.Object("options")
-	none := refuse("no credentials given, set username and password, options.authorization, or options.headers")
+	options := destinationOptions(c.Body.Object("options"))
+	none := invalidOptions("no credentials given, set username and password, options.authorization, or options.headers")
+	if err := options.only("options may only contain 'authorization' and 'headers'", "authorization", "headers"); err != nil {
+		return err
+	}
 	switch {
 	case c.Body.Has("username") != c.Body.Has("password"):
 		return reply.InvalidField("username", "must be set together with password")
@@ -98,25 +131,29 @@ func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 		}
 		d.AuthMethods = append(d.AuthMethods, "basic_auth")
 	}
-	if options.Has("authorization") {
-		authorization := options.Object("authorization")
-		kind := strings.TrimSpace(authorization.Text("type"))
+	var authorization map[string]*string
+	valid := options.read("authorization", &authorization)
+	if !valid || authorization != nil {
+		credentials, kind := authorization["credentials"], authorization["type"]
 		switch {
-		case authorization.Text("credentials") == "":
-			return refuse("options.authorization must be an object with a non-empty string 'credentials' and an optional string 'type'")
-		case authorization.Has("type") && kind == "":
-			return refuse("options.authorization.type must be a non-empty string")
-		case strings.EqualFold(kind, "basic"):
-			return refuse("options.authorization.type cannot be basic, set username and password instead")
+		case !valid || hasNull(authorization) || credentials == nil || *credentials == "":
+			return invalidOptions("options.authorization must be an object with a non-empty string 'credentials' and an optional string 'type'")
+		case kind != nil && strings.TrimSpace(*kind) == "":
+			return invalidOptions("options.authorization.type must be a non-empty string")
+		case kind != nil && strings.EqualFold(strings.TrimSpace(*kind), "basic"):
+			return invalidOptions("options.authorization.type cannot be basic, set username and password instead")
 		case c.Body.Has("username"):
-			return refuse("options.authorization cannot be combined with username and password")
+			return invalidOptions("options.authorization cannot be combined with username and password")
 		}
 		d.AuthMethods = append(d.AuthMethods, "authorization")
 	}
-	headers := options.Object("headers")
+	headers, err := options.headers()
+	if err != nil {
+		return err
+	}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		if slices.Contains(reservedHeaders, strings.ToLower(name)) {
-			return refuse("options.headers cannot set " + name)
+			return invalidOptions("options.headers cannot set " + name)
 		}
 	}
 	if len(headers) > 0 {
@@ -159,16 +196,16 @@ func (p *postgres) createLogDestination(c *api.Call) (any, error) {
 }
 
 func (d *postgresLogDestination) check(c *api.Call) error {
-	options := c.Body.Object("options")
-	refuse := func(what string) error { return reply.InvalidField("options", "%s", what) }
+	options := destinationOptions(c.Body.Object("options"))
 	if d.Type == "otlp" {
 		if _, err := destinationURL(d.URL, "https", "Invalid URL scheme. Only https URLs are supported."); err != nil {
 			return err
 		}
-		if options.Has("structured_data") {
-			return refuse("options may only contain 'headers' for otlp")
+		if err := options.only("options may only contain 'headers' for otlp", "headers"); err != nil {
+			return err
 		}
-		return nil
+		_, err := options.headers()
+		return err
 	}
 	u, err := destinationURL(d.URL, "tcp", "Invalid URL scheme. Only tcp URLs are supported for syslog.")
 	if err != nil {
@@ -180,8 +217,15 @@ func (d *postgresLogDestination) check(c *api.Call) error {
 		return reply.InvalidField("url", "Invalid URL")
 	case port < 1 || port > maxPort:
 		return reply.InvalidField("url", "port must be between 1 and 65535")
-	case options.Has("headers"):
-		return refuse("options may only contain 'structured_data' for syslog")
+	}
+	if err := options.only("options may only contain 'structured_data' for syslog", "structured_data"); err != nil {
+		return err
+	}
+	var data map[string]map[string]*string
+	if !options.read("structured_data", &data) || slices.ContainsFunc(slices.Collect(maps.Values(data)), func(texts map[string]*string) bool {
+		return texts == nil || hasNull(texts)
+	}) {
+		return invalidOptions("options.structured_data must be an object mapping SD-IDs to key/value objects")
 	}
 	return nil
 }

@@ -180,6 +180,13 @@ func TestPostgres(t *testing.T) {
 			POST L/postgres/db/metric-destination {"url":"https://a.example","options":{"authorization":{"credentials":""}}} -> 400 non-empty string 'credentials'
 			POST L/postgres/db/metric-destination {"url":"https://a.example","options":{"headers":{"Connection":"close"}}} -> 400 cannot set Connection
 			POST L/postgres/db/metric-destination {"url":"https://a.example","username":"","password":""} -> 400 no credentials given
+			POST L/postgres/db/metric-destination {"url":"https://a.example","username":"u","password":"p","options":{"x":1}} -> 400 {"options":"options may only contain 'authorization' and 'headers'"}
+			POST L/postgres/db/metric-destination {"url":"https://a.example","options":{"authorization":"x"}} -> 400 {"options":"options.authorization must be
+			POST L/postgres/db/metric-destination {"url":"https://a.example","options":{"authorization":{"type":"Bearer"}}} -> 400 {"options":"options.authorization must be
+			POST L/postgres/db/metric-destination {"url":"https://a.example","options":{"authorization":{"credentials":1}}} -> 400 {"options":"options.authorization must be
+			POST L/postgres/db/metric-destination {"url":"https://a.example","options":{"headers":["a"]}} -> 400 {"options":"options.headers must be a flat object with string values"}
+			POST L/postgres/db/metric-destination {"url":"https://a.example","options":{"headers":{"a":null}}} -> 400 {"options":"options.headers must be a flat object with string values"}
+			POST L/postgres/db/metric-destination {"url":"https://a.example","options":[]} -> 400 expected object
 			POST L/postgres/db/metric-destination {"url":"https://a.example","username":"u"} -> 400 together
 			POST L/postgres/db/metric-destination {"url":"https://a.example","username":"u","password":" "} -> 400 empty string provided for parameter password
 			POST L/postgres/db/metric-destination {"url":"https://","username":"u","password":"p"} -> 400 Invalid URL"
@@ -192,7 +199,13 @@ func TestPostgres(t *testing.T) {
 			POST L/postgres/db/log-destination {"name":"a","type":"syslog","url":"tcp://a.example"} -> 400 Invalid URL
 			DELETE L/postgres/db/log-destination/$d ->
 			DELETE L/postgres/db/log-destination/$d ->
-			GET L/postgres/db -> "log_destinations":[]`),
+			GET L/postgres/db -> "log_destinations":[]
+			POST L/postgres/db/log-destination {"name":"a","type":"otlp","url":"https://a.example","options":{"headers":null}} ->
+			POST L/postgres/db/log-destination {"name":"a","type":"otlp","url":"https://a.example","options":{"headers":{"a":1}}} -> 400 {"options":"options.headers must be a flat object with string values"}
+			POST L/postgres/db/log-destination {"name":"a","type":"otlp","url":"https://a.example","options":{"x":1}} -> 400 {"options":"options may only contain 'headers' for otlp"}
+			POST L/postgres/db/log-destination {"name":"a","type":"syslog","url":"tcp://a.example:1","options":{"structured_data":{"a":{"b":"c"}}}} ->
+			POST L/postgres/db/log-destination {"name":"a","type":"syslog","url":"tcp://a.example:1","options":{"structured_data":{"a":"b"}}} -> 400 {"options":"options.structured_data must be an object mapping SD-IDs to key/value objects"}
+			POST L/postgres/db/log-destination {"name":"a","type":"syslog","url":"tcp://a.example:1","options":{"structured_data":{"a":{"b":1}}}} -> 400 mapping SD-IDs`),
 		"metrics": script(`
 			POST L/postgres/db {"size":"standard-2","storage_size":64} ->
 			GET L/postgres/db/metrics?start=2000-01-01T00:00:00Z&end=2000-01-01T00:00:00Z -> "values":[[946684800,
@@ -315,7 +328,16 @@ func TestPostgres(t *testing.T) {
 			POST L/postgres/main-db {"size":"standard-2","storage_size":64} ->
 			GET L/postgres/main-db/ca-certificates -> attachment; filename="main-db.pem"; filename*=UTF-8''main%2Ddb.pem
 			POST L/postgres/db {"size":"standard-2","storage_size":64} ->
-			GET L/postgres/db/ca-certificates -> attachment; filename="db.pem" & !UTF-8`, cloudapitest.WithDelays(cloudapitest.Delays{})),
+			GET L/postgres/db/ca-certificates -> attachment; filename="db.pem" & !UTF-8
+			POST L/postgres/db/cert/create-client-keypair {"common_name":"web-1","duration":60} -> attachment; filename="web-1.pem" & !UTF-8
+			GET L/postgres/db -> no-store
+			PATCH L/postgres/db {} -> !no-store
+			GET L/postgres/db/config -> !no-store
+			GET postgres -> !no-store`, cloudapitest.WithDelays(cloudapitest.Delays{})),
+		"files of the contract": script(`
+			POST L/postgres/main-db {"size":"standard-2","storage_size":64} ->
+			GET L/postgres/main-db/ca-certificates -> attachment; filename="main-db.pem" & !UTF-8
+			GET L/postgres/main-db -> no-store`, contractOnly, cloudapitest.WithDelays(cloudapitest.Delays{})),
 		"permissions": script(`
 			POST L/postgres/db {"size":"standard-2","storage_size":64} ->
 			token pat-other

@@ -1,6 +1,7 @@
 package families
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 
@@ -24,14 +25,14 @@ type projectRecord struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Only in the contract.
-	Credit   *int `json:"credit,omitempty"`
-	Discount *int `json:"discount,omitempty"`
+	Credit   json.Number `json:"credit,omitempty"` // has a fraction even if it's 0
+	Discount *int        `json:"discount,omitempty"`
 }
 
 func recordProject(p *api.Project, at *api.Moment) projectRecord {
 	r := projectRecord{ID: p.ID, Name: p.Name}
-	if at.Config.Version == version.Contract {
-		r.Credit, r.Discount = new(int), new(int)
+	if at.Config.Version == version.Contract || at.Config.Both {
+		r.Credit, r.Discount = "0.0", new(0)
 	}
 	return r
 }

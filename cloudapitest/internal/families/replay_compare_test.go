@@ -87,7 +87,8 @@ func bothNodes(want, got string) bool {
 // differences sends the request of an exchange and returns the differences of
 // the responses.
 func (r *replayer) differences(x *recordings.Exchange, s strictness) []string {
-	status, contentType, body := r.send(x)
+	status, header, body := r.send(x)
+	contentType := header.Get("Content-Type")
 	want := x.Response.Body
 	wantStatus, wantType := x.Response.Status, x.Response.Headers["content-type"]
 	if x.Request.Method == http.MethodHead {
@@ -105,6 +106,13 @@ func (r *replayer) differences(x *recordings.Exchange, s strictness) []string {
 		return []string{fmt.Sprintf("content type %q, want %q", contentType, wantType)}
 	case (body == "") != (want == ""):
 		return []string{fmt.Sprintf("body %q, want %q", body, want)}
+	}
+	for _, name := range []string{"Content-Disposition", "Cache-Control"} {
+		if got, want := header.Get(name), x.Response.Headers[strings.ToLower(name)]; got != want {
+			return []string{fmt.Sprintf("%s %q, want %q", name, got, want)}
+		}
+	}
+	switch {
 	case body == "" || wantType != "application/json": // the recordings don't have the real content of files
 		return nil
 	case status >= 300:
@@ -129,7 +137,7 @@ func parse(t *testing.T, body string) any {
 
 // send writes the request to a new connection, byte for byte: no client would
 // send some of the paths.
-func (r *replayer) send(x *recordings.Exchange) (status int, contentType, body string) {
+func (r *replayer) send(x *recordings.Exchange) (status int, header http.Header, body string) {
 	r.t.Helper()
 	var b strings.Builder
 	target := r.translate(x.Request.Path)
@@ -159,7 +167,7 @@ func (r *replayer) send(x *recordings.Exchange) (status int, contentType, body s
 	if err != nil {
 		r.t.Fatalf("seq %d: %v", x.Seq, err)
 	}
-	return resp.StatusCode, resp.Header.Get("Content-Type"), string(reply)
+	return resp.StatusCode, resp.Header, string(reply)
 }
 
 // recordedID is an ID, or the name of a node, which begins with one.

@@ -97,9 +97,6 @@ var stories = map[string]script{
 		},
 	},
 	"postgres-certificates-and-destinations": {
-		exceptions: map[string][]int{
-			"the options of a destination are checked like other fields of a body": {36, 37, 40, 49, 50, 73, 75},
-		},
 		settled: []int{2},
 		before: map[int]func(*replayer){
 			92: func(r *replayer) { // no response has shown the subnet of the database

@@ -125,13 +125,18 @@ func (s *storedText) validate(c *api.Call, name string, stored api.Stored) error
 // spaces are quoted; the type of the key; and the key in base64.
 var keyLine = regexp.MustCompile(`^(?:(?:[^ "]|"[^"]*")+ +)?[^ ]+ +[A-Za-z0-9+/]+=*(?: .*)?$`)
 
+// authorizedKeysProblem expects lines that end with "\n" or "\r\n". A comment
+// begins in the first column.
 func authorizedKeysProblem(text string) string {
 	found := false
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		key, comment := strings.TrimSpace(line), strings.HasPrefix(line, "#")
 		switch {
-		case line == "" || strings.HasPrefix(line, "#"):
-		case !keyLine.MatchString(line):
+		case strings.Contains(line, "\r") || !comment && strings.HasPrefix(strings.TrimPrefix(key, "\ufeff"), "#"):
+			return "invalid SSH public key format"
+		case key == "" || comment:
+		case !keyLine.MatchString(key):
 			return "invalid SSH public key format"
 		default:
 			found = true

@@ -26,6 +26,7 @@ type NoContent struct{}
 type File struct {
 	ContentType, Name string
 	Content           []byte
+	Extended          bool // repeats a Name with a hyphen in the form "filename*="
 }
 
 // New returns the response to a request. If failure isn't nil, the response is
@@ -49,11 +50,9 @@ func New(result any, failure *Error) Reply {
 	return JSON(http.StatusOK, result)
 }
 
-// disposition repeats a file name with a hyphen in the form "filename*=", as the
-// real server does.
 func (f File) disposition() string {
 	d := fmt.Sprintf("attachment; filename=%q", f.Name)
-	if strings.Contains(f.Name, "-") {
+	if f.Extended && strings.Contains(f.Name, "-") {
 		d += "; filename*=UTF-8''" + strings.ReplaceAll(f.Name, "-", "%2D")
 	}
 	return d

@@ -19,7 +19,7 @@ import (
 // Schema describes a value in a body, by those rules of the API description that
 // the server enforces.
 type Schema struct {
-	Type      string // "string", "integer", "number", "boolean", "array", "object"; "" in NoBody and AnyOf
+	Type      string // "string", "integer", "number", "boolean", "array", "object", "any"; "" in NoBody and AnyOf
 	nullable  bool
 	Enum      []string
 	Items     *Schema // of an array
@@ -65,6 +65,7 @@ var (
 	Number  = Schema{Type: "number"}
 	Boolean = Schema{Type: "boolean"}
 	Moment  = Schema{Type: "string", moment: true} // a time in RFC 3339
+	Any     = Schema{Type: "any"}                  // checked by the operation
 )
 
 // Closed returns the schema of an object that has only these fields.
@@ -115,7 +116,10 @@ func (s Schema) Check(pointer string, raw json.RawMessage) (any, error) {
 	if s.component != "" {
 		pointer = "#/components/schemas/" + s.component
 	}
-	if len(s.AnyOf) > 0 {
+	switch {
+	case s.Type == Any.Type:
+		return raw, nil
+	case len(s.AnyOf) > 0:
 		return s.checkAnyOf(pointer, raw)
 	}
 	if string(raw) == "null" {
