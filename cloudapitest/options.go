@@ -106,7 +106,9 @@ func (cfg config) thereIs() string {
 // fields that only [Contract] has, such as the list of projects and registered
 // init scripts. In a request with init_script_args, the init_script is then the
 // name or ID of a registered script. The server logs the first use of each such
-// operation or field, since the real service refuses it; see [WithLog].
+// operation or field, since the real service refuses it; see [WithLog]. It
+// doesn't log a GET that finds nothing, such as those of
+// [cloudapi.Client.Resources], which skips what the service doesn't have.
 func WithAPI(v API) Option {
 	return func(c *config) error {
 		if v != Service && v != Contract {

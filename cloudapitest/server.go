@@ -332,7 +332,7 @@ func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 	if s.config.api == "" { // a server of Service refuses them, and the test of a server of Contract expects them
 		for _, name := range remarks.ContractOnly {
 			if _, again := s.logged.LoadOrStore(name, true); !again {
-				s.logf("cloudapitest: %s is in the contract, but not in the service: it fails in production", name)
+				s.logf("cloudapitest: %s is in the contract, but not in the service, which refuses it", name)
 			}
 		}
 	}

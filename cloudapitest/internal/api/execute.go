@@ -40,7 +40,15 @@ func (m *Moment) execute(r Request) (result any, remarks Remarks, err error) {
 		return nil, remarks, err
 	}
 	result, err = op.handle(c)
+	if op.Method == http.MethodGet && (err != nil || isEmpty(result)) {
+		remarks.ContractOnly = nil // shows what a program sees that skips what the service lacks, such as a call of Client.Resources
+	}
 	return result, remarks, err
+}
+
+func isEmpty(result any) bool {
+	list, ok := result.(interface{ empty() bool })
+	return ok && list.empty()
 }
 
 func (o *Operation) remarks(body []byte) Remarks {

@@ -67,6 +67,8 @@ type Items[R any] struct {
 	Items []R `json:"items"`
 }
 
+func (list Items[R]) empty() bool { return len(list.Items) == 0 }
+
 // At returns a function that passes its argument and the [Moment] to record.
 func At[T, R any](at *Moment, record func(T, *Moment) R) func(T) R {
 	return func(row T) R { return record(row, at) }

@@ -111,7 +111,7 @@ func (s *Service) Refusal(r *http.Request) (refused *reply.Error) {
 // response: names of operations, fields and parameters.
 type Remarks struct {
 	Unknown      []string // names that the API doesn't have
-	ContractOnly []string // names that only the contract has
+	ContractOnly []string // names that only the contract has, except of a GET that finds nothing
 }
 
 // Execute executes a request. It renders the response while the state is
