@@ -78,10 +78,19 @@ type API string
 const (
 	// Service is the service of today. It has nothing that only Contract has.
 	Service API = API(version.Service)
-	// Contract is version 0.1.0 of the API's contract: the service of October
-	// 2025, plus registered init scripts, which no real server has. Where the
-	// contract doesn't specify an error message or an order, the server does what
-	// today's service does.
+	// Contract is version 0.1.0 of the API's contract. What the contract leaves
+	// open is as measured in October 2025, when the service differed from the
+	// contract in this: it had no registered init scripts, no CreateInProject and
+	// no UpdateRule, a page had 1000 items by default, the stack of a load
+	// balancer was required, and a setting of a database could be a number.
+	//
+	// Where neither says anything, CreateInProject creates the firewall in the
+	// first location, and UpdateRule keeps a port range that the request lacks. As
+	// in October 2025, but not in the contract, UpdateConfig accepts null, which
+	// removes a setting. As with today's service, an unknown version of Kubernetes
+	// gets a 400 instead of a 500, the firewall rules of a database are sorted,
+	// memory_usage has three series instead of two, and Bearer may be in lower
+	// case.
 	Contract API = API(version.Contract)
 )
 
@@ -218,8 +227,10 @@ func WithProjectName(name string) Option {
 	}
 }
 
-// WithPageCap sets the maximum and default size of a page. The default is 1000,
-// as on the real server.
+// WithPageCap sets the maximum size of a page, which is also its size if a
+// request has none. The default is 1000, as on the real server. With [Contract],
+// a request without a size gets at most 10 items, except of firewalls and
+// private locations, whose lists have no pages there.
 func WithPageCap(n int) Option {
 	return func(c *config) error {
 		if n < 1 {

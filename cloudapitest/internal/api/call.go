@@ -12,6 +12,7 @@ type Call struct {
 	Input
 	Access
 
+	page        int    // the size of a page if the query has none
 	beforeCount func() // see [Request.BeforeCount]
 }
 

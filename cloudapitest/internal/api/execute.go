@@ -18,7 +18,7 @@ func (m *Moment) execute(r Request) (result any, remarks Remarks, err error) {
 	if op == nil {
 		return nil, remarks, reply.NotFound()
 	}
-	c.needed = op.Permission
+	c.needed, c.page = op.Permission, op.paging.size(m.Config)
 	remarks = op.remarks(r.Body)
 	err = c.Run(
 		func(*Call) error { return op.checkParams(r.Params, m.Config.Pattern) },

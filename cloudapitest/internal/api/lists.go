@@ -10,6 +10,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 // Paging says how an operation treats the page parameters.
@@ -35,6 +36,14 @@ func (p Paging) parameters() []string {
 		return nil
 	}
 	return Records(pageParameters, func(f schema.Field) string { return f.Name })
+}
+
+// size returns the size of a page for a query that has none.
+func (p Paging) size(cfg *Config) int {
+	if p == PagedDeclared && cfg.Version == version.Contract {
+		return min(10, cfg.PageCap)
+	}
+	return cfg.PageCap
 }
 
 // check refuses arrays, such as "page_size[]=1", also for operations that aren't
@@ -130,7 +139,7 @@ func (c *Call) pageSize() int {
 	size, _ := Last(c.Query, "page_size")
 	n, _ := strconv.Atoi(size)
 	if n < 1 {
-		return c.Config.PageCap
+		return c.page
 	}
 	return min(n, c.Config.PageCap)
 }

@@ -3,6 +3,7 @@ package families_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,6 +105,67 @@ func TestOtherFamilies(t *testing.T) {
 			DELETE github/$i/repository/app/cache/$e ->
 			GET github/$i/repository/app/cache/$e -> 404
 			GET github/$i/repository -> "name":"docs"`, serviceOnly),
+	})
+}
+
+// TestContractAndService sends the same requests to servers of the contract and
+// to today's service. What the contract leaves open is as in October 2025.
+func TestContractAndService(t *testing.T) {
+	var subnets strings.Builder
+	for i := range 11 {
+		fmt.Fprintf(&subnets, "POST L/private-subnet/n%02d ->\n", i)
+	}
+	const (
+		balancer = `"algorithm":"hash_based","dst_port":80,"src_port":80,"health_check_protocol":"tcp","private_subnet_id":"{ps net}"`
+		connect  = `
+			POST L/private-subnet/a ->
+			POST location/us-east-a2/private-subnet/b ->
+			POST L/private-subnet/a/connect {"connected-subnet-id":"{ps b}"} ->`
+		number = `
+			POST L/postgres/db {"size":"standard-2","storage_size":64} ->
+			POST L/postgres/db/config {"pg_config":{"max_connections":200},"pgbouncer_config":{}} ->`
+		create = `
+			POST L/kubernetes-cluster/my-apps {"version":"%s","worker_size":"standard-2"} ->
+			GET L/kubernetes-cluster/my-apps/kubeconfig ->`
+		remove = `
+			POST L/private-subnet/net ->
+			DELETE L/private-subnet/net ->
+			GET L/private-subnet/net -> "state":`
+	)
+	pages, kubeconfig := subnets.String(), `
+			wait 1h
+			GET L/kubernetes-cluster/my-apps/kubeconfig -> kind: Config & `
+	run(t, map[string]func(*testing.T){
+		"pages of the contract": script(pages+`
+			GET private-subnet?order_column=name -> "n09" & !"n10" & "count":11
+			GET private-subnet?order_column=name&page_size=0 -> "n09" & !"n10"
+			GET private-subnet?order_column=name&page_size=11 -> "n10"
+			GET private-subnet?order_column=name&start_after=n09 -> "n10"
+			GET firewall -> "n09-default" & "n10-default"`, contractOnly),
+		"pages of the service": script(pages+`GET private-subnet -> "n09" & "n10" & "count":11`, serviceOnly),
+		"short pages":          script(pages+`GET private-subnet?order_column=name -> "n01" & !"n02" & "count":11`, contractOnly, cloudapitest.WithPageCap(2)),
+		"a stack of the contract": script(`POST L/private-subnet/net ->
+			POST L/load-balancer/a {`+balancer+`} -> "stack":"dual"
+			POST L/load-balancer/b {`+balancer+`,"stack":"ipv6"} -> "stack":"ipv6"
+			POST L/load-balancer/c {`+balancer+`,"stack":" "} -> 400 empty string provided for parameter stack`, contractOnly),
+		"a stack of the service": script(`POST L/private-subnet/net ->
+			POST L/load-balancer/a {` + balancer + `} -> 400 missing parameter for stack`),
+		"connecting in the contract": script(connect+`
+			POST L/private-subnet/a/disconnect/{ps b} ->
+			POST L/private-subnet/a/connect {"connected-subnet-id":"{ps a}"} -> 400 subnet_id_1 and subnet_id_2 is invalid`, contractOnly),
+		"connecting in the service": script(connect+` 400 Subnet to be connected not found`, serviceOnly),
+		"numbers in the contract": script(number+` 400 expected string, but received Integer: 200
+			PATCH L/postgres/db/config {"pg_config":{"max_connections":200}} -> 400
+			PATCH L/postgres/db/config {"pg_config":{"max_connections":"200"}} -> "max_connections":"200"
+			PATCH L/postgres/db/config {"pg_config":{"max_connections":null}} -> !max_connections`, contractOnly),
+		"numbers in the service": script(number+` "max_connections":200
+			PATCH L/postgres/db/config {"pg_config":{"max_connections":200}} -> 400`, serviceOnly),
+		"a kubeconfig of the contract": script(fmt.Sprintf(create, "v1.34")+` 500 UnexceptedError`+kubeconfig+
+			`text/plainattachment; filename="my-apps-kubeconfig.yaml" & !UTF-8`, contractOnly),
+		"a kubeconfig of the service": script(fmt.Sprintf(create, "v1.37")+` 422 not available yet`+kubeconfig+
+			`text/yamlattachment; filename="my-apps-kubeconfig.yaml"; filename*=UTF-8''my%2Dapps%2Dkubeconfig.yaml`, serviceOnly),
+		"a deletion in the contract": script(remove+`"available"`, contractOnly),
+		"a deletion in the service":  script(remove+`"deleting"`, serviceOnly),
 	})
 }
 

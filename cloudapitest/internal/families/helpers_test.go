@@ -107,8 +107,8 @@ func play(t *testing.T, srv *cloudapitest.Server, text string) {
 }
 
 // send sends a request with a token to a path of a script. It returns the
-// status, and the body followed by the headers Content-Disposition and
-// Cache-Control.
+// status, and the body followed by the headers Content-Type, Content-Disposition
+// and Cache-Control.
 func send(t *testing.T, srv *cloudapitest.Server, token, method, path, body string) (status, text string) {
 	t.Helper()
 	if rest, ok := strings.CutPrefix(path, "L/"); ok {
@@ -123,5 +123,5 @@ func send(t *testing.T, srv *cloudapitest.Server, token, method, path, body stri
 	response := stub.Must(srv.HTTPClient().Do(r))(t)
 	defer response.Body.Close()
 	return response.Status, string(stub.Must(io.ReadAll(response.Body))(t)) +
-		response.Header.Get("Content-Disposition") + response.Header.Get("Cache-Control")
+		response.Header.Get("Content-Type") + response.Header.Get("Content-Disposition") + response.Header.Get("Cache-Control")
 }

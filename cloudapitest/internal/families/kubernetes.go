@@ -206,7 +206,8 @@ func clusterNameInBody(c *api.Call) (string, error) {
 
 func checkClusterName(at *api.Moment, name string) error {
 	if !clusterName.MatchString(name) {
-		return reply.InvalidField("name", "Kubernetes cluster name must only contain lowercase letters, numbers, and hyphens and have max length 40.")
+		spaces := map[version.Version]string{version.Contract: "spaces, "}[at.Config.Version] // aren't allowed all the same
+		return reply.InvalidField("name", "Kubernetes cluster name must only contain lowercase letters, numbers, %sand hyphens and have max length 40.", spaces)
 	}
 	return nil
 }
@@ -255,14 +256,21 @@ func (k *kubernetesCluster) upgrade(c *api.Call) (any, error) {
 }
 
 func (k *kubernetesCluster) file(c *api.Call) (any, error) {
-	if !k.runs(c.Now) {
+	service, contentType := c.Config.Version == version.Service, "text/plain"
+	if service {
+		contentType = "text/yaml"
+	}
+	switch {
+	case !k.runs(c.Now) && service:
 		return nil, reply.Unprocessable("Cluster is not ready, kubeconfig is not available yet")
+	case !k.runs(c.Now):
+		return nil, reply.Unexpected()
 	}
 	if k.kubeconfig == "" {
 		ca := base64.StdEncoding.EncodeToString([]byte(rootCertificate(k.ID, k.running, 10)))
 		k.kubeconfig = fmt.Sprintf(kubeconfigForm, ca, k.ID, rand.Text())
 	}
-	return reply.File{ContentType: "text/yaml", Name: k.Name + "-kubeconfig.yaml", Content: []byte(k.kubeconfig), Extended: c.Config.Version == version.Service}, nil
+	return reply.File{ContentType: contentType, Name: k.Name + "-kubeconfig.yaml", Content: []byte(k.kubeconfig), Extended: service}, nil
 }
 
 const kubeconfigForm = `---

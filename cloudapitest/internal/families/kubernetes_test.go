@@ -16,7 +16,7 @@ func TestKubernetes(t *testing.T) {
 	run(t, map[string]func(*testing.T){
 		"a life": script(`
 			POST L/kubernetes-cluster/apps {"version":"v1.33","worker_size":"standard-4","cp_nodes":3,"worker_nodes":2} -> "cp_node_count":3 & "node_count":2 & "cp_vms":[] & "vms":[]
-			GET L/kubernetes-cluster/apps/kubeconfig -> 422 kubeconfig is not available yet
+			GET L/kubernetes-cluster/apps/kubeconfig -> 500
 			wait 59s
 			GET L/kubernetes-cluster/apps -> "display_state":"creating" & "state":"creating" & !"state":"running"
 			wait 1s

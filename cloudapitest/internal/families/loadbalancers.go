@@ -223,7 +223,7 @@ func createLoadBalancer(c *api.Call) (any, error) {
 	err = c.Run(
 		api.SetText(&l.algorithm, "algorithm"),
 		api.SetText(&l.protocol, "health_check_protocol"),
-		api.SetText(&l.stack, "stack"),
+		l.setStack,
 		api.SetPositive(&l.srcPort, "src_port"),
 		api.SetPositive(&l.dstPort, "dst_port"),
 		l.setSubnet, l.checkStack, l.checkPorts,
@@ -239,6 +239,14 @@ func createLoadBalancer(c *api.Call) (any, error) {
 	c.State.Add(l)
 	c.Log("create", l.ID)
 	return l.details(c.Moment), nil
+}
+
+// setStack requires a stack, which is optional in the contract.
+func (l *loadBalancer) setStack(c *api.Call) error {
+	if l.stack = "dual"; c.Config.Version == version.Contract && !c.Body.Has("stack") {
+		return nil
+	}
+	return api.SetText(&l.stack, "stack")(c)
 }
 
 // setSubnet accepts a subnet in any location.

@@ -14,7 +14,9 @@ func postgresConfigOperations() []api.Operation {
 	const config = postgresDatabase + "/config"
 	values := schema.MapOf(schema.AnyOf(schema.Text, schema.Number))
 	changes := schema.MapOf(schema.Text.OrNull())
-	replace := schema.Closed(schema.Required("pg_config", values), schema.Required("pgbouncer_config", values),
+	replace := schema.Closed(
+		schema.Required("pg_config", values).Only(version.Service), schema.Required("pgbouncer_config", values).Only(version.Service),
+		schema.Required("pg_config", configValues).Only(version.Contract), schema.Required("pgbouncer_config", configValues).Only(version.Contract),
 		// Read-only fields, which are ignored.
 		schema.Optional("default_pg_config", configValues.OrNull()).Only(version.Service),
 		schema.Optional("message", schema.Text).Only(version.Service)).Named("PostgresConfig")

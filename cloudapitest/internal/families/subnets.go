@@ -1,6 +1,7 @@
 package families
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/binary"
 	"net/netip"
@@ -12,6 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 )
 
 func privateSubnetOperations() []api.Operation {
@@ -65,10 +67,14 @@ type nicRecord struct {
 }
 
 func (s *privateSubnet) record(at *api.Moment) privateSubnetRecord {
+	state := s.Shown("available")
+	if at.Config.Version == version.Contract {
+		state = cmp.Or(s.Forced, "available") // also during the deletion
+	}
 	return privateSubnetRecord{
 		ID:        s.ID,
 		Name:      s.Name,
-		State:     s.Shown("available"),
+		State:     state,
 		Location:  s.Location.Name,
 		Net4:      s.net4,
 		Net6:      s.net6,
@@ -221,6 +227,9 @@ func (s *privateSubnet) connect(c *api.Call) (any, error) {
 	case !ok:
 		return nil, reply.InvalidRequest("Subnet to be connected not found")
 	case other == s:
+		if c.Config.Version == version.Contract {
+			return nil, reply.InvalidRecord(pair + " is invalid")
+		}
 		return nil, reply.InvalidRequest("Cannot connect private subnet to itself")
 	case s.connected[other]:
 		return nil, reply.InvalidRecord(reply.Taken(pair))
@@ -241,11 +250,11 @@ func (s *privateSubnet) disconnectFrom(c *api.Call) (any, error) {
 }
 
 // connectable returns the subnet with the ID, which must be in the same
-// location as s. The token must have the permission for the action on that
-// subnet too.
+// location as s, except in the contract. The token must have the permission for
+// the action on that subnet too.
 func (s *privateSubnet) connectable(c *api.Call, id, action string) (*privateSubnet, bool) {
 	other, ok := api.FindByIDFor[*privateSubnet](c, cloudapi.KindPrivateSubnet, id, action)
-	return other, ok && other.Location == s.Location
+	return other, ok && (other.Location == s.Location || c.Config.Version == version.Contract)
 }
 
 func (s *privateSubnet) disconnect(other *privateSubnet) {

@@ -7,7 +7,7 @@ type Version string
 
 const (
 	// Contract is version 0.1.0 of the contract, with the behavior of the
-	// service in October 2025, as far as programs depend on it.
+	// service in October 2025 in what the contract leaves open.
 	Contract Version = "contract"
 	// Service is the service of today.
 	Service Version = "service"
