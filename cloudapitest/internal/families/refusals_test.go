@@ -33,6 +33,9 @@ func TestRefusedRequestsChangeNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && !offered.Both {
+				t.Skip("the default has nearly the same operations")
+			}
 			w := newWorld(t, offered)
 			for i := range w.service.Operations {
 				op := &w.service.Operations[i]
@@ -110,9 +113,7 @@ func newWorld(t *testing.T, offered version.API) *world {
 		w.create("location/eu-central-h1/machine-image/image", fmt.Sprintf(`{"vm":%q,"version":"v1"}`, w.id("vm", "more")))
 		w.now = w.now.Add(time.Hour)
 	}
-	for _, path := range []string{"location/eu-central-h1/postgres/db", "machine-image", "load-balancer", "kubernetes-cluster"} {
-		w.send("GET", "/project/"+w.project.ID+"/"+path, "pat-admin", "") // computes what is computed once
-	}
+	w.send("GET", "/project/"+w.project.ID+"/machine-image", "pat-admin", "") // computes which version is the latest
 	w.before = snapshot(w.service.State)
 	return w
 }
@@ -291,7 +292,7 @@ func firstDifference(before, after string) string {
 // which they are met, and maps are sorted.
 func snapshot(s *api.State) string {
 	d := dump{met: map[uintptr]int{}}
-	d.Grow(256 << 10)
+	d.Grow(64 << 10)
 	d.value("state", reflect.ValueOf(s))
 	return d.String()
 }
