@@ -40,8 +40,8 @@
 //
 //   - of a create: [Confirm]
 //   - of a change: [ConfirmChange]
-//   - to create or change again without harm: a service's Ensure, or
-//     [FirewallsService.SetRules]
+//   - to create or change again without harm: a service's Ensure, or a method
+//     such as [FirewallsService.SetRules]
 //
 // Deleting:
 //

@@ -7,6 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/cidr"
+	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
 // FirewallsService manages firewalls and their rules. A firewall is attached to
@@ -217,6 +221,90 @@ func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall st
 		return nil, err
 	}
 	return &created.FirewallRule, nil
+}
+
+// SetRules makes the rules of a firewall exactly those that are passed. It keeps
+// the existing rules that are wanted, adds those that are missing, and then
+// removes the rest. It never interrupts traffic that both the old and the new
+// rules allow, and returns before the changes take effect. An empty slice
+// removes all rules; a nil one is invalid.
+//
+// Rules are compared by protocol, CIDR and port range, in any spelling. A
+// private subnet, by ID or name, stands for its two ranges. SetRules changes a
+// description only if the request has one. It sends a request for each change.
+// If one fails, or another program changes the rules, SetRules returns an
+// error; call it again for the remaining changes.
+func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetOptions) (*SetChanges[FirewallRule], error) {
+	set := exactSet[FirewallRule, FirewallRuleCreateRequest]{
+		operation: "Firewalls.SetRules",
+		argument:  "rules",
+		resource:  qualify(location, firewall),
+		list: func(ctx context.Context) ([]FirewallRule, error) {
+			record, err := s.Get(ctx, location, firewall)
+			if err != nil {
+				return nil, err
+			}
+			firewall = record.ID // its name may change before the next request
+			return record.FirewallRules, nil
+		},
+		read: func(ctx context.Context, request FirewallRuleCreateRequest) ([]*FirewallRule, error) {
+			ports, err := ParsePortRange(request.PortRange)
+			if err != nil {
+				return nil, err
+			}
+			ranges, err := s.ranges(ctx, location, request.CIDR)
+			if err != nil {
+				return nil, err
+			}
+			var rules []*FirewallRule
+			for _, r := range ranges {
+				rules = append(rules, &FirewallRule{
+					CIDR:        r,
+					PortRange:   ports.String(),
+					Protocol:    cmp.Or(strings.ToLower(request.Protocol), FirewallProtocolTCP),
+					Description: strings.TrimSpace(request.Description),
+				})
+			}
+			return rules, nil
+		},
+		key: func(rule *FirewallRule) string {
+			return cmp.Or(rule.Protocol, FirewallProtocolTCP) + " " + normalCIDR(rule.CIDR) + " " + normalPortRange(rule.PortRange)
+		},
+		add: func(ctx context.Context, request FirewallRuleCreateRequest, rule *FirewallRule) (*FirewallRule, error) {
+			if _, err := ParseCIDR(request.CIDR); err != nil {
+				request.CIDR = rule.CIDR // one of a subnet's ranges: the other may have a rule already
+			}
+			return s.CreateRule(ctx, location, firewall, &request)
+		},
+		remove: func(ctx context.Context, rule *FirewallRule) error {
+			return s.DeleteRule(ctx, location, firewall, rule.ID)
+		},
+		description: func(rule *FirewallRule) *string { return &rule.Description },
+		modify: func(ctx context.Context, rule *FirewallRule, description string) (*FirewallRule, error) {
+			return s.ModifyRule(ctx, location, firewall, rule.ID, &FirewallRuleModifyRequest{Description: &description})
+		},
+	}
+	return set.apply(ctx, rules, opts)
+}
+
+// ranges returns the ranges of addresses that the CIDR of a request stands for:
+// one, or the two of a private subnet.
+func (s *FirewallsService) ranges(ctx context.Context, location, source string) ([]string, error) {
+	prefix, invalid := ParseCIDR(source)
+	if invalid == nil {
+		return []string{cidr.Format(prefix)}, nil
+	}
+	if syntax.Segment(source) != "" || strings.ContainsAny(source, ".:") { // names have no dots
+		return nil, invalid
+	}
+	subnet, err := (&PrivateSubnetsService{s.conn}).Get(ctx, location, source)
+	switch {
+	case IsGone(err):
+		return nil, argumentError("", "cidr", source, "is neither a range, such as 203.0.113.0/24, nor a private subnet in the location")
+	case err != nil:
+		return nil, err
+	}
+	return []string{normalCIDR(subnet.Net4), normalCIDR(subnet.Net6)}, nil
 }
 
 // GetRule returns a rule.

@@ -1,5 +1,7 @@
 package cloudapi
 
+import "github.com/cloudapi-sdk/cloudapi/internal/mask"
+
 // This file has the records of firewalls and private subnets, which contain
 // each other.
 
@@ -41,6 +43,18 @@ const (
 	FirewallProtocolTCP = "tcp"
 	FirewallProtocolUDP = "udp"
 )
+
+// ruleText describes the rule in one line, such as "443 from 0.0.0.0/0".
+func (r *FirewallRule) ruleText() string {
+	ports := normalPortRange(r.PortRange)
+	if ports == "0..65535" {
+		ports = "all ports"
+	}
+	if r.Protocol == FirewallProtocolUDP {
+		ports += "/udp"
+	}
+	return describe(mask.OneLine(ports+" from "+r.CIDR), r.Description)
+}
 
 func (r *FirewallRule) Resource() Resource { return Resource{Kind: KindFirewallRule, ID: r.ID} }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/attachment"
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
 // PostgresService manages databases. Create, CreateReadReplica and Restore
@@ -148,6 +149,11 @@ type PostgresFirewallRule struct {
 	CIDR        string `json:"cidr"` // normalized: with a prefix length, host bits cleared
 	Description string `json:"description"`
 	Port        int    `json:"port,omitzero"` // 5432, or 6432 for the connection pooler; † only the service
+}
+
+// ruleText describes the rule in one line, such as "from 203.0.113.0/24".
+func (r *PostgresFirewallRule) ruleText() string {
+	return describe(mask.OneLine("from "+r.CIDR), r.Description)
 }
 
 func (r *PostgresFirewallRule) Resource() Resource {

@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/attachment"
+	"github.com/cloudapi-sdk/cloudapi/internal/cidr"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
@@ -347,4 +349,49 @@ func (s *PostgresService) UpdateFirewallRule(ctx context.Context, location, post
 // doesn't exist.
 func (s *PostgresService) DeleteFirewallRule(ctx context.Context, location, postgres, ruleID string) error {
 	return remove(ctx, s.conn, &opPostgresDeleteFirewallRule, location, postgres, ruleID)
+}
+
+// SetFirewallRules makes the firewall rules of a database exactly those that are
+// passed, as [FirewallsService.SetRules] does for a firewall. Rules are compared
+// by CIDR, which can't be a subnet. The service has two rules for a range. If
+// only one of them exists, SetFirewallRules removes it and adds both, which may
+// interrupt traffic.
+func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetOptions) (*SetChanges[PostgresFirewallRule], error) {
+	set := exactSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
+		operation: "Postgres.SetFirewallRules",
+		argument:  "rules",
+		resource:  qualify(location, postgres),
+		list: func(ctx context.Context) ([]PostgresFirewallRule, error) {
+			record, err := s.Get(ctx, location, postgres)
+			if err != nil {
+				return nil, err
+			}
+			postgres = record.ID
+			return record.FirewallRules, nil
+		},
+		read: func(_ context.Context, request PostgresFirewallRuleCreateRequest) ([]*PostgresFirewallRule, error) {
+			prefix, err := ParseCIDR(request.CIDR)
+			if err != nil {
+				return nil, err
+			}
+			return []*PostgresFirewallRule{{CIDR: cidr.Format(prefix), Description: strings.TrimSpace(request.Description)}}, nil
+		},
+		key: func(rule *PostgresFirewallRule) string { return normalCIDR(rule.CIDR) },
+		add: func(ctx context.Context, request PostgresFirewallRuleCreateRequest, rule *PostgresFirewallRule) (*PostgresFirewallRule, error) {
+			request.Description = cmp.Or(request.Description, rule.Description) // of half a pair
+			return s.CreateFirewallRule(ctx, location, postgres, &request)
+		},
+		remove: func(ctx context.Context, rule *PostgresFirewallRule) error {
+			return s.DeleteFirewallRule(ctx, location, postgres, rule.ID)
+		},
+		description: func(rule *PostgresFirewallRule) *string { return &rule.Description },
+		modify: func(ctx context.Context, rule *PostgresFirewallRule, description string) (*PostgresFirewallRule, error) {
+			return s.UpdateFirewallRule(ctx, location, postgres, rule.ID, &PostgresFirewallRuleUpdateRequest{Description: &description})
+		},
+		isHalf: func(rules []*PostgresFirewallRule) bool {
+			first := rules[0].Port
+			return first != 0 && !slices.ContainsFunc(rules, func(rule *PostgresFirewallRule) bool { return rule.Port != first })
+		},
+	}
+	return set.apply(ctx, rules, opts)
 }

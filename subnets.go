@@ -82,10 +82,6 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 	if err := optionalIDOf(KindFirewall).check("PrivateSubnets.Ensure", "firewall_id", wanted); err != nil {
 		return nil, "", err
 	}
-	find := func(ctx context.Context) (*PrivateSubnet, error) { return s.Get(ctx, location, name) }
-	hasFirewall := func(subnet *PrivateSubnet) bool {
-		return slices.ContainsFunc(subnet.Firewalls, func(f Firewall) bool { return f.ID == wanted })
-	}
 	return subnetFamily.ensure(ctx, s.conn, location, name, ensureSpec[PrivateSubnet]{
 		create: func(ctx context.Context) (*PrivateSubnet, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, subnet *PrivateSubnet) (d drift, err error) {
@@ -96,37 +92,82 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 			for _, f := range subnet.Firewalls {
 				attached = append(attached, f.ID)
 			}
-			if !hasFirewall(subnet) || len(attached) > 1 {
+			if !slices.Equal(attached, []string{wanted}) {
 				d = drift{{Field: "firewall_id", Wanted: wanted, Found: attached, Updatable: true}}
 			}
 			return d, nil
 		},
 		update: func(ctx context.Context, subnet *PrivateSubnet, _ drift) (*PrivateSubnet, error) {
-			firewalls := &FirewallsService{s.conn}
-			if !hasFirewall(subnet) {
-				_, err := firewalls.AttachSubnet(ctx, location, wanted, subnet.ID)
-				if errors.Is(err, ErrOutcomeUnknown) {
-					_, err = ConfirmChange(ctx, err, find, hasFirewall)
-				}
-				if isMissing(err) { // it's the firewall that is missing, not the subnet
-					err = argumentError("PrivateSubnets.Ensure", "firewall_id", wanted, "is not the ID of a firewall in the location")
-				}
-				if err != nil {
-					return nil, err
-				}
+			_, subnet, err := s.setFirewalls(ctx, "PrivateSubnets.Ensure", location, subnet.ID, []string{wanted}, nil)
+			if errors.Is(err, errOtherChanges) { // the subnet still differs
+				err = nil
 			}
-			for _, f := range subnet.Firewalls {
-				if f.ID == wanted {
-					continue
-				}
-				_, err := firewalls.DetachSubnet(ctx, location, f.ID, subnet.ID)
-				if err != nil && !IsGone(err) { // the firewall can be deleted meanwhile
-					return nil, err
-				}
-			}
-			return find(ctx)
+			return subnet, err
 		},
 	}, opts)
+}
+
+// SetFirewalls attaches exactly the firewalls with these IDs to a private
+// subnet. It attaches those that are missing, and then detaches all others; an
+// empty slice detaches all, and then no traffic gets in. A nil slice is invalid.
+// SetFirewalls returns before the changes take effect. It sends a request for
+// each change, and can be repeated after an error. It returns an
+// [*ArgumentError] for a firewall that isn't in the location.
+func (s *PrivateSubnetsService) SetFirewalls(ctx context.Context, location, subnet string, firewallIDs []string, opts *SetOptions) (*SetChanges[Firewall], error) {
+	changes, _, err := s.setFirewalls(ctx, "PrivateSubnets.SetFirewalls", location, subnet, firewallIDs, opts)
+	return changes, err
+}
+
+// setFirewalls also returns the subnet as it was read last.
+func (s *PrivateSubnetsService) setFirewalls(ctx context.Context, operation, location, subnet string, firewallIDs []string, opts *SetOptions) (*SetChanges[Firewall], *PrivateSubnet, error) {
+	firewalls := &FirewallsService{s.conn}
+	var last *PrivateSubnet
+	unknown := func(id string) error {
+		return argumentError(operation, "firewall_id", id, "is not the ID of a firewall in the location")
+	}
+	set := exactSet[Firewall, string]{
+		operation: operation,
+		argument:  "firewallIDs",
+		resource:  qualify(location, subnet),
+		list: func(ctx context.Context) ([]Firewall, error) {
+			record, err := s.Get(ctx, location, subnet)
+			if err != nil {
+				return nil, err
+			}
+			last, subnet = record, record.ID
+			return record.Firewalls, nil
+		},
+		read: func(_ context.Context, id string) ([]*Firewall, error) {
+			if err := idOf(KindFirewall).check("", "firewall_id", id); err != nil {
+				return nil, err
+			}
+			return []*Firewall{{ID: id, Location: location}}, nil
+		},
+		key: func(firewall *Firewall) string { return firewall.ID },
+		look: func(ctx context.Context, firewall *Firewall) (*Firewall, error) {
+			record, err := firewalls.Get(ctx, location, firewall.ID)
+			if isMissing(err) {
+				err = unknown(firewall.ID)
+			}
+			return record, err
+		},
+		add: func(ctx context.Context, id string, _ *Firewall) (*Firewall, error) {
+			record, err := firewalls.AttachSubnet(ctx, location, id, subnet)
+			if isMissing(err) { // the firewall; a missing subnet is a 400
+				err = unknown(id)
+			}
+			return record, err
+		},
+		remove: func(ctx context.Context, firewall *Firewall) error {
+			_, err := firewalls.DetachSubnet(ctx, location, firewall.ID, subnet)
+			if IsGone(err) { // the firewall has been deleted meanwhile
+				return nil
+			}
+			return err
+		},
+	}
+	changes, err := set.apply(ctx, firewallIDs, opts)
+	return changes, last, err
 }
 
 // wantsSubnet adds a difference to d unless the location's subnet foundName has

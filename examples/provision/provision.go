@@ -133,7 +133,7 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 		}
 		err = setRules(p, of, outcome,
 			func(r *cloudapi.FirewallRule) string { return r.PortRange + " from " + r.CIDR },
-			func(opts *cloudapi.SetRulesOptions) (*cloudapi.RuleChanges[cloudapi.FirewallRule], error) {
+			func(opts *cloudapi.SetOptions) (*cloudapi.SetChanges[cloudapi.FirewallRule], error) {
 				return p.client.Firewalls.SetRules(ctx, p.env.Location, record.ID, rules, opts)
 			})
 		if err != nil {
@@ -147,9 +147,9 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 // the firewall or database was just created or may be updated. Otherwise
 // setRules reports the differences.
 func setRules[R any](p *provisioner, of subject, outcome cloudapi.EnsureOutcome, text func(*R) string,
-	set func(*cloudapi.SetRulesOptions) (*cloudapi.RuleChanges[R], error)) error {
+	set func(*cloudapi.SetOptions) (*cloudapi.SetChanges[R], error)) error {
 	allowed := p.update || outcome == cloudapi.EnsureCreated
-	changes, err := set(&cloudapi.SetRulesOptions{DryRun: p.planOnly || !allowed})
+	changes, err := set(&cloudapi.SetOptions{DryRun: p.planOnly || !allowed})
 	if err != nil || !changes.Changed() {
 		return err
 	}
@@ -251,7 +251,7 @@ func (p *provisioner) database(ctx context.Context, db database) error {
 	}
 	err = setRules(p, of, outcome,
 		func(r *cloudapi.PostgresFirewallRule) string { return r.CIDR },
-		func(opts *cloudapi.SetRulesOptions) (*cloudapi.RuleChanges[cloudapi.PostgresFirewallRule], error) {
+		func(opts *cloudapi.SetOptions) (*cloudapi.SetChanges[cloudapi.PostgresFirewallRule], error) {
 			return p.client.Postgres.SetFirewallRules(ctx, p.env.Location, record.ID, rules, opts)
 		})
 	if err != nil || p.planOnly {

@@ -139,7 +139,7 @@ func plannedID(kind cloudapi.Kind) string {
 }
 
 // ruleText describes differences of rules, such as "lacks 443 from ::/0".
-func ruleText[R any](changes *cloudapi.RuleChanges[R], text func(*R) string) string {
+func ruleText[R any](changes *cloudapi.SetChanges[R], text func(*R) string) string {
 	list := func(verb string, rules []*R) string {
 		var texts []string
 		for _, rule := range rules {
@@ -151,7 +151,7 @@ func ruleText[R any](changes *cloudapi.RuleChanges[R], text func(*R) string) str
 		}
 		return verb + " " + strings.Join(texts, ", ")
 	}
-	both := []string{list("lacks", changes.Added), list("has unwanted", changes.Deleted)}
+	both := []string{list("lacks", changes.Added), list("has unwanted", changes.Removed)}
 	return strings.Join(slices.DeleteFunc(both, func(s string) bool { return s == "" }), " and ")
 }
 

@@ -123,7 +123,7 @@ func Once(method, name string) bool {
 // Composite reports whether a method calls other methods, and so has no
 // operation of its own.
 func Composite(method string) bool {
-	return strings.HasPrefix(method, "Wait") || slices.Contains([]string{"Ensure", "Watch", "SetRules", "SetFirewallRules", "FollowLogs"}, method)
+	return strings.HasPrefix(method, "Wait") || slices.Contains([]string{"Ensure", "Watch", "SetRules", "SetFirewallRules", "SetFirewalls", "FollowLogs"}, method)
 }
 
 // idempotentPosts are the POSTs that set a value, or have no effect the second

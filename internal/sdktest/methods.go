@@ -148,8 +148,8 @@ func (m *Method) fillArguments(fn reflect.Type) (texts []*StringArg) {
 			m.listOptions = index
 		case reflect.TypeFor[*cloudapi.WatchOptions]():
 			m.Args = append(m.Args, reflect.ValueOf(&cloudapi.WatchOptions{}))
-		case reflect.TypeFor[[]cloudapi.FirewallRuleCreateRequest](), reflect.TypeFor[[]cloudapi.PostgresFirewallRuleCreateRequest]():
-			m.Args = append(m.Args, reflect.MakeSlice(in, 0, 0)) // a rule must be valid, and "x" isn't a CIDR
+		case reflect.TypeFor[[]cloudapi.FirewallRuleCreateRequest](), reflect.TypeFor[[]cloudapi.PostgresFirewallRuleCreateRequest](), reflect.TypeFor[[]string]():
+			m.Args = append(m.Args, reflect.MakeSlice(in, 0, 0)) // "x" is neither a CIDR nor an ID
 		case reflect.TypeFor[*cloudapi.VMCreateRequest]():
 			request := Fill(in, "x")
 			request.Elem().FieldByName("InitScriptText").SetZero() // it can't be combined with InitScript

@@ -17,14 +17,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
-func changedRules(changes *cloudapi.RuleChanges[cloudapi.FirewallRule]) string {
+func changedRules(changes *cloudapi.SetChanges[cloudapi.FirewallRule]) string {
 	list := func(sign string, rules []*cloudapi.FirewallRule) (texts []string) {
 		for _, rule := range rules {
 			texts = append(texts, sign+rule.CIDR+" "+rule.PortRange)
 		}
 		return texts
 	}
-	return strings.Join(slices.Concat(list("=", changes.Kept), list("+", changes.Added), list("-", changes.Deleted)), ", ")
+	return strings.Join(slices.Concat(list("=", changes.Kept), list("+", changes.Added), list("-", changes.Removed)), ", ")
 }
 
 func TestSetRules(t *testing.T) {
@@ -49,7 +49,7 @@ func TestSetRules(t *testing.T) {
 		const want = "=10.1.0.0/16 80, =::/0 0..65535, +10.4.0.0/16 22, +10.3.0.0/16 80..90, -10.2.0.0/16 443"
 
 		before := len(srv.Requests())
-		changes, err := client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted, &cloudapi.SetRulesOptions{DryRun: true})
+		changes, err := client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted, &cloudapi.SetOptions{DryRun: true})
 		if err != nil || changedRules(changes) != want || !changes.Changed() {
 			t.Fatalf("a dry run is\n%s, %v, want\n%s", changedRules(changes), err, want)
 		}
@@ -60,7 +60,7 @@ func TestSetRules(t *testing.T) {
 		}
 
 		before = len(srv.Requests())
-		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted, &cloudapi.SetRulesOptions{})
+		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted, &cloudapi.SetOptions{})
 		if err != nil || changedRules(changes) != want {
 			t.Fatalf("it is\n%s, %v, want\n%s", changedRules(changes), err, want)
 		}
@@ -81,7 +81,7 @@ func TestSetRules(t *testing.T) {
 		}
 		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", []cloudapi.FirewallRuleCreateRequest{}, nil)
 		firewall, _ := client.Firewalls.Get(ctx, sdktest.Somewhere, "edge")
-		if err != nil || len(changes.Deleted) != 4 || !changes.Changed() || len(firewall.FirewallRules) != 0 {
+		if err != nil || len(changes.Removed) != 4 || !changes.Changed() || len(firewall.FirewallRules) != 0 {
 			t.Errorf("with no rules it is %s, %v, and leaves %v", changedRules(changes), err, firewall.FirewallRules)
 		}
 		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted[:1], nil)
@@ -114,7 +114,7 @@ func TestSetRulesByProtocol(t *testing.T) {
 			{[]cloudapi.FirewallRuleCreateRequest{tcp}, 0, 1, 1, "tcp"},
 		} {
 			changes, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "dns", step.wanted, nil)
-			if err != nil || len(changes.Kept) != step.kept || len(changes.Added) != step.added || len(changes.Deleted) != step.deleted {
+			if err != nil || len(changes.Kept) != step.kept || len(changes.Added) != step.added || len(changes.Removed) != step.deleted {
 				t.Fatalf("step %d: %v, %v", i, changes, err)
 			}
 			firewall := stub.Must(client.Firewalls.Get(t.Context(), sdktest.Somewhere, "dns"))(t)
@@ -140,7 +140,7 @@ func TestSetRulesInOtherSpellings(t *testing.T) {
 	network := stub.Recorder{Answer: stub.Always(200, firewall)}
 	client := sdktest.Recorded(t, &network)
 	changes, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge",
-		[]cloudapi.FirewallRuleCreateRequest{{CIDR: "2001:db8::/64", PortRange: "80..80"}}, &cloudapi.SetRulesOptions{DryRun: true})
+		[]cloudapi.FirewallRuleCreateRequest{{CIDR: "2001:db8::/64", PortRange: "80..80"}}, &cloudapi.SetOptions{DryRun: true})
 	if err != nil || changedRules(changes) != "=2001:DB8:0::1/64 0080, -net-1 all" {
 		t.Errorf("it is %s, %v", changedRules(changes), err)
 	}
@@ -197,9 +197,9 @@ func TestSetRulesAtOnce(t *testing.T) {
 		before, own, other []cloudapi.FirewallRuleCreateRequest
 		want, err          string
 	}{
-		{"another set", nil, rules("80"), rules("443"), "", "ended with 1 of 1 rules added and 0 of 0 deleted: another program changed the rules: 0 wanted rules are missing, and there are 1 others"},
+		{"another set", nil, rules("80"), rules("443"), "", "ended with 1 of 1 added and 0 of 0 removed: another program made changes: 0 wanted are missing, and there are 1 others"},
 		{"the same set", rules("22"), rules("80", "81"), rules("80", "81"), "=10.0.0.0/8 80..80, =10.0.0.0/8 81..81, -10.0.0.0/8 22..22", ""},
-		{"a part", rules("22"), rules("22", "80"), rules("80"), "", "ended with 0 of 1 rules added and 0 of 0 deleted: another program changed the rules: 1 wanted rules are missing, and there are 0 others"},
+		{"a part", rules("22"), rules("22", "80"), rules("80"), "", "ended with 0 of 1 added and 0 of 0 removed: another program made changes: 1 wanted are missing, and there are 0 others"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -255,8 +255,8 @@ func TestSetFirewallRulesRepairsPairs(t *testing.T) {
 		// The database has rules for two ranges, which are deleted, and gets rules
 		// for another. Changes count ranges, not the two rules of each.
 		for _, dry := range []bool{true, false} {
-			changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, &cloudapi.SetRulesOptions{DryRun: dry})
-			if err != nil || len(changes.Kept) != 0 || len(changes.Added) != 1 || len(changes.Deleted) != 2 || changes.Deleted[0].CIDR == changes.Deleted[1].CIDR {
+			changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, &cloudapi.SetOptions{DryRun: dry})
+			if err != nil || len(changes.Kept) != 0 || len(changes.Added) != 1 || len(changes.Removed) != 2 || changes.Removed[0].CIDR == changes.Removed[1].CIDR {
 				t.Errorf("at first, dry run %v: %+v, %v", dry, changes, err)
 			}
 		}
@@ -274,8 +274,8 @@ func TestSetFirewallRulesRepairsPairs(t *testing.T) {
 				t.Errorf("without port %d, if the other can't be deleted: %v", port, err)
 			}
 			for _, dry := range []bool{true, false} {
-				changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, &cloudapi.SetRulesOptions{DryRun: dry})
-				if err != nil || len(changes.Kept) != 0 || len(changes.Added) != 1 || len(changes.Deleted) != 1 || half[changes.Deleted[0].Port] == nil {
+				changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, &cloudapi.SetOptions{DryRun: dry})
+				if err != nil || len(changes.Kept) != 0 || len(changes.Added) != 1 || len(changes.Removed) != 1 || half[changes.Removed[0].Port] == nil {
 					t.Errorf("without port %d, dry run %v: %+v, %v", port, dry, changes, err)
 				}
 				if n := len(list()); dry && n != 1 || !dry && n != 2 {
@@ -324,11 +324,11 @@ func TestSetRulesErrors(t *testing.T) {
 		}
 		forbidden := cloudapitest.Reply(403, nil, `{"error":{"code":403,"type":"Forbidden","message":"no"}}`)
 		srv.Fail(cloudapitest.Match{Operation: "Firewalls.CreateRule", Nth: 2}, forbidden)
-		if _, _, err := set("edge", rule("10.0.0.0/8"), rule("11.0.0.0/8")); !errors.Is(err, cloudapi.ErrForbidden) || !strings.Contains(fmt.Sprint(err), "ended with 1 of 2 rules added and 0 of 0 deleted") {
+		if _, _, err := set("edge", rule("10.0.0.0/8"), rule("11.0.0.0/8")); !errors.Is(err, cloudapi.ErrForbidden) || !strings.Contains(fmt.Sprint(err), "ended with 1 of 2 added and 0 of 0 removed") {
 			t.Errorf("an addition that fails: %v", err)
 		}
 		srv.Fail(cloudapitest.Match{Operation: "Firewalls.DeleteRule"}, forbidden)
-		if _, _, err := set("edge", rule("11.0.0.0/8")); !errors.Is(err, cloudapi.ErrForbidden) || !strings.Contains(fmt.Sprint(err), "ended with 1 of 1 rules added and 0 of 1 deleted") {
+		if _, _, err := set("edge", rule("11.0.0.0/8")); !errors.Is(err, cloudapi.ErrForbidden) || !strings.Contains(fmt.Sprint(err), "ended with 1 of 1 added and 0 of 1 removed") {
 			t.Errorf("a deletion that fails: %v", err)
 		}
 		// After a lost create, SetRules first reads the rules. If it can't, it

@@ -1,0 +1,348 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
+)
+
+// SetOptions are settings of the methods that make a set exactly what the
+// caller wants, such as [FirewallsService.SetRules]. Nil means the defaults.
+type SetOptions struct {
+	DryRun bool // whether to return the changes without making them
+}
+
+// SetChanges are the changes that such a method made, or would make in a dry
+// run. Of a database's two rules for a range of addresses, they include only
+// the first.
+type SetChanges[T any] struct {
+	Kept     []*T // were in the set, and are wanted
+	Added    []*T // rules that a dry run would create have no ID
+	Modified []*T // were in the set with another description; these have the new one
+	Removed  []*T // were in the set, and aren't wanted
+}
+
+// Changed reports whether the set changed.
+func (c *SetChanges[T]) Changed() bool { return len(c.Added)+len(c.Modified)+len(c.Removed) > 0 }
+
+// String returns a line for each change, such as "+ 443 from 0.0.0.0/0". The
+// lines of added elements begin with "+", of modified ones with "~", and of
+// removed ones with "-". The text is empty if nothing changed.
+func (c *SetChanges[T]) String() string {
+	var lines []string
+	for _, change := range []struct {
+		sign     string
+		elements []*T
+	}{{"+ ", c.Added}, {"~ ", c.Modified}, {"- ", c.Removed}} {
+		for _, element := range change.elements {
+			lines = append(lines, change.sign+elementText(element))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func elementText(element any) string {
+	if rule, ok := element.(interface{ ruleText() string }); ok {
+		return rule.ruleText()
+	}
+	return resourceOf(element).String()
+}
+
+// describe adds a rule's description to its text.
+func describe(text, description string) string {
+	if description == "" {
+		return text
+	}
+	return text + " " + strconv.Quote(mask.OneLine(description))
+}
+
+// exactSet tells a Set method how to handle the elements of one set, such as
+// the rules of a firewall. T is the record of an element, and W is what the
+// caller passes for it.
+type exactSet[T, W any] struct {
+	operation string
+	argument  string // the name of the argument with the wanted elements
+	resource  string // the location and reference of the resource that has the set
+
+	list func(context.Context) ([]T, error)
+	read func(context.Context, W) ([]*T, error) // returns the elements that a W asks for
+	key  func(*T) string                        // identifies an element in the set
+
+	// add adds an element, and returns ErrAlreadyExists or ErrOutcomeUnknown if
+	// the element may be in the set already.
+	add    func(context.Context, W, *T) (*T, error)
+	remove func(context.Context, *T) error
+
+	// look returns an element that a dry run would add, or why it can't be added.
+	// It's nil if adding creates the element.
+	look func(context.Context, *T) (*T, error)
+
+	// For elements with descriptions: description returns an element's, and modify
+	// changes it.
+	description func(*T) *string
+	modify      func(ctx context.Context, element *T, description string) (*T, error)
+
+	// isHalf reports whether some of the elements that one add adds are missing.
+	// It's nil if add adds only one.
+	isHalf func([]*T) bool
+}
+
+// wantedElement is an element that the caller wants, and the request for it.
+type wantedElement[T, W any] struct {
+	record  *T
+	request W
+}
+
+// setPlan says what to do with which elements. Each element of a [][]*T
+// contains all elements of the set with the same key.
+type setPlan[T, W any] struct {
+	kept, unwanted [][]*T
+	halves         [][]*T // to be removed and added again; see exactSet.isHalf
+	missing        []wantedElement[T, W]
+	outdated       []outdatedElements[T]
+}
+
+// outdatedElements are elements with the same key, of which at least one has
+// another description than wanted.
+type outdatedElements[T any] struct {
+	elements    []*T
+	description string
+}
+
+// changes returns the changes of a plan. describe returns a copy of an element
+// with another description.
+func (p *setPlan[T, W]) changes(describe func(*T, string) *T) *SetChanges[T] {
+	c := &SetChanges[T]{}
+	for _, elements := range p.kept {
+		c.Kept = append(c.Kept, elements[0])
+	}
+	for _, w := range p.missing {
+		c.Added = append(c.Added, w.record)
+	}
+	for _, o := range p.outdated {
+		c.Modified = append(c.Modified, describe(o.elements[0], o.description))
+	}
+	for _, elements := range slices.Concat(p.halves, p.unwanted) {
+		c.Removed = append(c.Removed, elements[0])
+	}
+	return c
+}
+
+// described returns a copy of an element with another description.
+func (s *exactSet[T, W]) described(element *T, description string) *T {
+	changed := *element
+	*s.description(&changed) = description
+	return &changed
+}
+
+// apply makes the set exactly what is wanted.
+func (s *exactSet[T, W]) apply(ctx context.Context, wanted []W, opts *SetOptions) (*SetChanges[T], error) {
+	if ctx == nil {
+		return nil, noContext(s.operation)
+	}
+	if wanted == nil {
+		return nil, &ArgumentError{Operation: s.operation, Name: s.argument, Reason: "must not be nil: an empty slice removes all"}
+	}
+	elements, err := s.parse(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := s.plan(ctx, elements)
+	if err != nil {
+		return nil, err
+	}
+	planned := plan.changes(s.described)
+	switch {
+	case orZero(opts).DryRun:
+		return s.lookAt(ctx, planned)
+	case !planned.Changed():
+		return planned, nil
+	}
+	done := &SetChanges[T]{Kept: planned.Kept}
+	if err := s.carryOut(ctx, plan, elements, done); err != nil {
+		return nil, fmt.Errorf("cloudapi: %s of %s ended with %d of %d added and %d of %d removed: %w",
+			s.operation, s.resource, len(done.Added), len(planned.Added), len(done.Removed), len(planned.Removed), unprefixed{err})
+	}
+	return done, nil
+}
+
+// lookAt replaces the elements that a dry run would add by their records.
+func (s *exactSet[T, W]) lookAt(ctx context.Context, planned *SetChanges[T]) (*SetChanges[T], error) {
+	if s.look == nil {
+		return planned, nil
+	}
+	for i, element := range planned.Added {
+		record, err := s.look(ctx, element)
+		if err != nil {
+			return nil, err
+		}
+		planned.Added[i] = record
+	}
+	return planned, nil
+}
+
+func (s *exactSet[T, W]) parse(ctx context.Context, wanted []W) ([]wantedElement[T, W], error) {
+	var elements []wantedElement[T, W]
+	for i, request := range wanted {
+		records, err := s.read(ctx, request)
+		if errors.Is(err, ErrInvalidArgument) {
+			return nil, &ArgumentError{Operation: s.operation, Name: fmt.Sprintf("%s[%d]", s.argument, i),
+				Reason: "is wrong: " + unprefixed{err}.Error()}
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, record := range records {
+			elements = append(elements, wantedElement[T, W]{record, request})
+		}
+	}
+	return elements, nil
+}
+
+func (s *exactSet[T, W]) plan(ctx context.Context, wanted []wantedElement[T, W]) (*setPlan[T, W], error) {
+	list, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string // in the order of the list
+	found := map[string][]*T{}
+	for i := range list {
+		key := s.key(&list[i])
+		if found[key] == nil {
+			keys = append(keys, key)
+		}
+		found[key] = append(found[key], &list[i])
+	}
+	isHalf := func(elements []*T) bool { return s.isHalf != nil && s.isHalf(elements) }
+	plan, first := &setPlan[T, W]{}, map[string]*T{} // the first wanted element with each key
+	for _, w := range wanted {
+		key := s.key(w.record)
+		if elements := found[key]; first[key] == nil && (elements == nil || isHalf(elements)) {
+			if elements != nil && *s.description(w.record) == "" {
+				w.record = s.described(w.record, *s.description(elements[0]))
+			}
+			plan.missing = append(plan.missing, w)
+		}
+		if first[key] == nil {
+			first[key] = w.record
+		}
+	}
+	for _, key := range keys {
+		elements := found[key]
+		description, hasOther := s.newDescription(elements, first[key])
+		switch {
+		case first[key] == nil:
+			plan.unwanted = append(plan.unwanted, elements)
+		case isHalf(elements):
+			plan.halves = append(plan.halves, elements)
+		case hasOther:
+			plan.outdated = append(plan.outdated, outdatedElements[T]{elements, description})
+		default:
+			plan.kept = append(plan.kept, elements)
+		}
+	}
+	return plan, nil
+}
+
+// newDescription returns the description that the caller wants for elements of
+// the set, and whether one of them has another.
+func (s *exactSet[T, W]) newDescription(elements []*T, wanted *T) (description string, hasOther bool) {
+	if s.description == nil || wanted == nil || *s.description(wanted) == "" {
+		return "", false
+	}
+	description = *s.description(wanted)
+	return description, slices.ContainsFunc(elements, func(e *T) bool { return *s.description(e) != description })
+}
+
+// carryOut carries out a plan, and adds each change to done. Then it checks
+// that the set has exactly the wanted elements.
+func (s *exactSet[T, W]) carryOut(ctx context.Context, plan *setPlan[T, W], wanted []wantedElement[T, W], done *SetChanges[T]) error {
+	if err := s.removeAll(ctx, plan.halves, done); err != nil {
+		return err
+	}
+	for _, w := range plan.missing {
+		record, outcome, err := s.ensure(ctx, w)
+		switch {
+		case err != nil:
+			return err
+		case outcome == EnsureCreated:
+			done.Added = append(done.Added, record)
+		default: // another program has just added it
+			done.Kept = append(done.Kept, record)
+		}
+	}
+	for _, o := range plan.outdated {
+		var changed *T
+		for _, element := range o.elements {
+			record, err := s.modify(ctx, element, o.description)
+			if err != nil {
+				return err
+			}
+			if changed == nil {
+				changed = record
+			}
+		}
+		done.Modified = append(done.Modified, changed)
+	}
+	if err := s.removeAll(ctx, plan.unwanted, done); err != nil {
+		return err
+	}
+	left, err := s.plan(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	if c := left.changes(s.described); len(c.Added)+len(c.Removed) > 0 {
+		return fmt.Errorf("%w: %d wanted are missing, and there are %d others", errOtherChanges, len(c.Added), len(c.Removed))
+	}
+	return nil
+}
+
+// errOtherChanges says that a set isn't as wanted although all changes succeeded.
+var errOtherChanges = errors.New("another program made changes")
+
+// removeAll removes groups of elements with the same key. It adds the first of
+// a group to done when the whole group is removed.
+func (s *exactSet[T, W]) removeAll(ctx context.Context, unwanted [][]*T, done *SetChanges[T]) error {
+	for _, elements := range unwanted {
+		for _, element := range elements {
+			if err := s.remove(ctx, element); err != nil {
+				return err
+			}
+		}
+		done.Removed = append(done.Removed, elements[0])
+	}
+	return nil
+}
+
+// ensure adds an element, or returns it if another program has just added it.
+func (s *exactSet[T, W]) ensure(ctx context.Context, wanted wantedElement[T, W]) (*T, EnsureOutcome, error) {
+	listed := true
+	e := ensureSpec[T]{
+		operation: s.operation,
+		name:      s.resource,
+		pauses:    &waitQuick,
+		find: func(ctx context.Context) (*T, error) {
+			if listed {
+				listed = false
+				return nil, ErrNotFound
+			}
+			found, err := s.list(ctx)
+			if err != nil {
+				return nil, err
+			}
+			i := slices.IndexFunc(found, func(r T) bool { return s.key(&r) == s.key(wanted.record) })
+			if i < 0 {
+				return nil, ErrNotFound
+			}
+			return &found[i], nil
+		},
+		create:  func(ctx context.Context) (*T, error) { return s.add(ctx, wanted.request, wanted.record) },
+		compare: func(context.Context, *T) (drift, error) { return nil, nil },
+	}
+	return e.run(ctx, EnsureOptions{})
+}
