@@ -284,6 +284,11 @@ type Delays struct {
 	// balancer or, except with [Contract], private location can still be read
 	// after its deletion.
 	Delete time.Duration
+	// Vacate is how long the servers of a deleted database stay in its subnet
+	// after the database can no longer be read. Until they're gone, the server
+	// refuses to delete the subnet, even if the subnet's own state is "deleting".
+	// It has no effect with [Contract].
+	Vacate time.Duration
 	// SerialLog is how long fetching a VM's serial log takes. A fetch that fails
 	// takes ten times as long, for its three attempts.
 	SerialLog time.Duration
@@ -293,7 +298,7 @@ type Delays struct {
 // each.
 func DefaultDelays() Delays {
 	const d = 3 * time.Second
-	return Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d, SerialLog: d}
+	return Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d, Vacate: d, SerialLog: d}
 }
 
 // WithDelays replaces all delays. [Server.SetDelays] replaces the delays of a
@@ -306,7 +311,7 @@ func WithDelays(d Delays) Option {
 }
 
 func (d Delays) check() error {
-	if min(d.Create, d.Restart, d.Resize, d.Promote, d.Detach, d.Delete, d.SerialLog) < 0 {
+	if min(d.Create, d.Restart, d.Resize, d.Promote, d.Detach, d.Delete, d.Vacate, d.SerialLog) < 0 {
 		return fmt.Errorf("%+v has a negative delay", d)
 	}
 	return nil

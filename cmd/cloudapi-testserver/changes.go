@@ -115,6 +115,7 @@ type delays struct {
 	Promote   *duration     `json:"promote"`
 	Detach    *duration     `json:"detach"`
 	Delete    *duration     `json:"delete"`
+	Vacate    *duration     `json:"vacate"`
 }
 
 func (c *delays) apply(s *server) error {
@@ -136,6 +137,7 @@ func (c *delays) apply(s *server) error {
 	override(&d.Promote, c.Promote)
 	override(&d.Detach, c.Detach)
 	override(&d.Delete, c.Delete)
+	override(&d.Vacate, c.Vacate)
 	override(&d.SerialLog, c.SerialLog)
 	return try(func() { s.SetDelays(kind, c.Ref, d) })
 }

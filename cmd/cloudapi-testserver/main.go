@@ -251,5 +251,5 @@ func (o options) config(stderr io.Writer) []cloudapitest.Option {
 func (o options) delays() cloudapitest.Delays { return uniform(o.delay) }
 
 func uniform(d time.Duration) cloudapitest.Delays {
-	return cloudapitest.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d, SerialLog: d}
+	return cloudapitest.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d, Vacate: d, SerialLog: d}
 }

@@ -37,7 +37,7 @@ type Config struct {
 }
 
 // Delays are the durations of asynchronous effects.
-type Delays struct{ Create, Backup, Restart, Resize, Promote, Detach, Delete, SerialLog time.Duration }
+type Delays struct{ Create, Backup, Restart, Resize, Promote, Detach, Delete, Vacate, SerialLog time.Duration }
 
 // Quota limits the vCPUs and the machine image versions of a project, and the
 // projects of an account.

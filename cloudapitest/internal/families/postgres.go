@@ -243,10 +243,10 @@ func (p *postgres) update(c *api.Call) (any, error) {
 const keepBackups = 10 * 24 * time.Hour
 
 func (p *postgres) delete(c *api.Call) error {
-	after := c.Delays(&p.Object).Delete
-	c.Remove(p, after, func() {
-		p.Location.InUse = latest(p.Location.InUse, c.Now.Add(after+keepBackups))
-		p.leaveNetwork(c)
+	delays := c.Delays(&p.Object)
+	c.Remove(p, delays.Delete, func() {
+		p.Location.InUse = latest(p.Location.InUse, c.Now.Add(delays.Delete+keepBackups))
+		p.leaveNetwork(c, delays.Delete+delays.Vacate)
 	})
 	c.Log("destroy", p.ID)
 	return nil

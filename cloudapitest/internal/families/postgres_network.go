@@ -51,15 +51,19 @@ func (p *postgres) makeNetwork(c *api.Call, open bool) error {
 	return nil
 }
 
-func (p *postgres) leaveNetwork(c *api.Call) {
+// leaveNetwork deletes the network of a database that is gone. The database's
+// servers leave the subnet after the given time, counted from the call c.
+func (p *postgres) leaveNetwork(c *api.Call, after time.Duration) {
 	if c.Config.Version != version.Contract {
-		p.subnet.leave(c, p.ID, 0)
+		p.subnet.leave(c, p.ID, after)
+		p.subnet.vacated = c.Now.Add(after)
 	}
 }
 
-// leave deletes the subnet and the firewall of a cluster or database that is
-// gone. It keeps a subnet or firewall that was renamed, or that something else
-// uses. owner is the ID of the cluster or database.
+// leave deletes the firewall of a cluster or database that is gone, and then,
+// after the given time, the subnet. It keeps a subnet or firewall that was
+// renamed, or that something else uses. owner is the ID of the cluster or
+// database.
 func (s *privateSubnet) leave(c *api.Call, owner string, after time.Duration) {
 	for _, f := range slices.Clone(s.firewalls) {
 		if f.Name == owner+"-firewall" && len(f.subnets(c.Moment)) == 1 {
@@ -72,11 +76,10 @@ func (s *privateSubnet) leave(c *api.Call, owner string, after time.Duration) {
 	}
 }
 
-// isUsed reports whether the subnet contains a VM or a database that isn't
-// being deleted, or belongs to a cluster that isn't gone.
+// isUsed reports whether the subnet contains a VM that isn't being deleted, a
+// database or its servers, or belongs to a cluster that isn't gone.
 func (s *privateSubnet) isUsed(at *api.Moment) bool {
-	return s.cluster != nil && s.cluster.exists(at) || slices.ContainsFunc(s.vms, func(v *vm) bool { return !v.Deleting() }) ||
-		slices.ContainsFunc(api.InProject[*postgres](at.State, cloudapi.KindPostgres, s.Project), func(p *postgres) bool {
-			return p.subnet == s && !p.Deleting()
-		})
+	return at.Now.Before(s.vacated) || s.cluster != nil && s.cluster.exists(at) ||
+		slices.ContainsFunc(s.vms, func(v *vm) bool { return !v.Deleting() }) ||
+		slices.ContainsFunc(api.InProject[*postgres](at.State, cloudapi.KindPostgres, s.Project), func(p *postgres) bool { return p.subnet == s })
 }

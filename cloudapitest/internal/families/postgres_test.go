@@ -16,7 +16,7 @@ var (
 func delays() cloudapitest.Option {
 	return cloudapitest.WithDelays(cloudapitest.Delays{
 		Create: time.Minute, Backup: time.Hour, Resize: 10 * time.Minute, Promote: 2 * time.Minute, Restart: 30 * time.Second,
-		Detach: 20 * time.Second, Delete: 40 * time.Second,
+		Detach: 20 * time.Second, Delete: 40 * time.Second, Vacate: 15 * time.Second,
 	})
 }
 
@@ -322,6 +322,27 @@ func TestPostgres(t *testing.T) {
 			wait 1h
 			GET private-subnet -> "count":1 & "name":"db-net"
 			GET firewall -> "count":0`, serviceOnly),
+		"servers that are gone after the record": script(`
+			POST L/postgres/db {"size":"standard-2","storage_size":64} ->
+			POST L/postgres/named {"size":"standard-2","storage_size":64,"private_subnet_name":"db-net"} ->
+			db = GET L/private-subnet/{pg db}-subnet -> "state":"available"
+			DELETE L/postgres/db ->
+			DELETE L/postgres/named ->
+			wait 39s
+			GET L/private-subnet/$db -> "state":"available"
+			DELETE L/private-subnet/$db -> 409 has VMs attached
+			wait 1s
+			GET postgres -> "count":0
+			GET firewall -> "count":0
+			GET L/private-subnet/$db -> "state":"deleting" & "firewalls":[]
+			GET L/private-subnet/db-net -> "state":"available"
+			wait 14s
+			DELETE L/private-subnet/$db -> 409 DependencyError & has VMs attached
+			DELETE L/private-subnet/db-net -> 409 DependencyError & has VMs attached
+			wait 1s
+			GET L/private-subnet/$db -> 404
+			DELETE L/private-subnet/db-net ->
+			GET L/private-subnet/db-net -> "state":"deleting"`, serviceOnly, delays()),
 		"capabilities": script(`
 			GET postgres/capabilities -> "hobby-1":{"storage_size":{"16":{"ha_type":{"async":{},"none":{},"sync":{}}} & "hetzner-fsn1":{"display_name":"eu-central-h1" & "standard-8":{"memory_gib":32,"vcpu":8} & "version":{"16":{},"17":{},"18":{}}`),
 		"files": script(`

@@ -65,7 +65,7 @@ func newReplayerOf(t *testing.T, v version.Version, s script) *replayer {
 			API:       version.API{Version: v},
 			Locations: []string{"eu-central-h1", "eu-north-h1", "us-east-a2"},
 			PageCap:   1000,
-			Delays:    api.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d, SerialLog: d},
+			Delays:    api.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d, Vacate: d, SerialLog: d},
 			Quota:     api.Quota{VM: 32, Postgres: 128, Kubernetes: 256, Projects: 10}, // of a verified project
 		}),
 		memory: memnet.Listen(),

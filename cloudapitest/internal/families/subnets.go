@@ -45,6 +45,7 @@ type privateSubnet struct {
 	vms        []*vm                   // including VMs that are being deleted
 	connected  map[*privateSubnet]bool // in both directions
 	cluster    *kubernetesCluster      // the cluster whose nodes are in the subnet, or nil
+	vacated    time.Time               // when the servers of a deleted database are gone
 }
 
 type privateSubnetRecord struct {
