@@ -10,11 +10,12 @@
 //
 // A run deletes the resources in the plan and nothing else. It identifies
 // resources by ID: it deletes a renamed resource, and spares a new resource
-// that has taken an old name. There is one exception: the server deletes a
+// that has taken an old name. There are two exceptions. The server deletes a
 // private subnet together with its load balancers. So before Run deletes a
 // subnet, it looks for load balancers that aren't in the plan, and keeps the
 // subnet if it finds any. It can't find those that the token may not see: the
 // server deletes them with their subnet, as it does for PrivateSubnets.Delete.
+// And the API deletes a private location by name: see [Plan.Run].
 //
 // The server creates subnets, firewalls and load balancers for Kubernetes
 // clusters and databases; their names begin with the ID of the cluster or
@@ -25,7 +26,6 @@
 package teardown
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,11 +36,10 @@ import (
 )
 
 // Options sets what a teardown keeps and how it deletes the rest. A nil
-// *Options keeps only the project itself.
+// *Options keeps only the project itself. Changes after NewPlan have no effect.
 type Options struct {
 	// Keep reports whether to keep a resource. NewPlan calls it once for each
-	// resource that the lists of the project show; later changes to the Options
-	// have no effect.
+	// resource in the project's lists.
 	//
 	// A teardown also keeps what a kept resource needs: the machine image of a VM;
 	// the subnet of a VM or load balancer; the firewalls of a subnet; the subnet,
@@ -71,27 +70,12 @@ type Options struct {
 // Plan contains the resources to delete, as [NewPlan] found them, in an order
 // in which they can be deleted. A Plan doesn't change.
 type Plan struct {
-	surveyor
-	options  Options
-	once     *cloudapi.Client // doesn't retry
-	gate     gate
-	steps    []step                         // each after the steps it waits for
-	unlisted map[string][]cloudapi.Resource // resources that the server can't list, by the ID of their cluster
-	kept     []keptResource
-	private  map[string]string // IDs of the private locations, by name
+	client  *cloudapi.Client // of which gate limits the concurrent requests
+	once    *cloudapi.Client // the same, without retries
+	gate    gate
+	options Options
+	graph   graph
 }
-
-// step is a resource to delete.
-type step struct {
-	resource cloudapi.Resource
-	neededBy []int // indexes of the steps whose resources need this one
-	before   []int // indexes of the steps that must end first: neededBy, and what [step.finish] adds
-	stage    int   // counted from 0; higher than the stages of all steps in before
-}
-
-// keptResource is a resource that stays: because Keep returns true for it,
-// because another resource that stays needs it, or because no list shows it.
-type keptResource struct{ resource, neededBy cloudapi.Resource }
 
 // NewPlan finds the resources of the client's project and an order in which
 // they can be deleted. It changes nothing.
@@ -118,14 +102,15 @@ func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan
 	case client == nil:
 		return nil, argumentError("NewPlan", "client", "must not be nil")
 	}
-	p := &Plan{private: map[string]string{}}
+	p := &Plan{}
 	if opts != nil {
 		p.options = *opts
 	}
 	if err := p.connect(client); err != nil {
 		return nil, err
 	}
-	all, err := p.survey(ctx, dependants(cloudapi.KindProject), "")
+	l := lists{client: p.client}
+	all, err := l.survey(ctx, dependants(cloudapi.KindProject), "")
 	if err != nil {
 		return nil, err
 	}
@@ -135,17 +120,17 @@ func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan
 		}
 	}
 	if p.options.DeleteProject {
-		project, err := p.client.Projects.Get(ctx, p.client.Project())
+		project, err := p.client.Projects.Get(ctx, p.project())
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, item{Resource: cloudapi.Resource{Kind: cloudapi.KindProject, ID: project.ID, Name: project.Name}})
 	}
-	hidden, err := p.hidden(ctx, all)
+	hidden, err := l.hidden(ctx, all)
 	if err != nil {
 		return nil, err
 	}
-	p.arrange(slices.Concat(hidden, all))
+	p.graph = arrange(slices.Concat(hidden, all), p.project(), p.options.Keep)
 	return p, nil
 }
 
@@ -162,115 +147,12 @@ func (p *Plan) connect(client *cloudapi.Client) (err error) {
 	return err
 }
 
-// arrange divides the resources into those to delete, as steps in the order of
-// deletion, and those to keep.
-func (p *Plan) arrange(all []item) {
-	needs, owners := p.needs(all), owners(all)
-	rank := func(i item) int {
-		switch {
-		case i.Kind == cloudapi.KindProject:
-			return len(order)
-		case i.Kind == cloudapi.KindLoadBalancer && madeFor(i.Resource) != "": // comes after its cluster
-			return slices.Index(order, cloudapi.KindPostgres)
-		}
-		return slices.Index(order, i.Kind)
-	}
-	slices.SortStableFunc(all, func(a, b item) int { return cmp.Compare(rank(a), rank(b)) })
-	p.subnets, p.unlisted = map[string]string{}, map[string][]cloudapi.Resource{}
-	neededBy := p.findKept(all, needs, owners)
-	index := map[string]int{}
-	for _, item := range all {
-		owner := madeFor(item.Resource)
-		keeper := slices.IndexFunc(p.kept, func(k keptResource) bool { return k.resource.ID == owner })
-		by, stays := neededBy[item.ID]
-		switch {
-		case item.ID == "" && keeper >= 0:
-			p.kept = append(p.kept, keptResource{item.Resource, p.kept[keeper].resource})
-		case item.ID == "":
-			p.unlisted[owner] = append(p.unlisted[owner], item.Resource)
-		case stays:
-			p.kept = append(p.kept, keptResource{item.Resource, by})
-		default:
-			index[item.ID] = len(p.steps)
-			p.steps = append(p.steps, step{resource: item.Resource})
-		}
-		switch item.Kind {
-		case cloudapi.KindPrivateLocation:
-			p.private[item.Name] = item.ID
-		case cloudapi.KindLoadBalancer:
-			isNoSubnet := func(id string) bool { return !cloudapi.IsID(id, cloudapi.KindPrivateSubnet) }
-			if in := slices.DeleteFunc(slices.Clone(needs[item.ID]), isNoSubnet); len(in) == 1 {
-				p.subnets[item.ID] = in[0]
-			}
-		}
-	}
-	for i, s := range p.steps {
-		for _, id := range needs[s.resource.ID] {
-			// A needed resource that stays has the index 0, and isn't a step. If two
-			// resources seem to need each other, only the earlier step's need is kept.
-			if needed := index[id]; i < needed {
-				p.steps[needed].neededBy = append(p.steps[needed].neededBy, i)
-			}
-		}
-	}
-	for i := range p.steps {
-		p.steps[i].finish(p.steps[:i])
-	}
-}
-
-// findKept maps the ID of each resource that stays to a resource that needs it.
-// The value is zero if Keep chose the resource, or if no list shows the
-// resource.
-func (p *Plan) findKept(all []item, needs map[string][]string, owners map[string]cloudapi.Resource) map[string]cloudapi.Resource {
-	kept := map[string]cloudapi.Resource{}
-	for _, item := range all {
-		if item.hidden || p.options.Keep != nil && p.options.Keep(item.Resource) {
-			kept[item.ID] = cloudapi.Resource{}
-		}
-	}
-	for n := -1; n < len(kept); { // until a pass adds nothing
-		n = len(kept)
-		for _, item := range all {
-			if _, stays := kept[item.ID]; !stays {
-				continue
-			}
-			ids := needs[item.ID]
-			if owner, owned := owners[item.ID]; owned { // the deletion of the owner would delete the item
-				ids = append(slices.Clone(ids), owner.ID)
-			}
-			for _, id := range ids {
-				if _, ok := kept[id]; !ok {
-					kept[id] = item.Resource
-				}
-			}
-		}
-	}
-	return kept
-}
-
-// finish sets s.before and s.stage from the preceding steps.
-//
-// Clusters and databases may be in subnets of the project, but no record says
-// in which, so a subnet comes after all clusters and databases in its location.
-func (s *step) finish(preceding []step) {
-	s.before = slices.Clone(s.neededBy)
-	for i, other := range preceding {
-		mayBeInside := other.resource.Kind == cloudapi.KindKubernetesCluster || other.resource.Kind == cloudapi.KindPostgres
-		if mayBeInside && s.resource.Kind == cloudapi.KindPrivateSubnet && other.resource.Location == s.resource.Location {
-			s.before = append(s.before, i)
-		}
-	}
-	for _, i := range s.before {
-		s.stage = max(s.stage, preceding[i].stage+1)
-	}
-}
-
 // Stages returns the resources to delete. Each stage can be deleted once all
 // earlier stages are gone. Run is faster, since it deletes a resource as soon
 // as nothing in the plan depends on it.
 func (p *Plan) Stages() [][]cloudapi.Resource {
 	stages := [][]cloudapi.Resource{}
-	for _, s := range p.steps {
+	for _, s := range p.graph.steps {
 		for len(stages) <= s.stage {
 			stages = append(stages, nil)
 		}
@@ -283,7 +165,7 @@ func (p *Plan) Stages() [][]cloudapi.Resource {
 // cluster of the plan, but can't list; see [cloudapi.UnlistedError]. They have no
 // ID, so Run can't delete them or wait for them.
 func (p *Plan) GoesWith(r cloudapi.Resource) []cloudapi.Resource {
-	return slices.Clone(p.unlisted[r.ID])
+	return slices.Clone(p.graph.unlisted[r.ID])
 }
 
 // Kept returns the resources that stay because of [Options.Keep]. It also
@@ -291,8 +173,8 @@ func (p *Plan) GoesWith(r cloudapi.Resource) []cloudapi.Resource {
 // the token may see the network. A load balancer of a kept cluster has no ID if
 // the server can't list it.
 func (p *Plan) Kept() []cloudapi.Resource {
-	kept := make([]cloudapi.Resource, len(p.kept))
-	for i, k := range p.kept {
+	kept := make([]cloudapi.Resource, len(p.graph.kept))
+	for i, k := range p.graph.kept {
 		kept[i] = k.resource
 	}
 	return kept
@@ -301,26 +183,26 @@ func (p *Plan) Kept() []cloudapi.Resource {
 // String describes the plan, with one resource per line.
 func (p *Plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "teardown of project %s: %d to delete, %d to keep\n", p.project(), len(p.steps), len(p.kept))
+	fmt.Fprintf(&b, "teardown of project %s: %d to delete, %d to keep\n", p.project(), len(p.graph.steps), len(p.graph.kept))
 	for i, stage := range p.Stages() {
 		fmt.Fprintf(&b, "stage %d\n", i+1)
 		for _, r := range stage {
 			fmt.Fprintf(&b, "  %v\n", r)
-			for _, balancer := range p.unlisted[r.ID] {
+			for _, balancer := range p.graph.unlisted[r.ID] {
 				fmt.Fprintf(&b, "    and %v, which goes with it\n", balancer)
 			}
 		}
-		if hasKind(stage, cloudapi.KindKubernetesCluster, cloudapi.KindPostgres) {
+		if slices.ContainsFunc(stage, hasServers) {
 			b.WriteString("  and any networks of these clusters and databases that the token may not see\n")
 		}
-		if hasKind(stage, cloudapi.KindPrivateSubnet) {
+		if slices.ContainsFunc(stage, func(r cloudapi.Resource) bool { return r.Kind == cloudapi.KindPrivateSubnet }) {
 			b.WriteString("  and any load balancers of these subnets that the token may not see\n")
 		}
 	}
-	if len(p.kept) > 0 {
+	if len(p.graph.kept) > 0 {
 		b.WriteString("kept\n")
 	}
-	for _, k := range p.kept {
+	for _, k := range p.graph.kept {
 		fmt.Fprintf(&b, "  %v", k.resource)
 		if k.neededBy.ID != "" {
 			fmt.Fprintf(&b, ", needed by %v", k.neededBy)
@@ -328,10 +210,6 @@ func (p *Plan) String() string {
 		b.WriteString("\n")
 	}
 	return b.String()
-}
-
-func hasKind(resources []cloudapi.Resource, kinds ...cloudapi.Kind) bool {
-	return slices.ContainsFunc(resources, func(r cloudapi.Resource) bool { return slices.Contains(kinds, r.Kind) })
 }
 
 // MarshalJSON encodes the project's ID, the stages, the kept resources, and, by
@@ -342,7 +220,7 @@ func (p *Plan) MarshalJSON() ([]byte, error) {
 		Stages   [][]cloudapi.Resource          `json:"stages"`
 		GoesWith map[string][]cloudapi.Resource `json:"goes_with,omitempty"`
 		Kept     []cloudapi.Resource            `json:"kept"`
-	}{p.project(), p.Stages(), p.unlisted, p.Kept()})
+	}{p.project(), p.Stages(), p.graph.unlisted, p.Kept()})
 }
 
 func (p *Plan) project() string {

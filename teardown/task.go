@@ -1,0 +1,240 @@
+package teardown
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+)
+
+// task is the deletion of the resource of a step.
+type task struct {
+	step      *step
+	requested bool // whether the server may have accepted a request to delete the resource
+}
+
+const (
+	// maxRetryAfter is the maximum pause, even if the server asks for a longer one.
+	maxRetryAfter = time.Minute
+
+	// tries is the maximum number of attempts of a deletion. With the pauses in
+	// between they take about 13 seconds.
+	tries = 6
+
+	// maxLocationWait limits the wait for the deletion of a private location: the
+	// server keeps it until the backups in it are gone.
+	maxLocationWait = 2 * time.Minute
+)
+
+// delete attempts the deletion until the resource is gone, or another attempt
+// is no use.
+func (r *run) delete(ctx context.Context, t *task) *Failure {
+	if ctx.Err() != nil {
+		return t.notTried(ctx)
+	}
+	r.report(t.step.resource, cloudapi.Progress{State: stateDeleting})
+	pauses := pace.Pauses{First: time.Second, Longest: 5 * time.Second}
+	var last *Failure
+	for tried := 1; ; tried++ {
+		failure := r.try(ctx, t)
+		if failure == nil {
+			return nil
+		}
+		if last != nil && failure.Outcome == NotTried { // the previous failure says more
+			return last
+		}
+		last = failure
+		// The server can forbid a deletion during another deletion of the resource.
+		again := tried == 1 && failure.Outcome == Failed && errors.Is(failure.Err, cloudapi.ErrForbidden)
+		pause := pauses.Next()
+		if e, ok := errors.AsType[*cloudapi.Error](failure.Err); ok {
+			pause = max(pause, min(e.RetryAfter, maxRetryAfter))
+		}
+		if tried == tries || !again && !r.mayBecomePossible(failure) || pace.Sleep(ctx, pause) != nil {
+			return failure
+		}
+	}
+}
+
+// try attempts the deletion once, and waits until the resource is gone.
+func (r *run) try(ctx context.Context, t *task) *Failure {
+	if t.step.resource.Kind == cloudapi.KindMachineImage {
+		if failure := r.deleteVersions(ctx, t); failure != nil {
+			return failure
+		}
+	}
+	at, failure := r.request(ctx, t, (*cloudapi.Client).Delete)
+	if failure != nil || at.ID == "" {
+		return failure
+	}
+	if err := r.wait(ctx, t, at); err != nil {
+		return t.failed(UnderWay, err)
+	}
+	switch now, err := r.locate(ctx, t.step.resource); {
+	case err != nil:
+		return t.failed(UnderWay, err)
+	case now.ID != "" && now != at: // the private location was renamed during the wait, which looked for the old name
+		return t.failed(Failed, renamed(now))
+	}
+	return nil
+}
+
+// renamed returns the error for a resource whose private location was renamed
+// during the deletion. The argument has the new name of the location.
+func renamed(resource cloudapi.Resource) error {
+	return fmt.Errorf("it is now %v: %w", resource, cloudapi.ErrLocationNotFound)
+}
+
+// wait waits until the resource is gone, or its private location is renamed.
+// The argument requested has the name that the private location had when the
+// deletion was requested.
+func (r *run) wait(ctx context.Context, t *task, requested cloudapi.Resource) error {
+	if requested.Kind != cloudapi.KindPrivateLocation {
+		return r.plan.client.WaitDeleted(ctx, requested, r.waitOptions(t))
+	}
+	start := time.Now()
+	_, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Resource, error) {
+		now, err := r.locate(ctx, t.step.resource)
+		return &now, err
+	}, func(now *cloudapi.Resource) (bool, error) {
+		if *now == requested && time.Since(start) > maxLocationWait {
+			return false, errors.New("the server keeps it until the backups of its databases are gone, which takes days")
+		}
+		return *now != requested, nil
+	}, r.waitOptions(t))
+	return err
+}
+
+func (r *run) waitOptions(t *task) *cloudapi.WaitOptions {
+	return &cloudapi.WaitOptions{Progress: func(p cloudapi.Progress) {
+		if p.Done < p.Total {
+			p.State = cmp.Or(p.State, stateDeleting)
+			r.report(t.step.resource, p)
+		}
+	}}
+}
+
+// deleteVersions deletes the versions of a machine image.
+func (r *run) deleteVersions(ctx context.Context, t *task) *Failure {
+	at, err := r.locate(ctx, t.step.resource)
+	if err != nil || at.ID == "" {
+		return nil // request looks again, and reports the error
+	}
+	images := r.plan.client.MachineImages
+	versions, err := cloudapi.Collect(images.AllVersions(ctx, at.Location, at.ID, nil))
+	if err != nil {
+		versions = nil // what was read before the error isn't all: delete none of it
+	}
+	for _, v := range versions {
+		if v.State == cloudapi.MachineImageVersionStateDestroying {
+			continue
+		}
+		if _, failure := r.request(ctx, t, func(client *cloudapi.Client, ctx context.Context, at cloudapi.Resource) error {
+			return client.MachineImages.DeleteVersion(ctx, at.Location, at.ID, v.Version)
+		}); failure != nil {
+			return failure
+		}
+	}
+	for _, v := range versions {
+		err = cmp.Or(err, images.WaitVersionDeleted(ctx, at.Location, at.ID, v.Version, r.waitOptions(t)))
+	}
+	switch {
+	case err == nil || cloudapi.IsGone(err):
+		return nil
+	case ctx.Err() != nil && len(versions) == 0:
+		return t.notTried(ctx)
+	}
+	return t.failed(Failed, err)
+}
+
+// request sends the request to delete the task's resource unless the resource
+// has users, which are resources that need it. It returns the resource under
+// its present name, or the zero value if it's already gone.
+//
+// A list of users may be outdated if it was read long before the request. So
+// the deletion gets its slot before it reads the list, and the client doesn't
+// retry the request: another attempt reads the list again.
+func (r *run) request(ctx context.Context, t *task, send func(*cloudapi.Client, context.Context, cloudapi.Resource) error) (at cloudapi.Resource, _ *Failure) {
+	client := r.plan.client
+	if len(dependants(t.step.resource.Kind)) > 0 {
+		client = r.plan.once
+	}
+	var users []cloudapi.Resource
+	requested := false
+	err := r.plan.gate.withSlot(ctx, func(ctx context.Context) (err error) {
+		if at, err = r.locate(ctx, t.step.resource); err != nil || at.ID == "" {
+			return err
+		}
+		if users, err = r.users(ctx, t, at); err != nil {
+			return err
+		}
+		if len(users) > 0 {
+			if _, gone := r.plan.client.Fetch(ctx, at); cloudapi.IsGone(gone) { // the server may have deleted it with its cluster
+				users = nil
+			}
+			return nil
+		}
+		if at.Kind == cloudapi.KindPrivateLocation { // a private location is deleted by name
+			if now, err := r.locate(ctx, t.step.resource); err != nil || now != at {
+				return cmp.Or(err, renamed(now))
+			}
+		}
+		requested = true
+		err = send(client, ctx, at)
+		if e, ok := errors.AsType[*cloudapi.Error](err); !ok || e.Type == "" {
+			t.requested = true // the API didn't refuse the request
+		}
+		return err
+	})
+	if cloudapi.IsGone(err) || errors.Is(err, cloudapi.ErrMaybeUnsupported) { // ErrMaybeUnsupported means the same: the server has the operation, since a list had the resource
+		err = r.checkProject(ctx)
+	}
+	switch {
+	case ctx.Err() != nil && !requested:
+		return at, t.notTried(ctx)
+	case err != nil:
+		return at, t.failed(Failed, err)
+	case len(users) > 0 && t.requested:
+		return at, t.failed(Failed, fmt.Errorf("an earlier request may have deleted it: %w", r.blocked(users)))
+	case len(users) > 0:
+		return at, &Failure{Resource: t.step.resource, Outcome: Blocked, BlockedBy: users, Err: r.blocked(users)}
+	}
+	return at, nil
+}
+
+// mayBecomePossible reports whether another attempt of a deletion may succeed.
+func (r *run) mayBecomePossible(f *Failure) bool {
+	if f.Outcome == Blocked {
+		return !slices.ContainsFunc(f.BlockedBy, func(by cloudapi.Resource) bool { return r.failureOf(by) != nil })
+	}
+	e, ok := errors.AsType[*cloudapi.Error](f.Err)
+	if ok && !cloudapi.IsGone(e) && (e.Method == http.MethodGet || e.StatusCode == http.StatusNotFound) {
+		return true // a resource can be forbidden while it's being deleted, and a gateway's 404 proves nothing
+	}
+	return cloudapi.IsTransient(f.Err) || errors.Is(f.Err, cloudapi.ErrInvalidResponse) || errors.Is(f.Err, cloudapi.ErrConflict) ||
+		errors.Is(f.Err, cloudapi.ErrInvalidRequest) || // for example a VM that is being copied to a machine image
+		errors.Is(f.Err, cloudapi.ErrLocationNotFound) // gone or renamed since the lookup
+}
+
+func (r *run) blocked(users []cloudapi.Resource) error {
+	for _, by := range users {
+		if failure := r.failureOf(by); failure != nil {
+			return fmt.Errorf("%v, which needs it, is still there: %w", by, unprefixed{failure.Err})
+		}
+	}
+	return fmt.Errorf("%v needs it and is not in the plan: a new plan includes it", users[0])
+}
+
+func (t *task) failed(outcome Outcome, err error) *Failure {
+	return &Failure{Resource: t.step.resource, Outcome: outcome, Err: err}
+}
+
+// notTried returns the failure of a deletion that wasn't requested before the
+// context ended.
+func (t *task) notTried(ctx context.Context) *Failure { return t.failed(NotTried, pace.Err(ctx)) }
