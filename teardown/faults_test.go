@@ -133,8 +133,8 @@ func TestTeardownIsNotBlind(t *testing.T) {
 }
 
 // TestTeardownReportsTheLastTry: the server refuses a deletion, and the context
-// ends before the next attempt. The refusal is then the reason. Another
-// deletion gets no response, so nobody knows that the server accepted it.
+// ends before the next attempt. Both are then the reason. Another deletion gets
+// no response, so nobody knows that the server accepted it.
 func TestTeardownReportsTheLastTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -153,10 +153,75 @@ func TestTeardownReportsTheLastTry(t *testing.T) {
 		defer cancel()
 		report := checkReport(t, p, plan, plan.Run(ctx))
 		want := []string{"failed private subnet eu-north-h1/net-1", "not tried firewall eu-north-h1/net-1-default", "failed SSH public key laptop"}
-		if got := outcomes(report); !slices.Equal(got, want) || !errors.Is(report.Failed[0].Err, cloudapi.ErrConflict) || !errors.Is(report.Failed[2].Err, context.DeadlineExceeded) {
+		if got := outcomes(report); !slices.Equal(got, want) || !errors.Is(report.Failed[0].Err, cloudapi.ErrConflict) || !errors.Is(report.Failed[0].Err, context.DeadlineExceeded) ||
+			!errors.Is(report.Failed[2].Err, context.DeadlineExceeded) {
 			t.Errorf("%q, want %q: %v", got, want, report)
 		}
 	})
+}
+
+// TestTeardownAtADeadline: if all attempts fail until the context ends, the
+// report says how they failed, besides that the context has ended.
+func TestTeardownAtADeadline(t *testing.T) {
+	t.Parallel()
+	isStatus := func(status int) func(error) bool {
+		return func(err error) bool {
+			e, ok := errors.AsType[*cloudapi.Error](err)
+			return ok && e.StatusCode == status
+		}
+	}
+	isTransport := func(err error) bool { _, ok := errors.AsType[*cloudapi.TransportError](err); return ok }
+	look := cloudapitest.Match{Operation: "LoadBalancers.ListInLocation"}
+	hangs := cloudapitest.Delay(time.Hour)
+	for name, tt := range map[string]struct {
+		match  func(*sdktest.Everything) cloudapitest.Match
+		faults []cloudapitest.Fault // the last one repeats
+		want   string
+		is     func(error) bool // finds the failure
+		text   string
+	}{
+		"a deletion that fails":                 {nil, []cloudapitest.Fault{sdktest.Refusal(503, "ServiceUnavailable")}, "failed", isStatus(503), "503"},
+		"a deletion without a response":         {nil, []cloudapitest.Fault{cloudapitest.DropBefore()}, "failed", isTransport, "EOF"},
+		"a deletion that is refused":            {nil, []cloudapitest.Fault{sdktest.Refusal(409, "DependencyError")}, "failed", isStatus(409), "409 DependencyError"},
+		"a deletion that fails, and then hangs": {nil, []cloudapitest.Fault{cloudapitest.Reply(502, nil, "<html>"), hangs}, "failed", isStatus(502), "502"},
+		"a look that fails": {func(*sdktest.Everything) cloudapitest.Match { return look },
+			[]cloudapitest.Fault{cloudapitest.Reply(502, nil, "<html>")}, "failed", isStatus(502), "LoadBalancers.ListInLocation"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const limit = 8 * time.Second
+				p := newFullProject(t)
+				plan := planTeardown(t, stub.Must(p.Client.With(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 2})))(t), nil)
+				match := deletes(p.OtherPlace.ID)
+				if tt.match != nil {
+					match = tt.match(p)
+				}
+				tt.faults[len(tt.faults)-1] = tt.faults[len(tt.faults)-1].Repeating()
+				p.Server.Fail(match, tt.faults...)
+				ctx, cancel := context.WithTimeout(t.Context(), limit)
+				defer cancel()
+				start := time.Now()
+				err := plan.Run(ctx)
+				if took := time.Since(start); took != limit {
+					t.Errorf("took %v", took)
+				}
+				report, ok := errors.AsType[*teardown.Error](err)
+				if !ok {
+					t.Fatal(err)
+				}
+				i := slices.IndexFunc(report.Failed, func(f teardown.Failure) bool { return f.Resource.ID == p.OtherPlace.ID })
+				if i < 0 {
+					t.Fatal(report)
+				}
+				f := report.Failed[i]
+				if string(f.Outcome) != tt.want || !errors.Is(f.Err, context.DeadlineExceeded) || !tt.is(f.Err) || !strings.Contains(f.String(), tt.text) ||
+					!strings.Contains(f.String(), "context deadline exceeded") || strings.Contains(f.String(), "\n") {
+					t.Errorf("%v", f)
+				}
+			})
+		})
+	}
 }
 
 // TestLooksImmediatelyBefore: however many subnets there are, the list of load

@@ -30,7 +30,7 @@ type Outcome string
 // Values of [Failure.Outcome].
 const (
 	Failed   Outcome = "failed"    // the deletion, or a request before it, failed
-	UnderWay Outcome = "under way" // the server accepted the deletion, but may not have finished it
+	UnderWay Outcome = "under way" // the server accepted the deletion of it, or of a cluster or database in it, but may not have finished
 	Blocked  Outcome = "blocked"   // not tried, because another resource needs it
 	NotTried Outcome = "not tried" // the context ended before Run requested the deletion
 )

@@ -36,6 +36,13 @@ import (
 // the resources that it needs. Once the server has accepted a deletion, Run
 // waits for it until the context ends.
 //
+// The servers of a deleted database stay in its subnet for a while, and until
+// they're gone the server refuses to delete the subnet. Run waits for that until
+// the context ends if the subnet has the state "deleting". Otherwise, for
+// example if the subnet was renamed, it makes more than 6 attempts, for two
+// minutes, if it has deleted a cluster or database in the subnet's location. It
+// reports a subnet that is left as [UnderWay].
+//
 // A deletion fails with [cloudapi.ErrForbidden] if the token loses its
 // permission for the resource. The exception is an inference API key, which Run
 // then treats as gone, because the server responds as if it were. If the token
@@ -46,6 +53,9 @@ import (
 // gone, which takes days after the last database is deleted. Run reports such a
 // location as [UnderWay] after two minutes, or as [Failed] if the server
 // refuses to delete it. Run the plan again later.
+//
+// If the context ends during a deletion, the deletion's error matches the
+// context's error, and also the last attempt's or poll's if that failed.
 func (p *Plan) Run(ctx context.Context) error {
 	switch {
 	case p.client == nil:

@@ -274,6 +274,16 @@ var scenarios = map[string]scenario{
 		err:    cloudapi.ErrServer,
 	},
 
+	"a location with backups, which the server refuses to delete": {
+		project: newScene,
+		before:  databaseInOwnLocation,
+		between: func(t *testing.T, p *scene) {
+			p.Server.Fail(cloudapitest.Match{Operation: "PrivateLocations.Delete"}, sdktest.Refusal(409, "DependencyError").Repeating())
+		},
+		want: []string{"failed private location own", "blocked project main"},
+		err:  cloudapi.ErrConflict,
+	},
+
 	"a cluster": {project: newCluster},
 	"a cluster whose load balancer the server can't list": {project: newUnlisted, before: deleteProject},
 	"a cluster that is kept": {

@@ -27,6 +27,10 @@ const (
 	// between they take about 13 seconds.
 	tries = 6
 
+	// maxServersWait is how long the attempts to delete a subnet don't count if there
+	// may still be servers of a deleted cluster or database in the subnet.
+	maxServersWait = 2 * time.Minute
+
 	// maxLocationWait limits the wait for the deletion of a private location: the
 	// server keeps it until the backups in it are gone.
 	maxLocationWait = 2 * time.Minute
@@ -36,29 +40,36 @@ const (
 // is no use.
 func (r *run) delete(ctx context.Context, t *task) *Failure {
 	if ctx.Err() != nil {
-		return t.notTried(ctx)
+		return t.notTried(ctx, nil)
 	}
 	r.report(t.step.resource, cloudapi.Progress{State: stateDeleting})
 	pauses := pace.Pauses{First: time.Second, Longest: 5 * time.Second}
+	start, tried := time.Now(), 0
 	var last *Failure
-	for tried := 1; ; tried++ {
+	for {
 		failure := r.try(ctx, t)
-		if failure == nil {
+		switch {
+		case failure == nil:
 			return nil
+		case ctx.Err() != nil:
+			return failure.cutShort(ctx, last)
 		}
-		if last != nil && failure.Outcome == NotTried { // the previous failure says more
-			return last
+		if !r.mayHoldServers(t, failure.Err) || time.Since(start) >= maxServersWait {
+			tried++
 		}
-		last = failure
 		// The server can forbid a deletion during another deletion of the resource.
-		again := tried == 1 && failure.Outcome == Failed && errors.Is(failure.Err, cloudapi.ErrForbidden)
+		again := last == nil && failure.Outcome == Failed && errors.Is(failure.Err, cloudapi.ErrForbidden)
+		if tried == tries || !again && !r.mayBecomePossible(failure) {
+			return failure
+		}
 		pause := pauses.Next()
 		if e, ok := errors.AsType[*cloudapi.Error](failure.Err); ok {
 			pause = max(pause, min(e.RetryAfter, maxRetryAfter))
 		}
-		if tried == tries || !again && !r.mayBecomePossible(failure) || pace.Sleep(ctx, pause) != nil {
-			return failure
+		if pace.Sleep(ctx, pause) != nil {
+			return failure.cutShort(ctx, nil)
 		}
+		last = failure
 	}
 }
 
@@ -70,7 +81,12 @@ func (r *run) try(ctx context.Context, t *task) *Failure {
 		}
 	}
 	at, failure := r.request(ctx, t, (*cloudapi.Client).Delete)
-	if failure != nil || at.ID == "" {
+	switch {
+	case failure != nil && r.isDeleting(ctx, at, failure.Err): // the wait below is for that deletion
+	case failure != nil && r.mayHoldServers(t, failure.Err):
+		failure.Outcome = UnderWay
+		return failure
+	case failure != nil || at.ID == "":
 		return failure
 	}
 	if err := r.wait(ctx, t, at); err != nil {
@@ -83,6 +99,27 @@ func (r *run) try(ctx context.Context, t *task) *Failure {
 		return t.failed(Failed, renamed(now))
 	}
 	return nil
+}
+
+// isDeleting reports whether the resource is a private subnet that the server
+// is already deleting, although it has refused to delete it because of err.
+func (r *run) isDeleting(ctx context.Context, at cloudapi.Resource, err error) bool {
+	if at.Kind != cloudapi.KindPrivateSubnet || !errors.Is(err, cloudapi.ErrConflict) {
+		return false
+	}
+	subnet, err := r.plan.client.PrivateSubnets.Get(ctx, at.Location, at.ID)
+	return err == nil && subnet.State == stateDeleting
+}
+
+// mayHoldServers reports whether the task's resource is a private subnet that
+// the server has refused to delete because of err, and in which there may still
+// be servers of a cluster or database that the run has deleted.
+func (r *run) mayHoldServers(t *task, err error) bool {
+	return t.step.resource.Kind == cloudapi.KindPrivateSubnet && errors.Is(err, cloudapi.ErrConflict) &&
+		slices.ContainsFunc(t.step.before, func(i int) bool {
+			other := r.plan.graph.steps[i].resource
+			return hasServers(other) && r.failureOf(other) == nil
+		})
 }
 
 // renamed returns the error for a resource whose private location was renamed
@@ -148,7 +185,7 @@ func (r *run) deleteVersions(ctx context.Context, t *task) *Failure {
 	case err == nil || cloudapi.IsGone(err):
 		return nil
 	case ctx.Err() != nil && len(versions) == 0:
-		return t.notTried(ctx)
+		return t.notTried(ctx, err)
 	}
 	return t.failed(Failed, err)
 }
@@ -197,7 +234,7 @@ func (r *run) request(ctx context.Context, t *task, send func(*cloudapi.Client, 
 	}
 	switch {
 	case ctx.Err() != nil && !requested:
-		return at, t.notTried(ctx)
+		return at, t.notTried(ctx, err)
 	case err != nil:
 		return at, t.failed(Failed, err)
 	case len(users) > 0 && t.requested:
@@ -235,6 +272,43 @@ func (t *task) failed(outcome Outcome, err error) *Failure {
 	return &Failure{Resource: t.step.resource, Outcome: outcome, Err: err}
 }
 
-// notTried returns the failure of a deletion that wasn't requested before the
-// context ended.
-func (t *task) notTried(ctx context.Context) *Failure { return t.failed(NotTried, pace.Err(ctx)) }
+// notTried returns a failure for a context that ended before the deletion was
+// requested. err is why an earlier request failed, or nil.
+func (t *task) notTried(ctx context.Context, err error) *Failure {
+	return t.failed(NotTried, withEnd(ctx, err))
+}
+
+// cutShort returns what to report of a failure once the context has ended. If
+// the context's end is the only reason for it, the previous failure says more,
+// which is nil after the first attempt.
+func (f *Failure) cutShort(ctx context.Context, previous *Failure) *Failure {
+	switch {
+	case !errors.Is(f.Err, ctx.Err()):
+		f.Err = withEnd(ctx, f.Err)
+	case previous == nil || f.Outcome == UnderWay:
+	case f.Outcome == NotTried || previous.Outcome == UnderWay:
+		previous.Err = withEnd(ctx, previous.Err)
+		return previous
+	default:
+		f.Err = endedAfter(f.Err, "the attempt before", previous.Err)
+	}
+	return f
+}
+
+// withEnd returns an error for the ended context that wraps err, unless err is
+// nil.
+func withEnd(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return pace.Err(ctx)
+	case errors.Is(err, ctx.Err()):
+		return err
+	}
+	return endedAfter(pace.Err(ctx), "the last attempt", err)
+}
+
+// endedAfter adds to the error of an ended context which attempt failed before,
+// and why.
+func endedAfter(end error, attempt string, err error) error {
+	return fmt.Errorf("%w; %s failed: %w", end, attempt, unprefixed{err})
+}
