@@ -51,37 +51,6 @@ func TestOperationTables(t *testing.T) {
 	compareSection(t, "docs/operations.md", strings.TrimSuffix(text.String(), "\n"))
 }
 
-// TestNumbersOfOperations compares the numbers of operations in the text with the
-// tables: of all of them, and of those that must not be sent twice.
-func TestNumbersOfOperations(t *testing.T) {
-	t.Parallel()
-	all, once := len(contract.Rows()), 0
-	for _, r := range contract.Rows() {
-		if r.Once() {
-			once++
-		}
-	}
-	for path, phrases := range map[string][]string{
-		"README.md": {
-			fmt.Sprintf("the API's %d operations", all),
-			fmt.Sprintf("The contract has %d operations and the service %d", len(contract.Contract()), len(contract.Service())),
-		},
-		"docs/reliability.md": {
-			fmt.Sprintf("apply to all %d operations", all),
-			fmt.Sprintf("The %d operations that create something", once),
-			fmt.Sprintf("the other %d operations | the %d", all-once, once),
-		},
-	} {
-		text := stub.Must(os.ReadFile(filepath.Join(root, path)))(t)
-		words := strings.Join(strings.Fields(string(text)), " ")
-		for _, phrase := range phrases {
-			if !strings.Contains(words, phrase) {
-				t.Errorf("%s doesn't say %q: there are %d operations, of which %d must not be sent twice", path, phrase, all, once)
-			}
-		}
-	}
-}
-
 // compareSection compares what stands between two comments in a document.
 func compareSection(t *testing.T, path, want string) {
 	t.Helper()

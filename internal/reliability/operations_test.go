@@ -111,44 +111,36 @@ func goesOnByKey(options reflect.Type) bool {
 // arguments returns arguments with valid values for the placeholders of the
 // route, and the name of the record in place of other texts.
 func arguments(filled []reflect.Value, row contract.Row) (args []reflect.Value) {
-	var values []string
+	var placeholders []string
 	for segment := range strings.SplitSeq(row.Route, "/") {
 		if name, ok := strings.CutPrefix(segment, "{"); ok && (name != "project_id}" || row.Service() == "Projects") {
-			values = append(values, segmentFor(strings.TrimSuffix(name, "}"), row.Route))
+			placeholders = append(placeholders, strings.TrimSuffix(name, "}"))
 		}
 	}
 	for _, arg := range filled {
 		if arg.Kind() == reflect.String {
-			arg = reflect.ValueOf("x")
-			if len(values) > 0 {
-				arg, values = reflect.ValueOf(values[0]), values[1:]
+			text := "x"
+			if len(placeholders) > 0 {
+				text, placeholders = segmentFor(placeholders[0], arg.String()), placeholders[1:]
 			}
+			arg = reflect.ValueOf(text)
 		}
 		args = append(args, arg)
 	}
 	return args
 }
 
-// segmentFor returns an ID for a placeholder, so that a rename may be repeated,
-// or a name where only names may stand.
-func segmentFor(placeholder, route string) string {
-	kinds := map[string]cloudapi.Kind{
-		"project_id": cloudapi.KindProject, "object_id": cloudapi.KindVM, "firewall_rule_id": cloudapi.KindFirewallRule,
-		"inference_api_key_id": cloudapi.KindInferenceAPIKey, "metric_destination_id": cloudapi.KindPostgresMetricDestination,
-		"private_subnet_id": cloudapi.KindPrivateSubnet, "firewall_reference": cloudapi.KindFirewall,
-		"kubernetes_cluster_reference": cloudapi.KindKubernetesCluster, "kubernetes_nodepool_reference": cloudapi.KindKubernetesNodePool,
-		"load_balancer_reference": cloudapi.KindLoadBalancer, "postgres_database_reference": cloudapi.KindPostgres,
-		"private_subnet_reference": cloudapi.KindPrivateSubnet, "ssh_public_key_reference": cloudapi.KindSSHPublicKey,
-		"vm_init_script_reference": cloudapi.KindVMInitScript, "vm_reference": cloudapi.KindVM,
-		"github_cache_entry_id": cloudapi.KindGitHubCacheEntry, "github_installation_reference": cloudapi.KindGitHubInstallation,
-		"github_repository_reference": cloudapi.KindGitHubRepository, "log_destination_id": cloudapi.KindPostgresLogDestination,
-		"machine_image_reference": cloudapi.KindMachineImage,
+// segmentFor returns a valid value for a placeholder of a route: an ID, so that
+// a rename may be repeated, or a name where only names may stand. filled is the
+// argument that sdktest has chosen, which is an ID if no name is valid.
+func segmentFor(placeholder, filled string) string {
+	kind, ok := sdktest.References[placeholder]
+	switch {
+	case ok:
+	case cloudapi.IsID(filled):
+		kind = cloudapi.ID(filled).Kind()
+	default:
+		return location
 	}
-	if placeholder == "firewall_rule_id" && strings.Contains(route, "/postgres/") {
-		return string(cloudapi.KindPostgresFirewallRule) + strings.Repeat("0", 24)
-	}
-	if kind, ok := kinds[placeholder]; ok {
-		return string(kind) + strings.Repeat("0", 24)
-	}
-	return location
+	return string(kind) + strings.Repeat("0", 24)
 }

@@ -120,7 +120,7 @@ func idArgs(t *testing.T, m *sdktest.Method) (args []reflect.Value, ids []string
 	for i, arg := range m.Strings {
 		kind := arg.Kind
 		if kind == "" {
-			kind = references[names[i]]
+			kind = sdktest.References[names[i]]
 		}
 		if kind != "" {
 			id := cloudapitest.NewID(kind).String()

@@ -50,8 +50,8 @@ func TestWatchComparesEverything(t *testing.T) {
 			}
 		}
 	}
-	if watches != 12 {
-		t.Errorf("there are %d watches, not 12", watches)
+	if watches < 12 {
+		t.Errorf("there are only %d watches", watches)
 	}
 }
 
