@@ -17,21 +17,22 @@ type Client struct {
 	conn
 	services service // all services below point to this
 
-	Projects           *ProjectsService
-	Firewalls          *FirewallsService
-	GitHub             *GitHubService
-	InferenceAPIKeys   *InferenceAPIKeysService
-	Kubernetes         *KubernetesService
-	LoadBalancers      *LoadBalancersService
-	MachineImages      *MachineImagesService
-	Postgres           *PostgresService
-	PrivateLocations   *PrivateLocationsService
-	PrivateSubnets     *PrivateSubnetsService
-	SSHPublicKeys      *SSHPublicKeysService
-	VMInitScripts      *VMInitScriptsService
-	VMs                *VMsService
-	AuditLog           *AuditLogService
-	InferenceEndpoints *InferenceEndpointsService
+	Projects            *ProjectsService
+	Firewalls           *FirewallsService
+	GitHub              *GitHubService
+	InferenceAPIKeys    *InferenceAPIKeysService
+	Kubernetes          *KubernetesService
+	LoadBalancers       *LoadBalancersService
+	MachineImages       *MachineImagesService
+	Postgres            *PostgresService
+	PrivateLinkServices *PrivateLinkServicesService
+	PrivateLocations    *PrivateLocationsService
+	PrivateSubnets      *PrivateSubnetsService
+	SSHPublicKeys       *SSHPublicKeysService
+	VMInitScripts       *VMInitScriptsService
+	VMs                 *VMsService
+	AuditLog            *AuditLogService
+	InferenceEndpoints  *InferenceEndpointsService
 }
 
 // NewClient returns a client of Ubicloud's service, or of the API that
@@ -144,6 +145,7 @@ func (c *Client) bindServices() {
 	c.LoadBalancers = (*LoadBalancersService)(s)
 	c.MachineImages = (*MachineImagesService)(s)
 	c.Postgres = (*PostgresService)(s)
+	c.PrivateLinkServices = (*PrivateLinkServicesService)(s)
 	c.PrivateLocations = (*PrivateLocationsService)(s)
 	c.PrivateSubnets = (*PrivateSubnetsService)(s)
 	c.SSHPublicKeys = (*SSHPublicKeysService)(s)

@@ -142,6 +142,7 @@
 // The SDK works with two versions of the API, without a setting: the contract,
 // which is OpenAPI description 0.1.0, and the service, which Ubicloud runs as
 // of autumn 2026. In comments, † marks what only the service has, and ‡ what
-// only the contract has. Methods that the server lacks return
+// only the contract has. Methods that the server lacks, or that are off, as
+// those of [PrivateLinkServicesService] are by default, return
 // [ErrMaybeUnsupported].
 package cloudapi

@@ -41,7 +41,8 @@ var (
 	// ErrMaybeUnsupported reports a 404 of an operation that only the service (†)
 	// or only the contract (‡) has: either the resource or the operation doesn't
 	// exist. It also matches ErrNotFound, so test for this first. A server that
-	// has [PostgresService.Capabilities] has all operations with a †.
+	// has [PostgresService.Capabilities] has all operations with a †, but those
+	// for private link services can be off.
 	ErrMaybeUnsupported = errors.New("operation may be unsupported")
 
 	ErrConflict = errors.New("conflict") // 409: other resources depend on the one to be deleted
@@ -136,6 +137,8 @@ func (e *Error) hint() string {
 	switch {
 	case e.isMaybeUnsupported() && e.class&contractOnly != 0:
 		return "the operation is only in the contract: Ubicloud's service doesn't have it"
+	case e.isMaybeUnsupported() && e.class&switchable != 0:
+		return "the operation is off by default, and the project may not have it"
 	case e.isMaybeUnsupported():
 		return "the operation isn't in the contract, and the server may lack it"
 	}
@@ -145,7 +148,8 @@ func (e *Error) hint() string {
 // isMaybeUnsupported reports whether the 404 may mean that the operation, and
 // not the resource, doesn't exist.
 func (e *Error) isMaybeUnsupported() bool {
-	return e.StatusCode == http.StatusNotFound && e.Type == "ResourceNotFound" && e.class&(serviceOnly|contractOnly) != 0
+	return e.StatusCode == http.StatusNotFound &&
+		(e.Type == "ResourceNotFound" && e.class&(serviceOnly|contractOnly) != 0 || e.Type == "NotFound" && e.class&switchable != 0)
 }
 
 // FieldErrors returns the messages in the details by field, or nil if there are
@@ -370,14 +374,14 @@ func causes(errs ...error) []error {
 // IsGone reports whether an error proves that a resource doesn't exist in the
 // location of the request; [Client.CheckAccess] also looks in other locations.
 // IsGone returns false for errors that match [ErrNotFound] but prove less: the
-// location doesn't exist; the service may lack the operation (‡); or
-// [ProjectsService.ObjectInfo], [Client.Resolve] or [Lookup] searched for an ID
-// and found nothing among what the token can see. IsGone returns true for a
-// project that the token can't see. On servers without the operations marked
-// †, test for [ErrMaybeUnsupported] first.
+// location doesn't exist; the service may lack the operation (‡, or for private
+// link services); or [ProjectsService.ObjectInfo], [Client.Resolve] or [Lookup]
+// searched for an ID and found nothing among what the token can see. IsGone
+// returns true for a project that the token can't see. On servers without the
+// operations marked †, test for [ErrMaybeUnsupported] first.
 func IsGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return isMissing(err) && !errors.Is(err, errNotShown) && !(ok && (e.class&contractOnly != 0 || e.Operation == "Projects.ObjectInfo"))
+	return isMissing(err) && !errors.Is(err, errNotShown) && !(ok && (e.class&unproven != 0 || e.Operation == "Projects.ObjectInfo"))
 }
 
 // isMissing reports whether a resource doesn't exist, or the server hides it.

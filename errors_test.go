@@ -112,6 +112,16 @@ func TestRefusalsByText(t *testing.T) {
 		{message("Machine image with this name already exists in this location"), ErrAlreadyExists},
 		{message("Version v1 already exists for this machine image"), ErrAlreadyExists},
 
+		{details("name", "A private link service named 'orders' already exists in location 'own-1.b_c~d'"), ErrAlreadyExists},
+
+		{details("postgres_resource_id", "A private link service named 'a' already exists in location 'b'"), nil},
+		{details("name", "A private link service named 'a' already exists in location 'b' can't be created"), nil},               // the name is "a' already exists in location 'b"
+		{details("name", "A private link service named 'a' already exists in location 'b' is unknown in location 'c'"), nil},     // the same name
+		{details("name", "A private link service named 'a' can't be in location 'c' already exists in location 'b'"), nil},       // the location is "c' already exists in location 'b"
+		{details("name", "The name 'A private link service named 'a' already exists in location 'b''"), nil},                     // the name is the whole text
+		{details("name", "No private link service named 'A private link service named 'a' already exists in location 'b'"), nil}, // the name is nearly the whole text
+		{message("A private link service named 'a' already exists in location 'b'"), nil},
+
 		{details("size", `"huge-1" is not a valid virtual machine size.`), nil},
 		{details("size", "Invalid size."), nil},
 		{details("size", `"`+quota+`" is not a valid virtual machine size.`), nil},

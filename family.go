@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 
@@ -37,7 +38,9 @@ type anyFamily interface {
 
 	all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[any, error]
 	read(ctx context.Context, c *conn, location, reference string) (any, error)
+	readOnce(ctx context.Context, c *conn, location, reference string) (any, error) // a 404 may not prove that the resource is missing
 	exists(ctx context.Context, c *conn, r Resource) (bool, error)
+	locate(ctx context.Context, c *conn, id string) (*Resource, error)
 	remove(ctx context.Context, c *conn, location, reference string) error
 	waitGone(ctx context.Context, c *conn, location, reference string, opts *WaitOptions) error
 }
@@ -63,15 +66,19 @@ func (f *family[T]) read(ctx context.Context, c *conn, location, reference strin
 	return untypedRecord(f.find(ctx, c, location, reference))
 }
 
+func (f *family[T]) readOnce(ctx context.Context, c *conn, location, reference string) (any, error) {
+	return untypedRecord(fetch[T](ctx, c, f.get, f.args(location, reference)...))
+}
+
 // find reads a resource. If the service may lack the operation, a 404 doesn't
 // prove that the resource is missing. In that case, find also reads the list: a
 // server that has the list has the operation.
 func (f *family[T]) find(ctx context.Context, c *conn, location, reference string) (*T, error) {
 	record, err := fetch[T](ctx, c, f.get, f.args(location, reference)...)
-	if e, ok := errors.AsType[*Error](err); ok && f.get.class&contractOnly != 0 && e.isMaybeUnsupported() {
+	if e, ok := errors.AsType[*Error](err); ok && f.get.class&unproven != 0 && e.isMaybeUnsupported() {
 		if _, lookup := list[T](ctx, c, f.lists, nil); lookup == nil {
 			proven := *e
-			proven.class &^= contractOnly
+			proven.class &^= serviceOnly | unproven
 			return nil, &proven
 		}
 	}
@@ -86,6 +93,22 @@ func (f *family[T]) exists(ctx context.Context, c *conn, r Resource) (bool, erro
 		return false, nil
 	}
 	return err == nil && (r.ID == "" || resourceOf(record).ID == r.ID), err
+}
+
+// locate returns the resource with an ID, in any location of the project.
+func (f *family[T]) locate(ctx context.Context, c *conn, id string) (*Resource, error) {
+	if opProjectsObjectInfo.lastRule().kinds.has(f.kind()) {
+		return locate(ctx, c, f.kind(), id)
+	}
+	for record, err := range f.items(ctx, c, nil) {
+		if err != nil {
+			return nil, err
+		}
+		if r := resourceOf(record); r.ID == id {
+			return &r, nil
+		}
+	}
+	return nil, fmt.Errorf("cloudapi: %s: %s: %w", f.lists.project.Name, id, errNotShown)
 }
 
 func (f *family[T]) remove(ctx context.Context, c *conn, location, reference string) error {
@@ -130,12 +153,11 @@ func untypedRecord[T any](record *T, err error) (any, error) { return recordOf(r
 // waiter returns a waiter that gets the resource with the reference at each
 // poll. The caller sets the condition.
 func (f *family[T]) waiter(c *conn, operation, location, ref string) waiter[T] {
-	args := f.args(location, ref)
 	return waiter[T]{
 		operation: operation,
 		resource:  qualify(location, ref),
 		config:    *f.pauses,
-		fetch:     func(ctx context.Context) (*T, error) { return fetch[T](ctx, c, f.get, args...) },
+		fetch:     func(ctx context.Context) (*T, error) { return f.find(ctx, c, location, ref) },
 		join:      func(ctx context.Context) *sharedlist.List[T] { return f.join(ctx, c, location) },
 		reference: ref,
 	}
@@ -222,7 +244,8 @@ func (o *ObjectInfo) lacks() string {
 
 var opProjectsObjectInfo = Operation{"Projects.ObjectInfo", "GET", projectRoute + "/object-info/{object_id}", idempotent}
 
-// locate returns the resource with an ID, in any location of the project.
+// locate returns the resource with an ID, in any location of the project. The
+// operation must take IDs of the kind; see [family.locate].
 func locate(ctx context.Context, c *conn, kind Kind, id string) (*Resource, error) {
 	info, err := fetch[ObjectInfo](ctx, c, &opProjectsObjectInfo, id)
 	if err != nil {

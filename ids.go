@@ -43,6 +43,7 @@ const (
 	KindMachineImageVersion    Kind = "mv"
 	KindPostgresLogDestination Kind = "1d"
 	KindPostgresServer         Kind = "pv"
+	KindPrivateLinkService     Kind = "pn"
 	KindRoutedModel            Kind = "rm" // in lists of inference endpoints
 )
 
@@ -73,6 +74,7 @@ var kindNames = map[Kind]string{
 	KindMachineImageVersion:       "machine image version",
 	KindPostgresLogDestination:    "Postgres log destination",
 	KindPostgresServer:            "Postgres server",
+	KindPrivateLinkService:        "private link service",
 	KindRoutedModel:               "routed model",
 }
 

@@ -24,6 +24,14 @@ const (
 	// contractOnly: the contract has the operation, and the service doesn't (‡).
 	contractOnly
 
+	// switchable: the service has the operation only in projects for which the
+	// feature is switched on.
+	switchable
+
+	// unproven: the service may lack the operation, so a 404 doesn't prove that a
+	// resource is missing.
+	unproven = contractOnly | switchable
+
 	// idempotent: a retry has the same effect as the first attempt alone.
 	idempotent class = 0
 )

@@ -33,6 +33,7 @@ func TestPlaceholders(t *testing.T) {
 		{"/{kubernetes_nodepool_reference}", []Kind{KindKubernetesNodePool}, references},
 		{"/{load_balancer_reference}", []Kind{KindLoadBalancer}, references},
 		{"/{postgres_database_reference}", []Kind{KindPostgres}, references},
+		{"/{private_link_service_reference}", []Kind{KindPrivateLinkService}, references},
 		{"/{private_subnet_reference}", []Kind{KindPrivateSubnet}, references},
 		{"/{ssh_public_key_reference}", []Kind{KindSSHPublicKey}, references},
 		{"/{vm_init_script_reference}", []Kind{KindVMInitScript}, references},

@@ -137,7 +137,7 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 		}
 		isNotThere := err == nil && !exists || errors.Is(err, ErrLocationNotFound)
 		if isNotThere && families[i].hasLocations() { // perhaps it's in another location
-			switch elsewhere, lookup := locate(ctx, &c.conn, r.Kind, r.ID); {
+			switch elsewhere, lookup := families[i].locate(ctx, &c.conn, r.ID); {
 			case lookup == nil:
 				r, exists, err = *elsewhere, true, nil
 			case !isMissing(lookup):
@@ -172,7 +172,7 @@ func ownFamily(operation string, resource Resource) (anyFamily, error) {
 //   - the ID of any resource, including rules, node pools and NICs, or
 //     "location/ID";
 //   - "location/name" of a VM, machine image, private subnet, firewall, load
-//     balancer, Postgres database or Kubernetes cluster;
+//     balancer, Postgres database, private link service or Kubernetes cluster;
 //   - the name of an SSH public key, init script or private location.
 //
 // With kinds, Resolve ignores other kinds. It returns [ErrAmbiguous] if two
@@ -277,7 +277,7 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 	case child != nil:
 		return c.findChild(ctx, operation, f, child, ref)
 	case f.hasLocations() && ref.Location == "":
-		resource, err := locate(ctx, &c.conn, kind, ref.ID)
+		resource, err := f.locate(ctx, &c.conn, ref.ID)
 		return resource, nil, err
 	case !f.takesIDs():
 		record, err = c.search(ctx, operation, f, ref, func(item any) (any, error) {
@@ -309,7 +309,9 @@ func (c *Client) findName(ctx context.Context, operation string, ref reference, 
 			"cannot refer to one of these kinds: %q; use an ID, location/name for a resource in a location, or a name for one in none", kinds))
 	}
 	records, errs := make([]any, len(candidates)), make([]error, len(candidates))
-	parallel.Do(len(candidates), 0, func(i int) { records[i], errs[i] = c.findNamed(ctx, operation, ref, candidates[i]) })
+	parallel.Do(len(candidates), 0, func(i int) {
+		records[i], errs[i] = c.findNamed(ctx, operation, ref, candidates[i], len(candidates) == 1)
+	})
 
 	var found []Resource
 	var record any
@@ -348,8 +350,14 @@ func (c *Client) findName(ctx context.Context, operation string, ref reference, 
 }
 
 // findNamed returns an error if several resources of the family have the name.
-func (c *Client) findNamed(ctx context.Context, operation string, ref reference, f anyFamily) (any, error) {
-	record, err := f.read(ctx, &c.conn, ref.Location, ref.Name)
+// If isOnly, the family is the only one in which the name is looked for, and a
+// 404 must prove that it lacks the name.
+func (c *Client) findNamed(ctx context.Context, operation string, ref reference, f anyFamily, isOnly bool) (any, error) {
+	read := f.readOnce
+	if isOnly {
+		read = f.read
+	}
+	record, err := read(ctx, &c.conn, ref.Location, ref.Name)
 	if err != nil || !f.hasHomonyms() {
 		return record, err
 	}
@@ -414,7 +422,7 @@ func (c *Client) search(ctx context.Context, operation string, f anyFamily, ref 
 // every family into every program.
 func families() []anyFamily {
 	return []anyFamily{
-		&clusterFamily, &loadBalancerFamily, &vmFamily, &machineImageFamily, &postgresFamily, &subnetFamily, &firewallFamily,
+		&clusterFamily, &loadBalancerFamily, &vmFamily, &machineImageFamily, &privateLinkServiceFamily, &postgresFamily, &subnetFamily, &firewallFamily,
 		&privateLocationFamily, &sshPublicKeyFamily, &vmInitScriptFamily, &inferenceAPIKeyFamily, &projectFamily,
 	}
 }

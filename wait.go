@@ -35,8 +35,8 @@ type WaitOptions struct {
 	// Interval is the pause after the first poll. Each further pause is 50%
 	// longer, up to MaxInterval. If Interval is longer than MaxInterval, all
 	// pauses are Interval. Pauses are randomized by up to 20%. The defaults are 5
-	// and 15 seconds for databases, Kubernetes and versions of machine images, and
-	// 1 and 5 seconds for other resources.
+	// and 15 seconds for databases, Kubernetes, versions of machine images and
+	// private link services, and 1 and 5 seconds for other resources.
 	Interval, MaxInterval time.Duration
 
 	// Tolerance is how many polls in a row may fail transiently, after retries,

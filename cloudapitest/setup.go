@@ -28,7 +28,7 @@ func (s *Server) AddVMs(location, prefix string, n int) []string {
 }
 
 // SetState sets the state that a VM, database, server of a database, cluster,
-// subnet or image version shows, such as "stopped" for a VM or "failing_over"
+// subnet, private link service or image version shows, such as "stopped" for a VM or "failing_over"
 // for a server, until it's set again. With the state "" the object shows its
 // own state again. The only state of a GitHub cache entry is "uploading", in
 // which its size is null. The test fails if there's no such object.
@@ -123,7 +123,7 @@ func (s *Server) AddProject(name string) string {
 // A permission consists of the real server's name for a family and an action:
 // "Vm:view". The families are Firewall, InferenceApiKey, KubernetesCluster,
 // LoadBalancer, Location (for private locations), MachineImage, Postgres,
-// PrivateSubnet, Project and Vm. The actions are view, create, edit and delete,
+// PrivateLinkService, PrivateSubnet, Project and Vm. The actions are view, create, edit and delete,
 // and for subnets also connect and disconnect. SSH keys and init scripts need
 // "Project:edit", GitHub needs "Project:github", and the audit log needs
 // "Project:auditlog". An asterisk matches everything: "Vm:*", "*:view", or "*"
@@ -176,6 +176,9 @@ const (
 	// FeatureMaintenanceWindowDays lets a database's maintenance window open only
 	// on certain weekdays. Records of databases show the weekdays.
 	FeatureMaintenanceWindowDays Feature = families.FeatureMaintenanceWindowDays
+	// FeaturePrivateLinkServices allows private link services in the project's
+	// private locations. Without it, their paths don't exist.
+	FeaturePrivateLinkServices Feature = families.FeaturePrivateLinkServices
 )
 
 // SetFeatures replaces the features of a project, which has none by default.
@@ -206,8 +209,8 @@ func (s *Server) setProject(method, id string, change func(*api.Moment, *api.Pro
 // delays of all objects of the kind that have no delays of their own. If kind
 // is also "", it replaces the delays of [WithDelays], which all other objects
 // have. Effects that have already begun keep their delay. VMs, databases,
-// clusters, subnets, load balancers, private locations and image versions have
-// delays. The test fails for another kind, and for a negative delay except
+// clusters, subnets, load balancers, private link services, private locations
+// and image versions have delays. The test fails for another kind, and for a negative delay except
 // Backup.
 func (s *Server) SetDelays(kind cloudapi.Kind, ref string, d Delays) {
 	if !families.HasDelays(kind) && (kind != "" || ref != "") {

@@ -286,7 +286,7 @@ func TestRequestsOverHTTP(t *testing.T) {
 // and nothing else.
 func TestResetOverHTTP(t *testing.T) {
 	t.Parallel()
-	c := startControlled(t, "-demo", "-vms", "2", "-delay", "0", "-fail", "VMs.Get=503,drop-before", "-quota", "vm=9",
+	c := startControlled(t, "-demo", "-vms", "2", "-delay", "0", "-fail", "VMs.Get=503,drop-before", "-quota", "vm=9", "-features", "lantern,private-link-services",
 		"-scenario", scenario(t, `[{"vms": {"prefix": "mine", "count": 1}}, {"delays": {"kind": "vm", "create": "1h"}}]`))
 	ctx := t.Context()
 	for round := range 2 {
@@ -298,6 +298,9 @@ func TestResetOverHTTP(t *testing.T) {
 		}
 		if n := count(t, c.VMs.All(ctx, nil)); n != 5 {
 			t.Errorf("round %d: %d VMs, want those of the demo, of -vms and of the scenario", round, n)
+		}
+		if n := count(t, c.PrivateLinkServices.All(ctx, nil)); n != 0 {
+			t.Errorf("round %d: %d private link services", round, n)
 		}
 		if state, err := c.create("slow"); state != "creating" {
 			t.Errorf("round %d: %q, %v, want the delay of the scenario", round, state, err)

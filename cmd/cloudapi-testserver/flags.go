@@ -43,6 +43,9 @@ func (o *options) changeFlags(flags *flag.FlagSet) {
 		}
 		return add("quota", quotas)
 	})
+	flags.Func("features", "`features` of the project, such as private-link-services,lantern\n(default none)", func(text string) error {
+		return add("features", map[string]any{"features": strings.Split(text, ",")})
+	})
 	flags.Func("fail", "`faults` for the requests of an operation, one for each request,\nsuch as VMs.Create=503,drop-after: statuses,\n"+
 		"drop-before or drop-after; can be repeated", func(text string) error {
 		operation, list, found := strings.Cut(text, "=")

@@ -202,7 +202,7 @@ func TestHelpTeaches(t *testing.T) {
 	if err := run(t.Context(), []string{"--help"}, io.Discard, &help); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("error %v, want %v", err, flag.ErrHelp)
 	}
-	for _, want := range []string{"-addr", "-token", "-project", "-demo", "-vms", "-delay", "-no-permission", "-control", "-scenario", "-quota", "-fail", "-health-check", "curl", "CLOUDAPI_BASE_URL"} {
+	for _, want := range []string{"-addr", "-token", "-project", "-demo", "-vms", "-delay", "-no-permission", "-control", "-scenario", "-quota", "-features", "-fail", "-health-check", "curl", "CLOUDAPI_BASE_URL"} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("the help says nothing of %s:\n%s", want, &help)
 		}
@@ -232,6 +232,7 @@ func TestRunRefuses(t *testing.T) {
 		{"a quota without a number", "-quota vm", `"vm" is not a quota, such as vm=200`, false},
 		{"a quota of nothing", "-quota vm=1,gpu=2", `for flag -quota: quota: unknown field "gpu"`, false},
 		{"less than no quota", "-quota vm=-1", "quota: {VM:-1", false},
+		{"a feature that is none", "-features lantern,arm", `features: there is no feature "arm"`, false},
 		{"a fault of no operation", "-fail VMs.All=503", `fail: there is no operation "VMs.All"`, false},
 		{"a fault that is none", "-fail VMs.Get=down", `"down" is not a fault, such as 503 or drop-after`, false},
 		{"a drop at no time", "-fail VMs.Get=drop-now", `fail: with: fault 1: drop is "now", but must be before or after`, false},

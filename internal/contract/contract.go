@@ -120,6 +120,10 @@ func Once(method, name string) bool {
 	return method == http.MethodPost && !slices.Contains(idempotentPosts, name)
 }
 
+// Switchable reports whether the service has the operation only in projects for
+// which a feature is switched on.
+func (r Row) Switchable() bool { return strings.Contains(r.Route, "/private-link-service") }
+
 // Composite reports whether a method calls other methods, and so has no
 // operation of its own.
 func Composite(method string) bool {

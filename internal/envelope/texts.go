@@ -20,6 +20,9 @@ func (e *Error) SaysTaken(status int) bool {
 	switch status {
 	case http.StatusBadRequest:
 		fields := Fields(e.Details)
+		if slices.ContainsFunc(fields["name"], isLinkTaken) {
+			return true
+		}
 		texts := slices.Concat([]string{e.Message}, fields["name"], fields["vm_id"])
 		return slices.ContainsFunc(texts, func(text string) bool { return hasAny(strings.HasSuffix, text, takenSuffixes) }) ||
 			slices.ContainsFunc(strings.Split(e.Message, ", "), isTaken)
@@ -36,6 +39,16 @@ func (e *Error) SaysTaken(status int) bool {
 func isTaken(problem string) bool {
 	columns, found := strings.CutSuffix(problem, " is already taken")
 	return found && !strings.Contains(strings.ReplaceAll(columns, " and ", ""), " ")
+}
+
+// isLinkTaken reports whether a problem with the name of a private link service
+// is that the name is taken. The text ends with the location, so it must be
+// complete, and neither the name nor the location may contain any of it.
+func isLinkTaken(problem string) bool {
+	rest, begun := strings.CutPrefix(problem, "A private link service named '")
+	name, rest, found := strings.Cut(rest, "' already exists in location '")
+	location, ended := strings.CutSuffix(rest, "'")
+	return begun && found && ended && !strings.ContainsAny(name+location, " '")
 }
 
 var quotaFields = []string{"size", "worker_nodes", "node_count", "version"}

@@ -99,7 +99,7 @@ func Contents(t *testing.T, client *cloudapi.Client) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for _, family := range []string{"vm", "private-subnet", "firewall", "load-balancer", "postgres", "kubernetes-cluster",
-		"private-location", "ssh-public-key", "vm-init-script", "inference-api-key", "machine-image"} {
+		"private-location", "ssh-public-key", "vm-init-script", "inference-api-key", "machine-image", "private-link-service"} {
 		var page struct {
 			Items []struct{ ID, Name, Location string }
 		}

@@ -227,18 +227,19 @@ func (m *Method) findStrings(t *testing.T, texts []*StringArg) {
 
 // References maps each placeholder that accepts an ID or a name to its kind.
 var References = map[string]cloudapi.Kind{
-	"firewall_reference":            cloudapi.KindFirewall,
-	"github_installation_reference": cloudapi.KindGitHubInstallation,
-	"github_repository_reference":   cloudapi.KindGitHubRepository,
-	"kubernetes_cluster_reference":  cloudapi.KindKubernetesCluster,
-	"kubernetes_nodepool_reference": cloudapi.KindKubernetesNodePool,
-	"load_balancer_reference":       cloudapi.KindLoadBalancer,
-	"machine_image_reference":       cloudapi.KindMachineImage,
-	"postgres_database_reference":   cloudapi.KindPostgres,
-	"private_subnet_reference":      cloudapi.KindPrivateSubnet,
-	"ssh_public_key_reference":      cloudapi.KindSSHPublicKey,
-	"vm_init_script_reference":      cloudapi.KindVMInitScript,
-	"vm_reference":                  cloudapi.KindVM,
+	"firewall_reference":             cloudapi.KindFirewall,
+	"github_installation_reference":  cloudapi.KindGitHubInstallation,
+	"github_repository_reference":    cloudapi.KindGitHubRepository,
+	"kubernetes_cluster_reference":   cloudapi.KindKubernetesCluster,
+	"kubernetes_nodepool_reference":  cloudapi.KindKubernetesNodePool,
+	"load_balancer_reference":        cloudapi.KindLoadBalancer,
+	"machine_image_reference":        cloudapi.KindMachineImage,
+	"postgres_database_reference":    cloudapi.KindPostgres,
+	"private_link_service_reference": cloudapi.KindPrivateLinkService,
+	"private_subnet_reference":       cloudapi.KindPrivateSubnet,
+	"ssh_public_key_reference":       cloudapi.KindSSHPublicKey,
+	"vm_init_script_reference":       cloudapi.KindVMInitScript,
+	"vm_reference":                   cloudapi.KindVM,
 }
 
 func knownKinds() (kinds []cloudapi.Kind) {

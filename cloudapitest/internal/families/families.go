@@ -40,6 +40,7 @@ func operations() []api.Operation {
 		api.Guard("Location", privateLocationOperations()),
 		textOperations(),
 		api.Guard(familyNames[cloudapi.KindMachineImage], machineImageOperations()),
+		privateLinkServiceOperations(),
 		githubOperations(),
 		inferenceEndpointOperations(),
 		auditLogOperations(),
@@ -51,14 +52,15 @@ var nameOnly = schema.Closed(schema.Required("name", schema.Text))
 // familyNames maps each kind that has its own permissions to their first word,
 // such as "Vm" in "Vm:view".
 var familyNames = map[cloudapi.Kind]string{
-	cloudapi.KindFirewall:          "Firewall",
-	cloudapi.KindInferenceAPIKey:   "InferenceApiKey",
-	cloudapi.KindKubernetesCluster: "KubernetesCluster",
-	cloudapi.KindLoadBalancer:      "LoadBalancer",
-	cloudapi.KindMachineImage:      "MachineImage",
-	cloudapi.KindPostgres:          "Postgres",
-	cloudapi.KindPrivateSubnet:     "PrivateSubnet",
-	cloudapi.KindVM:                "Vm",
+	cloudapi.KindFirewall:           "Firewall",
+	cloudapi.KindInferenceAPIKey:    "InferenceApiKey",
+	cloudapi.KindKubernetesCluster:  "KubernetesCluster",
+	cloudapi.KindLoadBalancer:       "LoadBalancer",
+	cloudapi.KindMachineImage:       "MachineImage",
+	cloudapi.KindPostgres:           "Postgres",
+	cloudapi.KindPrivateLinkService: "PrivateLinkService",
+	cloudapi.KindPrivateSubnet:      "PrivateSubnet",
+	cloudapi.KindVM:                 "Vm",
 }
 
 // KnowsPermission reports whether a permission exists, such as "Vm:view" or,

@@ -243,6 +243,9 @@ func (p *postgres) update(c *api.Call) (any, error) {
 const keepBackups = 10 * 24 * time.Hour
 
 func (p *postgres) delete(c *api.Call) error {
+	if p.privateLink(c.Moment) != nil {
+		return reply.Dependency("PostgreSQL resource '%s' has a private link service, first, delete it.", p.Name)
+	}
 	delays := c.Delays(&p.Object)
 	c.Remove(p, delays.Delete, func() {
 		p.Location.InUse = latest(p.Location.InUse, c.Now.Add(delays.Delete+keepBackups))

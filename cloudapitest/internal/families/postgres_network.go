@@ -71,7 +71,7 @@ func (s *privateSubnet) leave(c *api.Call, owner string, after time.Duration) {
 			c.Remove(f, 0, nil)
 		}
 	}
-	if s.Name == owner+"-subnet" && len(s.firewalls) == 0 && !s.isUsed(c.Moment) {
+	if s.Name == owner+"-subnet" && len(s.firewalls) == 0 && !s.isUsed(c.Moment) && len(s.privateLinks(c.Moment)) == 0 {
 		s.remove(c, after)
 	}
 }

@@ -54,14 +54,14 @@ func AddVMs(at *api.Moment, p *api.Project, location, prefix string, n int) ([]s
 // HasDelays reports whether objects of the kind have delays.
 func HasDelays(kind cloudapi.Kind) bool {
 	return slices.Contains([]cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPostgres, cloudapi.KindKubernetesCluster,
-		cloudapi.KindPrivateLocation, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer, cloudapi.KindMachineImageVersion}, kind)
+		cloudapi.KindPrivateLocation, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer, cloudapi.KindMachineImageVersion, cloudapi.KindPrivateLinkService}, kind)
 }
 
 // SetState sets the state that an object shows. It reports whether an object
 // with the ID can show the state.
 func SetState(at *api.Moment, id, state string) bool {
 	switch o := at.State.ByID[id].(type) {
-	case *vm, *postgres, *kubernetesCluster, *privateSubnet, *machineImageVersion:
+	case *vm, *postgres, *kubernetesCluster, *privateSubnet, *machineImageVersion, *privateLinkService:
 		o.Core().Forced = state
 		return true
 	case *githubCacheEntry:

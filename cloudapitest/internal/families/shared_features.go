@@ -12,11 +12,12 @@ const (
 	FeatureBackupDownloads       = "backup-downloads"
 	FeatureLantern               = "lantern"
 	FeatureMaintenanceWindowDays = "maintenance-window-days"
+	FeaturePrivateLinkServices   = "private-link-services"
 )
 
 // KnowsFeature reports whether there is a feature with the name.
 func KnowsFeature(name string) bool {
-	return slices.Contains([]string{FeatureBackupDownloads, FeatureLantern, FeatureMaintenanceWindowDays}, name)
+	return slices.Contains([]string{FeatureBackupDownloads, FeatureLantern, FeatureMaintenanceWindowDays, FeaturePrivateLinkServices}, name)
 }
 
 func hasFeature(at *api.Moment, p *api.Project, name string) bool {

@@ -209,6 +209,9 @@ func (s *privateSubnet) delete(c *api.Call) error {
 	if s.isUsed(c.Moment) {
 		return reply.Dependency("Private subnet '%s' has VMs attached, first, delete them.", s.Name)
 	}
+	if len(s.privateLinks(c.Moment)) > 0 {
+		return reply.Dependency("Private subnet '%s' has private link services, first, delete them.", s.Name)
+	}
 	s.remove(c, c.Delays(&s.Object).Delete)
 	c.Log("destroy", s.ID)
 	return nil

@@ -39,9 +39,13 @@ func TestEveryFieldOfARequest(t *testing.T) {
 			for _, key := range bodies.unknown(t, &m) {
 				t.Errorf("%s: the test server refuses %q; add it to the schema in cloudapitest/internal/families", m.Name, key)
 			}
-			for field := range request.Elem().Fields() {
-				if name := request.Elem().Name(); !wired[name][field.Name] {
-					t.Errorf("%s.%s: no case in internal/suites/wire sets it", name, field.Name)
+			for name, field := range requestFields(request.Elem()) {
+				of := request.Elem()
+				if within := field.Index[:len(field.Index)-1]; len(within) > 0 {
+					of = of.FieldByIndex(within).Type
+				}
+				if !wired[of.Name()][field.Name] {
+					t.Errorf("%s of %s: no case in internal/suites/wire sets %s.%s", name, m.Name, of.Name(), field.Name)
 				}
 			}
 		}
@@ -65,8 +69,7 @@ func TestEnsureComparesFields(t *testing.T) {
 		client := sdktest.Answering(t, http.StatusOK, "application/json", strings.TrimSuffix(record, "}")+
 			`,"type":"other","pg_config":{},"pgbouncer_config":{},"items":[`+record+`],"count":1}`) // the response to each request
 		requestType := ensure.Type.In(ensure.Type.NumIn() - 2).Elem()
-		for field := range requestType.Fields() {
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		for name, field := range requestFields(requestType) {
 			if name == "name" || name == "private_subnet_id" { // Ensure looks up the resource, or the subnet, by it
 				continue
 			}
@@ -76,6 +79,9 @@ func TestEnsureComparesFields(t *testing.T) {
 				if v := request.Elem().FieldByName(name); v.IsValid() {
 					v.SetString(value)
 				}
+			}
+			if name == "postgres_resource_id" {
+				request.Elem().FieldByIndex(field.Index).SetString("pggk8wzevxhe1gh7zjzfx5jn70")
 			}
 			args := []any{request.Interface(), &cloudapi.EnsureOptions{DryRun: true}}
 			if ensure.Type.NumIn() > 4 {
@@ -88,6 +94,24 @@ func TestEnsureComparesFields(t *testing.T) {
 			}
 		}
 	}
+}
+
+// requestFields returns the fields of a request by name. The name of a field in
+// an object of the request has the object's name before it: "aws.supported_regions".
+func requestFields(request reflect.Type) map[string]reflect.StructField {
+	fields := map[string]reflect.StructField{}
+	for field := range request.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if !strings.HasSuffix(field.Type.Name(), "Request") {
+			fields[name] = field
+			continue
+		}
+		for inner, nested := range requestFields(field.Type) {
+			nested.Index = append(slices.Clone(field.Index), nested.Index...)
+			fields[name+"."+inner] = nested
+		}
+	}
+	return fields
 }
 
 // uncompared are the fields of requests that Ensure can't compare, because

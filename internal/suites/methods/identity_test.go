@@ -18,7 +18,8 @@ import (
 // newRecords are the methods whose record has an ID that isn't in the path.
 var newRecords = []string{
 	"Firewalls.CreateInProject", "Firewalls.CreateRule", "InferenceAPIKeys.Create", "Kubernetes.CreateNodePool", "Kubernetes.RetireNode",
-	"MachineImages.CreateVersion", "Postgres.CreateFirewallRule", "Postgres.CreateLogDestination", "Postgres.CreateReadReplica", "Postgres.Restore",
+	"MachineImages.CreateVersion", "Postgres.CreateFirewallRule", "Postgres.CreateLogDestination", "Postgres.CreatePrivateLinkService",
+	"Postgres.CreateReadReplica", "Postgres.PrivateLinkService", "Postgres.Restore",
 	"PrivateLocations.Create", "PrivateLocations.Get", "PrivateLocations.Rename", "Projects.Create", "SSHPublicKeys.Create", "VMInitScripts.Create",
 }
 

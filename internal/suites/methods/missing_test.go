@@ -15,7 +15,8 @@ import (
 // TestMissingOperations: the error for a 404 matches ErrMaybeUnsupported if
 // only the service or only the contract has the operation, since the response
 // doesn't show what is missing. A 404 of an operation that the service lacks
-// never proves that a resource is gone, and neither does a search.
+// never proves that a resource is gone, and neither does a 404 of an operation
+// that can be off, whatever its type, or a search.
 func TestMissingOperations(t *testing.T) {
 	t.Parallel()
 	rows := map[string]contract.Row{}
@@ -30,6 +31,8 @@ func TestMissingOperations(t *testing.T) {
 		row := rows[m.Operation.Method+" "+m.Operation.Route]
 		end := ""
 		switch {
+		case row.Switchable():
+			end = "; the operation is off by default, and the project may not have it"
 		case row.ServiceOnly:
 			end = "; the operation isn't in the contract, and the server may lack it"
 		case row.ContractOnly:
@@ -48,8 +51,12 @@ func TestMissingOperations(t *testing.T) {
 		if text := err.Error(); !strings.HasSuffix(text, end) || strings.Contains(text, ";") != (end != "") {
 			t.Errorf("%s: %v, want the end %q", m.Name, err, end)
 		}
-		if gone := cloudapi.IsGone(err); gone == (row.ContractOnly || m.Name == "Projects.ObjectInfo") {
+		if gone := cloudapi.IsGone(err); gone == (row.ContractOnly || row.Switchable() || m.Name == "Projects.ObjectInfo") {
 			t.Errorf("%s: %v; gone: %v", m.Name, err, gone)
+		}
+		err = call(strings.Replace(missing, "ResourceNotFound", "NotFound", 1))
+		if !errors.Is(err, cloudapi.ErrNotFound) || errors.Is(err, cloudapi.ErrMaybeUnsupported) != row.Switchable() || row.Switchable() && cloudapi.IsGone(err) {
+			t.Errorf("%s, a 404 with a text of its own: %v", m.Name, err)
 		}
 		err = call(strings.Replace(missing, "ResourceNotFound", "InvalidLocation", 1))
 		if !errors.Is(err, cloudapi.ErrLocationNotFound) || errors.Is(err, cloudapi.ErrMaybeUnsupported) || cloudapi.IsGone(err) || strings.Contains(err.Error(), ";") {

@@ -42,8 +42,8 @@ type version struct {
 	// quota.
 	beyondQuota []string
 
-	// operations are the operations that this version added. The recordings
-	// contain no successful request of those in unrecorded: it failed, or the
+	// operations are the operations that this version added, except those that were
+	// off. The recordings contain no successful request of those in unrecorded: it failed, or the
 	// server doesn't have the operation.
 	operations []contract.Row
 	unrecorded []string
@@ -70,7 +70,7 @@ func versions() []version {
 			name:        "service",
 			files:       recordings.Service(),
 			beyondQuota: []string{"createKubernetesNodepool", "createVM", "resizeKubernetesNodepool"},
-			operations:  slices.DeleteFunc(contract.Service(), func(r contract.Row) bool { return !r.ServiceOnly }),
+			operations:  slices.DeleteFunc(contract.Service(), func(r contract.Row) bool { return !r.ServiceOnly || r.Switchable() }),
 		},
 	}
 }

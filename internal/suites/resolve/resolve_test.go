@@ -146,7 +146,7 @@ func TestResolveRequests(t *testing.T) {
 			f    func() error
 		}{
 			{"an ID", 1, func() error { _, err := p.Client.Resolve(t.Context(), p.VM.ID); return err }},
-			{"a name of any kind", 7, func() error { _, err := p.Client.Resolve(t.Context(), "eu-central-h1/web-1"); return err }},
+			{"a name of any kind", 8, func() error { _, err := p.Client.Resolve(t.Context(), "eu-central-h1/web-1"); return err }},
 			{"a name of two kinds", 2, func() error {
 				_, err := p.Client.Resolve(t.Context(), "eu-central-h1/web-1", cloudapi.KindVM, cloudapi.KindPostgres)
 				return err

@@ -42,7 +42,7 @@ func TestWire(t *testing.T) {
 	covered, sent := map[string]bool{}, map[string]bool{}
 	for _, c := range slices.Concat(auditLogCases(), firewallCases(), gitHubCases(), inferenceCases(), initScriptCases(), kubernetesCases(),
 		loadBalancerCases(), machineImageCases(), postgresCases(), postgresAccessCases(), postgresConfigCases(), postgresLogCases(), postgresServerCases(),
-		privateLocationCases(), projectCases(), sshKeyCases(), subnetCases(), vmCases()) {
+		privateLinkServiceCases(), privateLocationCases(), projectCases(), sshKeyCases(), subnetCases(), vmCases()) {
 		t.Run(c.call.Name, func(t *testing.T) {
 			op, result := c.run(t)
 			covered[op.Method+" "+op.Route] = true

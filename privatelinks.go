@@ -1,0 +1,283 @@
+package cloudapi
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// PrivateLinkServicesService manages private link services, with which AWS
+// accounts reach a database or a subnet in an AWS location without the internet
+// (AWS PrivateLink). A database has at most one; see also
+// [PostgresService.PrivateLinkService]. The server deletes neither a subnet nor
+// a database that has one.
+//
+// Private link services are off by default; Ubicloud enables them for a project.
+// Where they are off, every method returns [ErrMaybeUnsupported]. So do the
+// methods that read or change one that doesn't exist, and [IsGone] is false for
+// their errors; [Client.Fetch] also reads the list, and so tells the two apart.
+// † Only the service has these.
+type PrivateLinkServicesService service
+
+// PrivateLinkService offers ports of a private subnet to AWS accounts.
+type PrivateLinkService struct {
+	ID                string                   `json:"id"`                 // prefix pn
+	Name              string                   `json:"name"`               // unique in its project and location
+	Location          string                   `json:"location"`           // an AWS location
+	PrivateSubnet     string                   `json:"private_subnet"`     // the name of its private subnet
+	State             string                   `json:"state"`              // one of the PrivateLinkServiceState constants, or another value
+	PostgresResource  string                   `json:"postgres_resource"`  // the ID of its database, or ""
+	Ports             []PrivateLinkServicePort `json:"ports"`              // as created
+	AllowedPrincipals []string                 `json:"allowed_principals"` // ARNs of accounts, roles and users, or "*" for everybody
+	IPAddressType     string                   `json:"ip_address_type"`    // one of the PrivateLinkServiceIPAddressType constants
+	PrivateDNSName    string                   `json:"private_dns_name"`   // "" if there is none
+	PrivateHostname   string                   `json:"private_hostname"`   // "" if there is none
+
+	AWS *PrivateLinkServiceAWS `json:"aws,omitzero"` // nil in lists
+}
+
+func (l *PrivateLinkService) Resource() Resource {
+	return Resource{Kind: KindPrivateLinkService, ID: l.ID, Location: l.Location, Name: l.Name}
+}
+
+func (l *PrivateLinkService) stateText() string { return l.State }
+
+// Known values of [PrivateLinkService.State].
+const (
+	PrivateLinkServiceStateCreating  = "creating"
+	PrivateLinkServiceStateAvailable = "available"
+	PrivateLinkServiceStateDeleting  = "deleting" // until it's gone
+)
+
+// Values of [PrivateLinkService.IPAddressType].
+const (
+	PrivateLinkServiceIPAddressTypeIPv4 = "ipv4"
+	PrivateLinkServiceIPAddressTypeIPv6 = "ipv6"
+	PrivateLinkServiceIPAddressTypeDual = "dual"
+)
+
+// PrivateLinkServicePort is a port of a private link service.
+type PrivateLinkServicePort struct {
+	Port       int `json:"port"`        // the port that clients connect to
+	TargetPort int `json:"target_port"` // the port of the database or of the subnet's VMs
+}
+
+// PrivateLinkServiceAWS is what AWS knows about a private link service.
+type PrivateLinkServiceAWS struct {
+	ServiceName                 string                          `json:"service_name"`                   // with which an account creates its endpoint; "" until AWS has created the service
+	ServiceID                   string                          `json:"service_id"`                     // "" until then
+	SupportedRegions            []string                        `json:"supported_regions"`              // AWS regions of endpoints
+	AllowedVPCEndpoints         []PrivateLinkServiceVPCEndpoint `json:"allowed_vpc_endpoints"`          // endpoints whose connections are accepted
+	RegisteredTargetIPs         []string                        `json:"registered_target_ips"`          // the addresses that receive the connections
+	PrivateDNSVerificationState string                          `json:"private_dns_verification_state"` // one of the PrivateDNSVerificationState constants, or ""
+}
+
+// Values of [PrivateLinkServiceAWS.PrivateDNSVerificationState].
+const (
+	PrivateLinkServicePrivateDNSVerified            = "verified"
+	PrivateLinkServicePrivateDNSPendingVerification = "pendingVerification"
+	PrivateLinkServicePrivateDNSFailed              = "failed"
+)
+
+// PrivateLinkServiceVPCEndpoint is a VPC endpoint of an AWS account.
+type PrivateLinkServiceVPCEndpoint struct {
+	VPCEndpointID string `json:"vpc_endpoint_id"` // such as "vpce-0123456789abcdef0"; required
+	Description   string `json:"description,omitzero"`
+}
+
+// PrivateLinkServiceCreateRequest is the body of
+// [PrivateLinkServicesService.Create].
+type PrivateLinkServiceCreateRequest struct {
+	PrivateSubnetID    string                             `json:"private_subnet_id"` // a subnet in the location; required
+	AWS                PrivateLinkServiceAWSCreateRequest `json:"aws"`
+	PostgresResourceID string                             `json:"postgres_resource_id,omitzero"` // a database in the subnet that has no private link service
+
+	// Ports are the ports that clients connect to, and TargetPorts, of the same
+	// length, the ports to which these lead. The default of both is 5432 and 6432.
+	Ports       []int `json:"ports,omitzero"`
+	TargetPorts []int `json:"target_ports,omitzero"`
+
+	IPAddressType string `json:"ip_address_type,omitzero"` // a PrivateLinkServiceIPAddressType constant; default "ipv4"
+}
+
+func (r PrivateLinkServiceCreateRequest) checkIDs() *ArgumentError {
+	return cmp.Or(anyReference.check("", "private_subnet_id", r.PrivateSubnetID), optionalReference.check("", "postgres_resource_id", r.PostgresResourceID))
+}
+
+// PrivateLinkServiceAWSCreateRequest says who can connect to a new private link
+// service.
+type PrivateLinkServiceAWSCreateRequest struct {
+	AllowedPrincipals   []string                        `json:"allowed_principals"`             // as in [PrivateLinkService]; nil is sent as an empty list
+	AllowedVPCEndpoints []PrivateLinkServiceVPCEndpoint `json:"allowed_vpc_endpoints,omitzero"` // as in [PrivateLinkServiceAWS]
+	SupportedRegions    []string                        `json:"supported_regions,omitzero"`     // as in [PrivateLinkServiceAWS]
+}
+
+// complete returns the request with an empty list for a required list that is
+// nil, which would be sent as null.
+func (r PrivateLinkServiceAWSCreateRequest) complete() PrivateLinkServiceAWSCreateRequest {
+	r.AllowedPrincipals = append([]string{}, r.AllowedPrincipals...)
+	return r
+}
+
+// PrivateLinkServiceUpdateRequest is the body of
+// [PrivateLinkServicesService.Update].
+type PrivateLinkServiceUpdateRequest struct {
+	AWS PrivateLinkServiceAWSUpdateRequest `json:"aws,omitzero"`
+}
+
+// PrivateLinkServiceAWSUpdateRequest has the new lists of a private link
+// service. A list that is nil stays unchanged; any other list, even an empty
+// one, replaces the current list.
+type PrivateLinkServiceAWSUpdateRequest struct {
+	AllowedPrincipals   []string                        `json:"allowed_principals,omitzero"`
+	AllowedVPCEndpoints []PrivateLinkServiceVPCEndpoint `json:"allowed_vpc_endpoints,omitzero"`
+	SupportedRegions    []string                        `json:"supported_regions,omitzero"`
+}
+
+const privateLinkServiceRoute = locationRoute + "/private-link-service/{private_link_service_reference}"
+
+var (
+	opPrivateLinkServicesList           = Operation{"PrivateLinkServices.List", "GET", projectRoute + "/private-link-service", idempotent | serviceOnly | switchable}
+	opPrivateLinkServicesListInLocation = Operation{"PrivateLinkServices.ListInLocation", "GET", locationRoute + "/private-link-service", idempotent | serviceOnly | switchable}
+	opPrivateLinkServicesGet            = Operation{"PrivateLinkServices.Get", "GET", privateLinkServiceRoute, idempotent | serviceOnly | switchable}
+	opPrivateLinkServicesCreate         = Operation{"PrivateLinkServices.Create", "POST", privateLinkServiceRoute, once | serviceOnly | switchable}
+	opPrivateLinkServicesUpdate         = Operation{"PrivateLinkServices.Update", "PATCH", privateLinkServiceRoute, idempotent | serviceOnly | switchable}
+	opPrivateLinkServicesDelete         = Operation{"PrivateLinkServices.Delete", "DELETE", privateLinkServiceRoute, idempotent | serviceOnly | switchable}
+
+	listPrivateLinkServices  = listRoutes{project: &opPrivateLinkServicesList, location: &opPrivateLinkServicesListInLocation}
+	privateLinkServiceFamily = family[PrivateLinkService]{lists: &listPrivateLinkServices, get: &opPrivateLinkServicesGet, del: &opPrivateLinkServicesDelete, pauses: &waitSlow, lingers: true}
+)
+
+// List returns one page of the private link services, without AWS.
+func (s *PrivateLinkServicesService) List(ctx context.Context, opts *ListOptions) (*Page[PrivateLinkService], error) {
+	return list[PrivateLinkService](ctx, s.conn, &listPrivateLinkServices, opts)
+}
+
+// All iterates over the items of List.
+func (s *PrivateLinkServicesService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*PrivateLinkService, error] {
+	return all[PrivateLinkService](ctx, s.conn, &listPrivateLinkServices, opts)
+}
+
+// Watch yields private link services without AWS, and then their changes.
+func (s *PrivateLinkServicesService) Watch(ctx context.Context, opts *WatchOptions, known ...*PrivateLinkService) iter.Seq2[Event[PrivateLinkService], error] {
+	return privateLinkServiceFamily.watch(ctx, s.conn, opts, known)
+}
+
+// Get returns a private link service with all its fields.
+func (s *PrivateLinkServicesService) Get(ctx context.Context, location, privateLinkService string) (*PrivateLinkService, error) {
+	return fetch[PrivateLinkService](ctx, s.conn, &opPrivateLinkServicesGet, location, privateLinkService)
+}
+
+// Create creates a private link service; it returns while the state is
+// "creating", and [PrivateLinkServicesService.WaitAvailable] waits. Create
+// returns [ErrAlreadyExists] if the name is taken, and [ErrInvalidRequest] if
+// the subnet isn't in the location, or the database isn't in the subnet or has
+// a private link service.
+func (s *PrivateLinkServicesService) Create(ctx context.Context, location, name string, request *PrivateLinkServiceCreateRequest) (*PrivateLinkService, error) {
+	body := orZero(request)
+	body.AWS = body.AWS.complete()
+	return send[PrivateLinkService](ctx, s.conn, &opPrivateLinkServicesCreate, body, location, name)
+}
+
+// Update replaces those lists of a private link service that the request sets.
+// Nothing else can be changed.
+func (s *PrivateLinkServicesService) Update(ctx context.Context, location, privateLinkService string, request *PrivateLinkServiceUpdateRequest) (*PrivateLinkService, error) {
+	return send[PrivateLinkService](ctx, s.conn, &opPrivateLinkServicesUpdate, request, location, privateLinkService)
+}
+
+// Ensure creates a private link service unless one with the name exists. It
+// compares all fields that the request sets, lists in any order, and can update
+// those in AWS.
+func (s *PrivateLinkServicesService) Ensure(ctx context.Context, location, name string, request *PrivateLinkServiceCreateRequest, opts *EnsureOptions) (privateLinkService *PrivateLinkService, outcome EnsureOutcome, err error) {
+	if err := optionalIDOf(KindPostgres).check("PrivateLinkServices.Ensure", "postgres_resource_id", orZero(request).PostgresResourceID); err != nil {
+		return nil, "", err
+	}
+	return privateLinkServiceFamily.ensure(ctx, s.conn, location, name, ensureSpec[PrivateLinkService]{
+		create: func(ctx context.Context) (*PrivateLinkService, error) { return s.Create(ctx, location, name, request) },
+		compare: func(ctx context.Context, l *PrivateLinkService) (d drift, err error) {
+			if request == nil {
+				return nil, nil
+			}
+			if l.AWS == nil {
+				return nil, fmt.Errorf("cloudapi: PrivateLinkServices.Ensure: %w: the record has no aws", ErrInvalidResponse)
+			}
+			if err := wantsSubnet(ctx, s.conn, &d, request.PrivateSubnetID, l.Location, l.PrivateSubnet); err != nil {
+				return nil, err
+			}
+			wants(&d, "postgres_resource_id", request.PostgresResourceID, l.PostgresResource)
+			wantsPorts(&d, request.Ports, request.TargetPorts, l.Ports)
+			wants(&d, "ip_address_type", request.IPAddressType, l.IPAddressType)
+			wantsUpdatableSet(&d, "aws.allowed_principals", request.AWS.AllowedPrincipals, l.AllowedPrincipals)
+			wantsUpdatableSet(&d, "aws.allowed_vpc_endpoints", request.AWS.AllowedVPCEndpoints, l.AWS.AllowedVPCEndpoints)
+			wantsUpdatableSet(&d, "aws.supported_regions", request.AWS.SupportedRegions, l.AWS.SupportedRegions)
+			return d, nil
+		},
+		update: func(ctx context.Context, l *PrivateLinkService, d drift) (*PrivateLinkService, error) {
+			var update PrivateLinkServiceUpdateRequest
+			if d.has("aws.allowed_principals") {
+				update.AWS.AllowedPrincipals = request.AWS.AllowedPrincipals
+			}
+			if d.has("aws.allowed_vpc_endpoints") {
+				update.AWS.AllowedVPCEndpoints = request.AWS.AllowedVPCEndpoints
+			}
+			if d.has("aws.supported_regions") {
+				update.AWS.SupportedRegions = request.AWS.SupportedRegions
+			}
+			return s.Update(ctx, location, l.ID, &update)
+		},
+	}, opts)
+}
+
+// wantsPorts adds differences between the ports of a request and a record. The
+// lists of the request are parallel; it may set only one of them.
+func wantsPorts(d *drift, ports, targets []int, found []PrivateLinkServicePort) {
+	var foundPorts, foundTargets []int
+	for _, p := range found {
+		foundPorts, foundTargets = append(foundPorts, p.Port), append(foundTargets, p.TargetPort)
+	}
+	if len(ports) != len(targets) || len(ports) == 0 {
+		wantsSet(d, "ports", ports, foundPorts)
+		wantsSet(d, "target_ports", targets, foundTargets)
+		return
+	}
+	pairs := make([]PrivateLinkServicePort, len(ports))
+	for i := range ports {
+		pairs[i] = PrivateLinkServicePort{ports[i], targets[i]}
+	}
+	wantsSet(d, "ports", pairs, found)
+}
+
+// wantsSet adds a field if the request sets the list, and the record's list
+// doesn't have the same elements, in any order.
+func wantsSet[V comparable](d *drift, field string, wanted, found []V) {
+	isMissingFrom := func(list []V) func(V) bool { return func(v V) bool { return !slices.Contains(list, v) } }
+	if wanted != nil && (slices.ContainsFunc(wanted, isMissingFrom(found)) || slices.ContainsFunc(found, isMissingFrom(wanted))) {
+		*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found})
+	}
+}
+
+// wantsUpdatableSet is like wantsSet, for a field that an update can change.
+func wantsUpdatableSet[V comparable](d *drift, field string, wanted, found []V) {
+	before := len(*d)
+	if wantsSet(d, field, wanted, found); len(*d) > before {
+		(*d)[before].Updatable = true
+	}
+}
+
+// Delete deletes a private link service; see WaitDeleted.
+func (s *PrivateLinkServicesService) Delete(ctx context.Context, location, privateLinkService string) error {
+	return remove(ctx, s.conn, &opPrivateLinkServicesDelete, location, privateLinkService)
+}
+
+// WaitAvailable waits until a private link service is available, and returns it.
+func (s *PrivateLinkServicesService) WaitAvailable(ctx context.Context, location, privateLinkService string, opts *WaitOptions) (*PrivateLinkService, error) {
+	return privateLinkServiceFamily.waitState(ctx, s.conn, "PrivateLinkServices.WaitAvailable", location, privateLinkService,
+		reaches[*PrivateLinkService](PrivateLinkServiceStateAvailable), opts)
+}
+
+// WaitDeleted waits until a private link service is gone.
+func (s *PrivateLinkServicesService) WaitDeleted(ctx context.Context, location, privateLinkService string, opts *WaitOptions) error {
+	return privateLinkServiceFamily.waitDeleted(ctx, s.conn, location, privateLinkService, opts)
+}
