@@ -213,7 +213,7 @@ func TestStatus(t *testing.T) {
 }
 
 // TestRealSDK reads the SDK's source. All operations in the tables are found,
-// with their methods; those that few.yml describes agree with it; and the list
+// with their methods; those that the files describe agree with it; and the list
 // of what is intended has reasons, and names types and fields that exist.
 func TestRealSDK(t *testing.T) {
 	t.Parallel()
@@ -240,20 +240,42 @@ func TestRealSDK(t *testing.T) {
 		t.Errorf("found\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 
-	operations, err := readDescription([]byte(read(t, "testdata/few.yml")))
-	if err != nil {
-		t.Fatal(err)
+	isLink := func(r row) bool { return strings.Contains(r.route, "/private-link-service") }
+	without := *s // the SDK before it had private link services
+	without.operations = slices.DeleteFunc(slices.Clone(s.operations), isLink)
+	var links []string
+	for _, r := range s.operations {
+		if isLink(r) {
+			links = append(links, "operation "+r.String()+": missing")
+		}
 	}
-	findings := compare(s, operations)
-	maps.DeleteFunc(findings, func(finding string, _ bool) bool {
-		return strings.Contains(finding, ": only in the SDK, as ") || strings.HasPrefix(finding, "parameter ListOptions.")
-	})
-	want = []string{
-		"operation DELETE /project/{project_id}/location/{location}/vm/{vm_reference}/restart: missing",
-		"response of VMs.SerialLog: its status is 200 or 202",
+	slices.Sort(links)
+	if len(links) != 8 {
+		t.Errorf("the operations of private link services are %q", links)
 	}
-	if got := slices.Sorted(maps.Keys(findings)); !slices.Equal(got, want) {
-		t.Errorf("the differences from few.yml are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	for _, test := range []struct {
+		file string
+		sdk  *sdk
+		want []string
+	}{
+		{"few.yml", s, []string{
+			"operation DELETE /project/{project_id}/location/{location}/vm/{vm_reference}/restart: missing",
+			"response of VMs.SerialLog: its status is 200 or 202",
+		}},
+		{"privatelinks.yml", &without, links},
+		{"privatelinks.yml", s, nil},
+	} {
+		operations, err := readDescription([]byte(read(t, filepath.Join("testdata", test.file))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		findings := compare(test.sdk, operations)
+		maps.DeleteFunc(findings, func(finding string, _ bool) bool {
+			return strings.Contains(finding, ": only in the SDK, as ") || strings.HasPrefix(finding, "parameter ListOptions.")
+		})
+		if got := slices.Sorted(maps.Keys(findings)); !slices.Equal(got, test.want) {
+			t.Errorf("the differences from %s are\n%s\nwant\n%s", test.file, strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+		}
 	}
 
 	reasons, err := readKnown(intended)
