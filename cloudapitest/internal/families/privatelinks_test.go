@@ -81,12 +81,13 @@ func TestPrivateLinkServices(t *testing.T) {
 			wait 1h
 			DELETE location/mine/private-subnet/db-net ->`, cloudapitest.FeaturePrivateLinkServices),
 		"in a database's own subnet": linkScript(setUp+`
-			POST location/mine/postgres/other {"size":"m8gd.large","storage_size":118} ->
-			GET private-subnet?order_column=name -> {pg other}-subnet
-			POST `+link+` {"private_subnet_id":"{ps db-net}",`+everybody+`} ->
-			DELETE location/mine/postgres/db ->
+			other = POST location/mine/postgres/other {"size":"m8gd.large","storage_size":118} ->
+			net = GET location/mine/private-subnet/$other-subnet ->
+			POST `+link+` {"private_subnet_id":"$net",`+everybody+`} ->
+			DELETE location/mine/postgres/other ->
 			wait 1h
-			GET location/mine/private-subnet/db-net ->`, cloudapitest.FeaturePrivateLinkServices),
+			GET location/mine/postgres/other -> 404
+			GET location/mine/private-subnet/$net ->`, cloudapitest.FeaturePrivateLinkServices),
 		"refusals": linkScript(setUp+`
 			POST L/private-subnet/far ->
 			POST `+link+` {} -> 400 BadRequest

@@ -114,6 +114,9 @@ func TestPrivateLinks(t *testing.T) {
 		_, unproven := links.Get(ctx, "own", missing.ID)
 		_, proven := p.Client.Fetch(ctx, missing)
 		_, hidden := p.Client.Resolve(ctx, missing.ID)
+		if _, err := p.Client.Resolve(ctx, "own/none", cloudapi.KindPrivateLinkService); !errors.Is(err, cloudapi.ErrNotFound) || errors.Is(err, cloudapi.ErrMaybeUnsupported) {
+			t.Errorf("a name that none has: %v", err)
+		}
 		if cloudapi.IsGone(unproven) || !errors.Is(unproven, cloudapi.ErrMaybeUnsupported) {
 			t.Errorf("a 404 without a proof: %v", unproven)
 		}
