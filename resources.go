@@ -17,10 +17,10 @@ import (
 
 // Resources iterates over the resources of the client's project, one kind after
 // the other. Without kinds, it yields the clusters, load balancers, VMs, machine
-// images, databases, private subnets, firewalls, private locations, SSH public
-// keys, init scripts and inference API keys. It doesn't yield resources inside
-// others, such as rules and node pools, inference endpoints, or what
-// [GitHubService] lists.
+// images, private link services, databases, private subnets, firewalls, private
+// locations, SSH public keys, init scripts and inference API keys. It doesn't
+// yield resources inside others, such as rules and node pools, inference
+// endpoints, or what [GitHubService] lists.
 //
 // The options apply to the list of each kind; a Location leaves out the kinds
 // without locations. Resources skips the lists that the server doesn't have,

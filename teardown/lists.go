@@ -56,6 +56,10 @@ func (l lists) list(ctx context.Context, kind cloudapi.Kind, location string) (i
 		items, err = collect(l.client.PrivateSubnets.All(ctx, opts), func(subnet *cloudapi.PrivateSubnet) item {
 			return item{Resource: cloudapi.Resource{Kind: kind, ID: subnet.ID, Location: subnet.Location, Name: subnet.Name}, record: subnet}
 		})
+	case cloudapi.KindPrivateLinkService:
+		items, err = collect(l.client.PrivateLinkServices.All(ctx, opts), func(link *cloudapi.PrivateLinkService) item {
+			return item{Resource: link.Resource(), record: link}
+		})
 	case cloudapi.KindLoadBalancer:
 		items, err = collect(l.client.LoadBalancers.All(ctx, opts), func(balancer *cloudapi.LoadBalancer) item {
 			return item{Resource: cloudapi.Resource{Kind: kind, ID: balancer.ID, Location: balancer.Location, Name: balancer.Name}, record: balancer}

@@ -13,7 +13,7 @@ import (
 // cluster.
 type item struct {
 	cloudapi.Resource
-	record any    // a *VM, *PrivateSubnet or *LoadBalancer, which shows what the resource needs; otherwise nil
+	record any    // a *VM, *PrivateSubnet, *LoadBalancer or *PrivateLinkService, which shows what the resource needs; otherwise nil
 	subnet string // the ID of a load balancer's subnet, if known without the record; otherwise ""
 	hidden bool   // exists, but is in no list
 }
@@ -23,7 +23,7 @@ type item struct {
 // so the resources can be deleted in this order.
 var (
 	located = []cloudapi.Kind{cloudapi.KindLoadBalancer, cloudapi.KindVM, cloudapi.KindMachineImage, cloudapi.KindKubernetesCluster,
-		cloudapi.KindPostgres, cloudapi.KindPrivateSubnet, cloudapi.KindFirewall}
+		cloudapi.KindPrivateLinkService, cloudapi.KindPostgres, cloudapi.KindPrivateSubnet, cloudapi.KindFirewall}
 	order = slices.Concat(located, []cloudapi.Kind{cloudapi.KindPrivateLocation, cloudapi.KindSSHPublicKey, cloudapi.KindVMInitScript, cloudapi.KindInferenceAPIKey})
 )
 
@@ -32,10 +32,10 @@ var (
 // deletes a subnet even if load balancers need it.
 func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	switch kind {
-	case cloudapi.KindKubernetesCluster, cloudapi.KindPostgres: // its own subnet, and the load balancers in that subnet
-		return []cloudapi.Kind{cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer}
-	case cloudapi.KindPrivateSubnet:
-		return []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindLoadBalancer} // a subnet's record names its VMs
+	case cloudapi.KindKubernetesCluster, cloudapi.KindPostgres: // its own subnet, the load balancers in that subnet, and a database's private link service
+		return []cloudapi.Kind{cloudapi.KindPrivateSubnet, cloudapi.KindPrivateLinkService, cloudapi.KindLoadBalancer}
+	case cloudapi.KindPrivateSubnet: // a subnet's record names its VMs
+		return []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindPrivateLinkService, cloudapi.KindLoadBalancer}
 	case cloudapi.KindFirewall:
 		return []cloudapi.Kind{cloudapi.KindPrivateSubnet}
 	case cloudapi.KindMachineImage: // a VM's record has only the name of its image, and the list of images has the ID
@@ -134,6 +134,9 @@ func needs(all []item, project string) map[string][]string {
 			if image, _, ok := strings.Cut(record.BootImage, "@"); ok {
 				need(item.ID, ids[name{cloudapi.KindMachineImage, item.Location, image}])
 			}
+		case *cloudapi.PrivateLinkService:
+			need(item.ID, ids[name{cloudapi.KindPrivateSubnet, item.Location, record.PrivateSubnet}])
+			need(item.ID, record.PostgresResource)
 		case *cloudapi.LoadBalancer:
 			in := subnets[item.Location] // the load balancer may be in any of these if its subnet was renamed or isn't listed
 			if subnet := cmp.Or(item.subnet, ids[name{cloudapi.KindPrivateSubnet, item.Location, record.Subnet}]); subnet != "" {

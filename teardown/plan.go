@@ -42,7 +42,8 @@ type Options struct {
 	// resource in the project's lists.
 	//
 	// A teardown also keeps what a kept resource needs: the machine image of a VM;
-	// the subnet of a VM or load balancer; the firewalls of a subnet; the subnet,
+	// the subnet of a VM, load balancer or private link service; the database of a
+	// private link service; the firewalls of a subnet; the subnet,
 	// firewall and load balancers that the server created for a database or
 	// cluster, unless they were renamed; the private location of any resource in
 	// it; and the project. A read replica doesn't need its parent, and a load

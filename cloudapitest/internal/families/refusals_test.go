@@ -110,6 +110,9 @@ func newWorld(t *testing.T, offered version.API) *world {
 	w.now = w.now.Add(time.Hour)
 	if offered.Version == version.Service {
 		w.create("location/eu-central-h1/vm/more/stop", ``)
+		w.project.Features = []string{FeaturePrivateLinkServices}
+		w.create("location/mine/postgres/linked", `{"size":"m8gd.large","storage_size":118,"private_subnet_name":"links"}`)
+		w.create("location/mine/private-link-service/link", fmt.Sprintf(`{"private_subnet_id":%q,"aws":{"allowed_principals":["*"]}}`, w.id("ps", "links")))
 		w.create("location/eu-central-h1/machine-image/image", fmt.Sprintf(`{"vm":%q,"version":"v1"}`, w.id("vm", "more")))
 		w.now = w.now.Add(time.Hour)
 	}
@@ -171,11 +174,20 @@ func (w *world) param(op *api.Operation, name string) string {
 	if strings.HasSuffix(op.Name, ".Create") && strings.HasSuffix(op.Route, "/{"+name+"}") {
 		return "new"
 	}
+	ofLinks := strings.Contains(op.Route, "/private-link-service")
 	switch name {
 	case "project_id":
 		return w.project.ID
 	case "location":
+		if ofLinks {
+			return "mine"
+		}
 		return "eu-central-h1"
+	case "postgres_database_reference":
+		if ofLinks {
+			return "linked"
+		}
+		return "db"
 	case "private_subnet_reference":
 		return w.id("ps", "net")
 	case "private_subnet_id":
@@ -193,7 +205,7 @@ func (w *world) param(op *api.Operation, name string) string {
 		return w.service.State.ByID[w.id("fw", "web")].(*firewall).rules[0].id
 	}
 	return map[string]string{
-		"firewall_reference": "web", "vm_reference": "web", "load_balancer_reference": "lb", "postgres_database_reference": "db",
+		"firewall_reference": "web", "vm_reference": "web", "load_balancer_reference": "lb", "private_link_service_reference": "link",
 		"kubernetes_cluster_reference": "apps", "machine_image_reference": "image", "private_location_name": "mine",
 		"ssh_public_key_reference": "laptop", "vm_init_script_reference": "setup",
 	}[name]
@@ -217,13 +229,16 @@ func (w *world) bodies(op *api.Operation) []map[string]any {
 }
 
 func (w *world) value(op *api.Operation, f schema.Field) any {
-	size, storage := "standard-4", 160
+	size, storage, subnet := "standard-4", 160, w.id("ps", "other")
 	if strings.HasPrefix(op.Name, "Postgres.") {
 		storage = 256
 	}
+	if op.Name == "PrivateLinkServices.Create" {
+		subnet = w.id("ps", "links")
+	}
 	if v, ok := map[string]any{
 		"name": "new", "description": "new", "cidr": "10.9.0.0/16", "port_range": "80..90", "protocol": "udp", "stack": "ipv4",
-		"private_subnet_id": w.id("ps", "other"), "connected-subnet-id": w.id("ps", "other"), "firewall_id": w.id("fw", "web"),
+		"private_subnet_id": subnet, "connected-subnet-id": w.id("ps", "other"), "firewall_id": w.id("fw", "web"),
 		"algorithm": "round_robin", "health_check_protocol": "tcp", "health_check_endpoint": "/new", "src_port": 81, "dst_port": 81,
 		"vms": []any{w.id("vm", "web")}, "vm_id": w.id("vm", "web"), "vm": w.id("vm", "more"), "latest_version": "v1",
 		"public_key": "ssh-ed25519 BBBB", "script": "uptime", "size": size, "storage_size": storage, "ha_type": "sync", "boot_image": "debian-12",
@@ -233,6 +248,8 @@ func (w *world) value(op *api.Operation, f schema.Field) any {
 		"default_pg_config": map[string]any{}, "private_subnet_name": "new", "restore_target": w.now.Add(-time.Minute).Format(time.RFC3339),
 		"password": "New-Passw0rd-1", "username": "new", "url": "https://example.com/new", "options": map[string]any{}, "common_name": "new",
 		"duration": 60, "maintenance_window_days": []any{"mon"}, "provider_location_name": "us-east-1",
+		"aws":   map[string]any{"allowed_principals": []any{"*"}, "supported_regions": []any{"us-west-2"}},
+		"ports": []any{5433}, "target_ports": []any{6433}, "postgres_resource_id": w.id("pg", "linked"),
 	}[f.Name]; ok {
 		return v
 	}
