@@ -14,6 +14,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/envelope"
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
 // The text of each error that a function returns begins with the prefix
@@ -106,6 +107,7 @@ type Error struct {
 	Body       string          // the beginning of the response body, unless that is the contract's envelope
 
 	class   class
+	pause   time.Duration // RetryAfter, but at most the client's MaxRetryAfter; 0 if a program has created the error
 	outcome call.Outcome
 }
 
@@ -204,9 +206,10 @@ func (e *Error) Unwrap() error { return e.outcome.NotRetried }
 
 // TransportError says that a request got no complete response: connecting
 // failed, the connection broke, an attempt took longer than [WithTimeout], or
-// the context ended. It matches [ErrOutcomeUnknown] if the server may have
-// executed a request that isn't idempotent. If a cause's text contains a
-// credential, errors.As finds no cause.
+// the context ended. If the timeout or the context cut the last attempt, it
+// also wraps the failure of an earlier attempt. It matches [ErrOutcomeUnknown]
+// if the server may have executed a request that isn't idempotent. If a cause's
+// text contains a credential, errors.As finds no cause.
 type TransportError struct {
 	Operation string // the operation's name, such as "VMs.Create"
 	Method    string // the HTTP method
@@ -215,13 +218,18 @@ type TransportError struct {
 	RequestID string // as in [Error]; "" unless the response broke off
 	Err       error  // the cause
 
-	outcome call.Outcome
+	previous error // the failure of an earlier attempt, if the context or the timeout cut the last one; or nil
+	outcome  call.Outcome
 }
 
 func (e *TransportError) Error() string {
 	var b strings.Builder
 	writeCall(&b, e.Operation, e.Method, e.Path)
+	call := b.String()
 	b.WriteString(mask.OneLine(fmt.Sprint(e.Err)))
+	if e.previous != nil {
+		b.WriteString("; an earlier attempt failed: " + strings.TrimPrefix(e.previous.Error(), call))
+	}
 	writeEnd(&b, &e.outcome, e.Attempts, e.RequestID)
 	return b.String()
 }
@@ -230,7 +238,7 @@ func (e *TransportError) Is(target error) bool {
 	return outcomeMatches(&e.outcome, target)
 }
 
-func (e *TransportError) Unwrap() []error { return causes(e.Err, e.outcome.NotRetried) }
+func (e *TransportError) Unwrap() []error { return causes(e.Err, e.previous, e.outcome.NotRetried) }
 
 // DecodeError says that the server reported success, but its response isn't
 // what the contract promises: not JSON, truncated, empty, of another JSON type,
@@ -312,7 +320,11 @@ func noContext(operation string) error {
 func failed(op *Operation, path string, f *call.Failure) error {
 	switch {
 	case f.Status == 0:
-		return &TransportError{op.Name, op.Method, path, f.Attempts, f.RequestID, f.Cause, f.Outcome}
+		e := &TransportError{op.Name, op.Method, path, f.Attempts, f.RequestID, f.Cause, nil, f.Outcome}
+		if f.Previous != nil {
+			e.previous = failed(op, path, f.Previous)
+		}
+		return e
 	case f.Status < 300:
 		return &DecodeError{op.Name, op.Method, path, f.Attempts, f.RequestID, f.Status, f.ContentType, f.Body, f.Cause, f.Outcome}
 	}
@@ -330,6 +342,7 @@ func failed(op *Operation, path string, f *call.Failure) error {
 		RetryAfter: f.RetryAfter,
 		Body:       f.Body,
 		class:      op.class,
+		pause:      f.Pause,
 		outcome:    f.Outcome,
 	}
 }
@@ -407,9 +420,12 @@ func isPartial(err error) bool {
 // or 408, without a response, or after an unusable response, such as a
 // gateway's page with status 200. It returns false for [ErrResponseTooLarge], a
 // certificate that isn't trusted, a server without TLS, a connection refused by
-// a proxy, and errors of your own transport that aren't network errors. Test
-// for [ErrOutcomeUnknown] before you send a create again.
-func IsTransient(err error) bool { return classOf(err) >= call.Later }
+// a proxy, and errors of your own transport that aren't network errors. It also
+// returns false once the context of the failed call, wait or loop has ended.
+// Test for [ErrOutcomeUnknown] before you send a create again.
+func IsTransient(err error) bool {
+	return classOf(err) >= call.Unreadable && !errors.Is(err, pace.ErrEnded)
+}
 
 // classOf returns the class of a failure. An error that a program has created
 // itself, for example in its tests, may have only some of its fields.
@@ -431,7 +447,7 @@ func classOf(err error) call.Class {
 var errMayHaveRun = errors.New("the server may have executed the request")
 
 // outcomeMatches reports whether the outcome of a call matches target. It
-// returns false unless target is ErrOutcomeUnknown or errMayHaveRun.
+// returns false unless target is ErrOutcomeUnknown, errMayHaveRun or ErrEnded.
 func outcomeMatches(o *call.Outcome, target error) bool {
-	return target == ErrOutcomeUnknown && o.Unknown || target == errMayHaveRun && o.MayHaveRun
+	return target == ErrOutcomeUnknown && o.Unknown || target == errMayHaveRun && o.MayHaveRun || target == pace.ErrEnded && o.Ended
 }

@@ -374,8 +374,9 @@ func (e *UnlistedError) isPartial() {}
 // isUnexpected reports whether the API itself returned a 500, as it does for a
 // load balancer without ports.
 func isUnexpected(err error) bool {
+	_, noResponse := errors.AsType[*TransportError](err) // it can wrap an earlier response
 	e, ok := errors.AsType[*Error](err)
-	return ok && e.StatusCode == http.StatusInternalServerError && e.isOwn()
+	return ok && !noResponse && e.StatusCode == http.StatusInternalServerError && e.isOwn()
 }
 
 func withPortlessHint(err error) error {

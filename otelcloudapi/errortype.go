@@ -16,7 +16,8 @@ import (
 // message, which could contain anything.
 func errorType(err error) attribute.KeyValue {
 	var timeout net.Error
-	if e, ok := errors.AsType[*cloudapi.Error](err); ok {
+	_, noResponse := errors.AsType[*cloudapi.TransportError](err) // it can wrap an earlier response
+	if e, ok := errors.AsType[*cloudapi.Error](err); ok && !noResponse {
 		return semconv.ErrorTypeKey.String(strconv.Itoa(e.StatusCode))
 	}
 	switch {

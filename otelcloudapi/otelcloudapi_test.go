@@ -192,6 +192,16 @@ func TestSpansAndMetrics(t *testing.T) {
 		call:    get,
 		spans:   []string{"internal VMs.List cloudapi.attempts=1 error.type=timeout", "  client GET " + listRoute + " error.type=timeout"},
 	}, {
+		name:    "attempt that takes too long after a response",
+		faults:  []cloudapitest.Fault{unavailable, cloudapitest.Delay(time.Hour)},
+		options: []cloudapi.Option{cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 2})},
+		call:    get,
+		spans: []string{
+			"internal VMs.List cloudapi.attempts=2 error.type=timeout",
+			"  client GET " + listRoute + " error.type=503 http.response.status_code=503",
+			"  client GET " + listRoute + " error.type=timeout http.request.resend_count=1",
+		},
+	}, {
 		name: "call that is canceled before it begins",
 		call: func(ctx context.Context, c *cloudapi.Client) error {
 			ctx, cancel := context.WithCancel(ctx)

@@ -137,7 +137,10 @@ func (c *call) attempt(req *http.Request, header http.Header) {
 		case ctx.Err() != nil:
 			err = &timeoutError{c.cfg.Timeout}
 		}
-		c.failure = &Failure{Cause: c.secrets().Error(err), sent: sent}
+		c.failure = &Failure{Cause: c.secrets().Error(err), sent: sent, isCut: ctx.Err() != nil}
+	}
+	if c.reason == nil || c.failure != nil && !c.failure.isCut {
+		c.reason = c.failure
 	}
 	if c.failure != nil && c.status != 0 {
 		if id := resp.Header.Get("X-Request-Id"); id != "" {

@@ -107,6 +107,10 @@ type call struct {
 	started time.Time
 	status  int      // 0 if there was no response
 	failure *Failure // nil if the response was accepted
+
+	// reason is the failure of the last attempt that wasn't cut, or of the first
+	// attempt if all were.
+	reason *Failure
 }
 
 // Value adds to the caller's context the value that [exchange.Guard] looks up.
@@ -156,6 +160,11 @@ func Do(ctx context.Context, cfg *Config, req *Request) *Failure {
 	}
 	if f.Attempts = c.attempts; f.Attempts > 0 && c.notSent != nil {
 		f.NotRetried = c.secrets().Error(c.notSent) // the cause of a context's end may contain secrets
+	}
+	f.Ended = c.Err() != nil
+	if f.isCut && f != c.reason && (f.Ended || !c.reason.isCut) { // not if the timeout has cut all attempts
+		f.Previous = c.reason
+		f.Previous.Attempts = 1
 	}
 	f.MayHaveRun = c.mayHaveRun && c.req.changes()
 	f.Earlier = c.earlier && c.req.changes() && c.isAnswered()

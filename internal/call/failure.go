@@ -17,6 +17,8 @@ type Outcome struct {
 	Unknown    bool  // whether the result is unknown: Earlier is set, or MayHaveRun is set and the request isn't idempotent
 	Earlier    bool  // whether the API refused a retry, and the server may have executed an attempt before it
 	NotRetried error // why a due retry wasn't sent, such as the context's error; or nil
+	IsJSON     bool  // whether the body of a response that the decoder didn't accept is JSON
+	Ended      bool  // whether the caller's context has ended
 }
 
 // Failure says how a call ended without an accepted response: what ended its
@@ -40,9 +42,16 @@ type Failure struct {
 
 	Envelope      envelope.Error // of a refusal
 	RetryAfter    time.Duration  // of a refusal: the delay in its Retry-After header, or 0
+	Pause         time.Duration  // of a refusal: RetryAfter, but at most MaxRetryAfter
 	HasRetryAfter bool           // whether the response had a valid Retry-After header
 
+	// Previous is an earlier failure of the call. It's set if the context or the
+	// timeout of an attempt cut the last attempt, which then doesn't say why the
+	// call failed.
+	Previous *Failure
+
 	sent         bool // without a Status: whether the request may have reached the server
+	isCut        bool // without a Status: whether the context or the timeout cut the attempt
 	noRetryOn500 bool // whether it's a 500 after which [Request.NoRetryOn500] forbids a retry
 }
 
@@ -51,16 +60,17 @@ type Failure struct {
 func (f *Failure) isOwn() bool { return f.Envelope.Type != "" }
 
 // Class says whether trying again can help after a failure. A call retries only
-// failures of class Soon. IsTransient is true for Later and Soon. Waits and
-// watches continue after failures of any class but Final, each up to a limit.
-// docs/errors.md has the table.
+// failures of class Soon. While the context hasn't ended, IsTransient is true
+// for Unreadable, Later and Soon. What polls says for each class how many of its
+// failures may follow each other, if any; docs/errors.md has the table.
 type Class int
 
 const (
-	Final Class = iota // another try would fail for the same reason
-	Stray              // a gateway's 404: either it's temporary, or the base URL is wrong
-	Later              // a later call can succeed
-	Soon               // another attempt of the call can succeed
+	Final      Class = iota // another try would fail for the same reason
+	Stray                   // a gateway's 404: either it's temporary, or the base URL is wrong
+	Unreadable              // the server may always respond like this: JSON that the SDK can't read, a 501 or a 505
+	Later                   // a later call can succeed
+	Soon                    // another attempt of the call can succeed
 )
 
 // Class returns the class of the failure.
@@ -75,6 +85,8 @@ func (f *Failure) Class() Class {
 		return Soon
 	case errors.Is(f.Cause, exchange.ErrTooLarge):
 		return Final
+	case f.IsJSON, status == http.StatusNotImplemented, status == http.StatusHTTPVersionNotSupported:
+		return Unreadable
 	case status < 300, f.noRetryOn500:
 		return Later
 	case status == http.StatusNotFound && !f.isOwn():

@@ -92,7 +92,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 		Cause:       c.secrets().Error(err),
 		ContentType: contentType,
 		Body:        c.excerpt(buf.Bytes()),
-		Outcome:     Outcome{Truncated: errors.Is(err, io.ErrUnexpectedEOF)},
+		Outcome:     Outcome{Truncated: errors.Is(err, io.ErrUnexpectedEOF), IsJSON: json.Valid(buf.Bytes())},
 	}
 	return nil
 }
@@ -113,6 +113,7 @@ func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 	f := &Failure{Status: resp.StatusCode}
 	if after := resp.Header.Get("Retry-After"); after != "" {
 		f.RetryAfter, f.HasRetryAfter = parseRetryAfter(after, time.Now())
+		f.Pause = min(f.RetryAfter, c.cfg.MaxRetryAfter)
 	}
 	secrets := c.secrets()
 	var ok bool

@@ -12,14 +12,29 @@ import (
 )
 
 // Err returns an error for an ended context. The error matches the context's
-// error and the context's cause.
+// error and the context's cause. If there's a cause, it also matches ErrEnded.
 func Err(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
-	if errors.Is(cause, err) {
-		return cause
+	switch {
+	case cause == err:
+		return err
+	case errors.Is(cause, err):
+		return Ended(cause)
 	}
-	return fmt.Errorf("%w: %w", err, cause)
+	return Ended(fmt.Errorf("%w: %w", err, cause))
 }
+
+// ErrEnded marks errors that say that the caller's context has ended.
+var ErrEnded = errors.New("the context has ended")
+
+// Ended returns an error with the text and the causes of err that also matches
+// ErrEnded.
+func Ended(err error) error { return ended{err} }
+
+type ended struct{ error }
+
+func (e ended) Unwrap() error        { return e.error }
+func (e ended) Is(target error) bool { return target == ErrEnded }
 
 // Sleep pauses for d. It returns the error of [Err] if the context ends first.
 func Sleep(ctx context.Context, d time.Duration) error {

@@ -25,7 +25,7 @@ func TestErr(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(tt.cause)
 		err := Err(ctx)
-		if !errors.Is(err, context.Canceled) || tt.cause != nil && !errors.Is(err, tt.cause) || err.Error() != tt.want {
+		if !errors.Is(err, context.Canceled) || errors.Is(err, ErrEnded) != (err != context.Canceled) || tt.cause != nil && !errors.Is(err, tt.cause) || err.Error() != tt.want {
 			t.Errorf("%s: %q", name, err)
 		}
 	}

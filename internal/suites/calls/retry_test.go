@@ -169,6 +169,67 @@ func TestTheContextEndsACall(t *testing.T) {
 	}
 }
 
+// TestErrorOfACutAttempt: if the context or the timeout cuts the last attempt,
+// the error names and wraps an earlier failure. It's transient until the
+// context ends, whatever the cause of the context's end.
+func TestErrorOfACutAttempt(t *testing.T) {
+	t.Parallel()
+	const late = "no complete response within 4s"
+	const second, ever = time.Second, time.Hour
+	busy := sdktest.Answers(503, "Retry-After: 1\r\n", stub.Envelope(503))
+	later := sdktest.Answers(503, "Retry-After: 30\r\n", stub.Envelope(503))
+	gateway, hangs, breaks := sdktest.Answers(502, "", "<html>Back soon</html>"), sdktest.Handler(sdktest.Hangs), sdktest.Handler(sdktest.LosesReply)
+	for _, tt := range []struct {
+		name      string
+		peer      []sdktest.Handler
+		limit     time.Duration
+		cause     error // of the context's end
+		creates   bool
+		status    int // of the response in the error, or 0
+		text      string
+		transient bool
+	}{
+		{"the context", []sdktest.Handler{busy, hangs}, 3 * second, nil, false, 503, ": context deadline exceeded; an earlier attempt failed: 503 T: m (after 2 attempts)", false},
+		{"the context, in a create", []sdktest.Handler{busy, hangs}, 3 * second, nil, true, 503, "failed: 503 T: m (after 2 attempts); the operation may have taken effect", false},
+		{"the context, in the first attempt", []sdktest.Handler{hangs}, 3 * second, nil, false, 0, "/vm/web-1: context deadline exceeded", false},
+		{"the context, with a cause", []sdktest.Handler{hangs}, 3 * second, &cloudapi.Error{StatusCode: 500}, false, 500, ": context deadline exceeded: ", false},
+		{"the timeout", []sdktest.Handler{busy, hangs}, ever, nil, false, 503, ": " + late + "; an earlier attempt failed: 503 T: m (after 4 attempts)", true},
+		{"after another response", []sdktest.Handler{busy, hangs, gateway, hangs}, ever, nil, false, 502, late + "; an earlier attempt failed: 502 Bad Gateway", true},
+		{"after a broken connection", []sdktest.Handler{breaks, hangs}, ever, nil, false, 0, late + "; an earlier attempt failed: EOF (after 4", true},
+		{"always the timeout", []sdktest.Handler{hangs}, ever, nil, false, 0, "/vm/web-1: " + late + " (after 4 attempts)", true},
+		{"the timeout, and then the context", []sdktest.Handler{hangs}, 7 * second, nil, false, 0, "exceeded; an earlier attempt failed: " + late + " (after 2", false},
+		{"not the last one", []sdktest.Handler{busy, hangs, busy, breaks}, ever, nil, false, 0, "/vm/web-1: EOF (after 4 attempts)", true},
+		{"not before the deadline", []sdktest.Handler{gateway, later}, 20 * second, nil, false, 503, "503 T: m (after 2 attempts); not retried: the next attempt is due in 30s", true},
+		{"in a pause", []sdktest.Handler{later}, 0, nil, false, 503, "/vm/web-1: 503 T: m; not retried: context canceled", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				client := sdktest.StartPeer(t, tt.peer...).Client(t, cloudapi.WithTimeout(4*second))
+				ctx, cancel := context.WithTimeoutCause(t.Context(), tt.limit, tt.cause)
+				if tt.limit == 0 {
+					ctx, cancel = context.WithCancel(t.Context())
+					time.AfterFunc(second, cancel)
+				}
+				defer cancel()
+				var err error
+				if tt.creates {
+					_, err = client.VMs.Create(ctx, "eu-central-h1", "web-1", nil)
+				} else {
+					_, err = client.VMs.Get(ctx, "eu-central-h1", "web-1")
+				}
+				if err == nil || !strings.Contains(err.Error(), tt.text) || errors.Is(err, cloudapi.ErrOutcomeUnknown) != tt.creates ||
+					cloudapi.IsTransient(err) != tt.transient || !tt.transient && !errors.Is(err, ctx.Err()) {
+					t.Errorf("transient: %v: %v", cloudapi.IsTransient(err), err)
+				}
+				if e, ok := errors.AsType[*cloudapi.Error](err); ok != (tt.status != 0) || ok && e.StatusCode != tt.status {
+					t.Errorf("the response is %+v", e)
+				}
+			})
+		})
+	}
+}
+
 // TestCancelAfterTheResponse: a response counts even if the context ends before
 // the response is read.
 func TestCancelAfterTheResponse(t *testing.T) {
