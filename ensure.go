@@ -8,10 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
-	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
 // EnsureOptions are settings of the Ensure methods. Nil means the defaults.
@@ -69,12 +67,15 @@ type ensureSpec[T any] struct {
 	// change is in progress. isBusy is nil if the server never refuses an update
 	// for that reason.
 	isBusy func(error) bool
+
+	// maxTaken is how many creates may find the name taken while find finds
+	// nothing; 0 means any number, until the context ends.
+	maxTaken int
 }
 
-// ensureTries is how often Ensure tries to create a resource that it doesn't
-// find. It tries again if the server says that the name is taken, or if the
-// outcome of a create is unknown.
-const ensureTries = 4
+// maxLost is how many creates of one Ensure may have an unknown outcome. It's a
+// limit for what a server may create if it never shows its resources.
+const maxLost = 4
 
 // ensure creates or updates a resource if necessary. Callers leave out e's
 // operation, location, name and pauses.
@@ -98,99 +99,136 @@ func (f *family[T]) ensure(ctx context.Context, c *conn, location, name string, 
 
 func (e *ensureSpec[T]) resource() string { return qualify(e.location, e.name) }
 
-// run looks for the resource, and creates or updates it if necessary. It
-// repeats both until the outcome is settled.
-func (e *ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOutcome, error) {
-	progress := Progress{Operation: e.operation, Resource: e.resource(), Total: 1}
-	start := time.Now()
-	report := func(state string, record *T, err error) {
-		progress.State, progress.Record, progress.Err, progress.Elapsed = state, recordOf(record), err, time.Since(start)
-		if o.Progress != nil {
-			o.Progress(progress)
+// ensuring is one call of an Ensure method.
+type ensuring[T any] struct {
+	ensureSpec[T]
+	options EnsureOptions
+	p       *poller
+	failure error // of the last create, or nil
+	unknown error // of the last create that may have succeeded, or nil
+	lost    int   // how many creates may have succeeded
+	taken   int   // how many creates found the name taken
+	rested  bool  // whether a pause has followed the last create
+	refused bool  // whether the server refused the last create as invalid
+}
+
+// run takes turns until the outcome is settled.
+func (spec ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureOutcome, error) {
+	e := ensuring[T]{ensureSpec: spec, options: o, p: newPoller(spec.operation, spec.resource(), spec.pauses.pauses(), o.Progress)}
+	e.p.progress.Total = 1
+	for {
+		record, outcome, err := e.turn(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		if outcome != "" {
+			e.p.progress.Done = 1
+			e.say(stateOf(record), record, nil)
+			return record, outcome, nil
 		}
 	}
-	done := func(record *T, outcome EnsureOutcome) (*T, EnsureOutcome, error) {
-		progress.Done = 1
-		report(stateOf(record), record, nil)
-		return record, outcome, nil
-	}
-	var failure error // the error of the last create
-	var lost error    // the error of a create that may have succeeded
-	refused := false  // whether the server refused a create as invalid
-	failed := func(err error) (*T, EnsureOutcome, error) {
-		if lost != nil && !errors.Is(err, ErrOutcomeUnknown) {
-			err = fmt.Errorf("%w; an earlier create may have succeeded: %w", err, unprefixed{lost})
+}
+
+// turn looks for the resource, and creates or updates it if necessary. Without
+// an outcome and an error, another turn must follow.
+func (e *ensuring[T]) turn(ctx context.Context) (*T, EnsureOutcome, error) {
+	if retryAfter(e.failure) > 0 {
+		if err := e.rest(ctx); err != nil {
+			return nil, "", err
 		}
+	}
+	e.p.progress.Polls++
+	found, err := e.find(ctx)
+	switch {
+	case e.options.DryRun && (IsGone(err) || stateOf(found) == stateDeleting):
+		return e.planned(), EnsureCreated, nil
+	case stateOf(found) == stateDeleting:
+		return nil, "", e.failed(e.waitForDeletion(ctx))
+	case err == nil:
+		return e.settle(ctx, found)
+	case e.refused && isMissing(err):
+		return nil, "", e.failed(e.failure)
+	case !isMissing(err) || e.options.DryRun || e.lost == maxLost || e.taken > 0 && e.taken == e.maxTaken:
+		return nil, "", e.failed(withLookup(e.failure, err))
+	}
+	return e.tryToCreate(ctx)
+}
+
+// tryToCreate creates the resource, after a pause if the last create failed.
+func (e *ensuring[T]) tryToCreate(ctx context.Context) (*T, EnsureOutcome, error) {
+	if e.failure == nil {
+		e.say("creating", nil, nil)
+	} else if err := e.rest(ctx); err != nil {
 		return nil, "", err
 	}
-	pauses := e.pauses.pauses()
-	for tries := 0; ; {
-		progress.Polls++
-		found, err := e.find(ctx)
-		switch {
-		case o.DryRun && (IsGone(err) || stateOf(found) == stateDeleting):
-			return done(e.planned(), EnsureCreated)
-		case stateOf(found) == stateDeleting:
-			err := e.waitForDeletion(ctx, func(p Progress) {
-				if progress.Polls++; p.Done < p.Total {
-					last, _ := p.Record.(*T)
-					report(stateDeleting, last, p.Err)
-				}
-			})
-			if err != nil {
-				return failed(err)
-			}
-			continue
-		case err == nil:
-			record, outcome, err := e.reconcile(ctx, found, o, report)
-			switch {
-			case e.isBusy != nil && e.isBusy(err):
-				report("updating", found, err)
-				if end := pace.Sleep(ctx, pauses.Next()); end != nil {
-					return failed(&WaitError{
-						Operation: e.operation,
-						Resource:  e.resource(),
-						Polls:     progress.Polls,
-						Elapsed:   time.Since(start),
-						State:     stateOf(found),
-						Record:    found,
-						Err:       fmt.Errorf("%w; the server refused the update: %w", end, unprefixed{err}),
-					})
-				}
-				continue
-			case err != nil:
-				return nil, "", err
-			case lost != nil:
-				outcome = EnsureCreated
-			}
-			return done(record, outcome)
-		case refused && isMissing(err):
-			return failed(failure)
-		case !isMissing(err) || o.DryRun || tries == ensureTries:
-			return failed(withLookup(failure, err))
-		}
-		report("creating", nil, failure)
-		if tries++; tries > 1 {
-			if err := pace.Sleep(ctx, pauses.Next()); err != nil {
-				return failed(withLookup(failure, err))
-			}
-		}
-		record, err := e.create(ctx)
-		switch {
-		case err == nil:
-			return done(record, EnsureCreated)
-		case errors.Is(err, ErrAlreadyExists):
-			failure = err
-		case errors.Is(err, ErrOutcomeUnknown):
-			failure, lost = err, err
-		case errors.Is(err, ErrInvalidRequest):
-			// The server checks quotas before names. A concurrent Ensure may
-			// have just created the resource and used up the quota.
-			failure, refused = err, true
-		default:
-			return failed(err)
-		}
+	record, err := e.create(ctx)
+	switch e.failure, e.rested = err, false; {
+	case err == nil:
+		return record, EnsureCreated, nil
+	case errors.Is(err, ErrAlreadyExists): // lookups don't show the resource yet, or it's gone but its name isn't free yet
+		e.taken++
+	case errors.Is(err, ErrOutcomeUnknown):
+		e.unknown, e.lost = err, e.lost+1
+	case errors.Is(err, ErrInvalidRequest):
+		// The server checks quotas before names. A concurrent Ensure may
+		// have just created the resource and used up the quota.
+		e.refused = true
+	default:
+		return nil, "", e.failed(err)
 	}
+	return nil, "", nil
+}
+
+// settle compares the existing resource with the request, and updates it if
+// necessary. It waits if the resource is busy.
+func (e *ensuring[T]) settle(ctx context.Context, found *T) (*T, EnsureOutcome, error) {
+	record, outcome, err := e.reconcile(ctx, found)
+	switch {
+	case e.isBusy != nil && e.isBusy(err):
+		e.say("updating", found, err)
+		return nil, "", e.failed(e.wait(ctx, "the server refused the update", err))
+	case err != nil:
+		return nil, "", err
+	case e.unknown != nil:
+		outcome = EnsureCreated
+	}
+	return record, outcome, nil
+}
+
+// say reports a step, its record, and why it failed, if it did.
+func (e *ensuring[T]) say(state string, record *T, err error) {
+	e.p.progress.State, e.p.progress.Record = state, recordOf(record)
+	e.p.tell(err)
+}
+
+// rest reports that the last create failed, and pauses, unless it has done so.
+// A lookup comes first, unless the server asks for a delay: another program may
+// have just created the resource.
+func (e *ensuring[T]) rest(ctx context.Context) error {
+	if e.rested {
+		return nil
+	}
+	e.rested = true
+	e.say("creating", nil, e.failure)
+	return e.failed(e.wait(ctx, "the last create failed", e.failure))
+}
+
+// wait pauses after a failure that another turn may cure. If the context ends,
+// wait returns a [*WaitError] that says what has failed.
+func (e *ensuring[T]) wait(ctx context.Context, what string, failure error) error {
+	e.p.choosePause(failure)
+	if end := e.p.sleep(ctx); end != nil {
+		return e.p.waitError(endedWhile(end, what, failure))
+	}
+	return nil
+}
+
+// failed adds to an error, if any, that a create may have succeeded.
+func (e *ensuring[T]) failed(err error) error {
+	if err != nil && e.unknown != nil && !errors.Is(err, ErrOutcomeUnknown) {
+		err = fmt.Errorf("%w; an earlier create may have succeeded: %w", err, unprefixed{e.unknown})
+	}
+	return err
 }
 
 // planned returns the record that a dry run returns for a resource that it
@@ -208,7 +246,7 @@ func (e *ensureSpec[T]) planned() *T {
 
 // waitForDeletion waits until a resource that is being deleted has released its
 // name. It returns a [*WaitError] if the wait fails.
-func (e *ensureSpec[T]) waitForDeletion(ctx context.Context, progress func(Progress)) error {
+func (e *ensuring[T]) waitForDeletion(ctx context.Context) error {
 	w := waiter[T]{
 		operation: e.operation,
 		resource:  e.resource(),
@@ -217,21 +255,26 @@ func (e *ensureSpec[T]) waitForDeletion(ctx context.Context, progress func(Progr
 		done:      func(record *T) (bool, error) { return stateOf(record) != stateDeleting, nil },
 		gone:      true,
 	}
-	_, err := w.run(ctx, &WaitOptions{Progress: progress})
+	_, err := w.run(ctx, &WaitOptions{Progress: func(p Progress) {
+		if e.p.progress.Polls++; p.Done < p.Total {
+			last, _ := p.Record.(*T)
+			e.say(stateDeleting, last, p.Err)
+		}
+	}})
 	return err
 }
 
 // reconcile returns the existing resource if it matches the request, after an
 // update if one is needed and allowed.
-func (e *ensureSpec[T]) reconcile(ctx context.Context, found *T, o EnsureOptions, report func(string, *T, error)) (*T, EnsureOutcome, error) {
+func (e *ensuring[T]) reconcile(ctx context.Context, found *T) (*T, EnsureOutcome, error) {
 	outcome := EnsureUnchanged
 	differences, err := e.compare(ctx, found)
-	if err == nil && o.Update && len(differences) > 0 && differences.updatable() {
+	if err == nil && e.options.Update && len(differences) > 0 && differences.updatable() {
 		outcome = EnsureUpdated
-		if o.DryRun {
+		if e.options.DryRun {
 			return found, outcome, nil
 		}
-		report("updating", found, nil)
+		e.say("updating", found, nil)
 		var failure error
 		found, failure = e.update(ctx, found, differences)
 		if errors.Is(failure, ErrOutcomeUnknown) {

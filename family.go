@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/sharedlist"
 )
@@ -177,9 +178,24 @@ func (f *family[T]) join(ctx context.Context, c *conn, location string) *sharedl
 		return nil
 	}
 	return sharedlist.Join(ctx, listKey{c, f.lists, location}, func() sharedlist.Source[T] {
+		var failure error       // of the last reading that failed
+		var notBefore time.Time // when the list may be read again, after a Retry-After
 		return sharedlist.Source[T]{
 			Read: func(ctx context.Context) iter.Seq2[*T, error] {
-				return all[T](ctx, c, f.lists, &ListOptions{Location: location})
+				return func(yield func(*T, error) bool) {
+					if time.Now().Before(notBefore) {
+						yield(nil, failure)
+						return
+					}
+					for record, err := range all[T](ctx, c, f.lists, &ListOptions{Location: location}) {
+						if err != nil {
+							failure, notBefore = err, time.Now().Add(retryAfter(err))
+						}
+						if !yield(record, err) {
+							return
+						}
+					}
+				}
 			},
 			Keys: func(record *T) (id, name string) { r := resourceOf(record); return r.ID, r.Name },
 		}

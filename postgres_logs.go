@@ -170,10 +170,12 @@ const (
 // marker come again.
 //
 // FollowLogs reports failed polls to Progress. It continues after transient
-// failures ([IsTransient]), however many. [ErrPaginationStalled],
-// [ErrLogsExpired] and a gateway's 404 end it when they occur for the third
-// time without a successful poll in between. Any other error ends it
-// immediately.
+// failures ([IsTransient]), however many, except that JSON that the SDK can't
+// read, a 501 and a 505 end it when they occur for the sixth time without a
+// successful poll in between. [ErrPaginationStalled], [ErrLogsExpired] and a
+// gateway's 404 end it when they occur for the third time. Any other error ends
+// it immediately. Once the context ends, the error wraps its error and that of
+// the last poll, if any.
 //
 // Lines have no ID: FollowLogs requests overlapping ranges of time, and
 // recognizes lines by their contents. It can miss a line that appears later
@@ -223,40 +225,37 @@ func (f *logFollower) run(ctx context.Context, yield func(*PostgresLogEntry, err
 	ctx, f.last = CaptureExchange(ctx)
 	f.Marker.Start = earlier(f.Marker.Start, time.Now()) // a Start in the future would skip lines
 	watch := (&WatchOptions{Interval: f.Interval, MaxInterval: f.MaxInterval}).withDefaults()
-	pauses, stalls := pace.Pauses{First: watch.Interval, Longest: watch.MaxInterval}, tolerance{}
-	began, lines := time.Now(), 0
-	for polls := 1; ; polls++ {
+	p := newPoller(followLogs, qualify(f.location, f.postgres), pace.Pauses{First: watch.Interval, Longest: watch.MaxInterval}, f.Progress)
+	p.tolerated = f.tolerated
+	return p.run(ctx, func() (step, error) {
 		found, wait, err := f.poll(ctx)
 		for _, line := range found {
 			if ctx.Err() != nil {
-				return pace.Err(ctx)
+				return left, pace.Err(ctx)
 			}
-			lines++
-			pauses.Reset()
+			p.progress.Done++
+			p.pauses.Reset()
 			if !yield(line, nil) {
-				return nil
+				return left, nil
 			}
 		}
-		if f.Progress != nil {
-			f.Progress(Progress{
-				Operation: followLogs,
-				Resource:  qualify(f.location, f.postgres),
-				Done:      lines,
-				Polls:     polls,
-				Elapsed:   time.Since(began),
-				Record:    f.Marker,
-				Err:       err,
-			})
+		p.progress.Record = f.Marker
+		switch {
+		case !wait:
+			return immediately, err
+		case f.UntilNow && err == nil:
+			return finished, nil
 		}
-		if !stalls.tolerates(err) || f.UntilNow && wait {
-			return err
-		}
-		if wait {
-			if err := pace.Sleep(ctx, max(pauses.Next(), f.conn.retryAfter(err))); err != nil {
-				return err
-			}
-		}
+		return again, err
+	})
+}
+
+// tolerated returns how many failures like err may follow each other.
+func (f *logFollower) tolerated(err error) int {
+	if f.UntilNow && !errors.Is(err, ErrLogsExpired) {
+		return 0
 	}
+	return toleratedByWatch(err)
 }
 
 // poll reads the next range, and moves the Marker to the end of the range. It

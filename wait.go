@@ -166,111 +166,84 @@ func (w *waiter[T]) run(ctx context.Context, opts *WaitOptions) (*T, error) {
 		return nil, noContext(w.operation)
 	}
 	w.config = opts.over(w.config)
-	var list *sharedlist.List[T]
+	p := newPoller(w.operation, w.resource, w.config.pauses(), w.config.Progress)
+	p.progress.Total, p.tolerated = 1, w.tolerated
+	var record *T // the last one, or nil after a failed poll
+	var shown *T  // the record, if a list shows that the wait isn't over, else nil
+	inLists := 0  // how many polls in a row read only a list
 	if w.isNotYet != nil {
-		list = w.join(ctx)
-	}
-	if list != nil {
-		defer list.Leave()
-	}
-	start := time.Now()
-	progress := Progress{Operation: w.operation, Resource: w.resource, Total: 1}
-	var last *T
-	fail := func(err error) (*T, error) {
-		return nil, &WaitError{
-			Operation: w.operation,
-			Resource:  w.resource,
-			Polls:     progress.Polls,
-			Elapsed:   time.Since(start),
-			State:     stateOf(last),
-			Record:    recordOf(last),
-			Err:       err,
-		}
-	}
-	pauses, pause := w.config.pauses(), w.config.Interval
-	polled, due := start.Add(-pause), start
-	var paced time.Time      // when the pause was chosen; a list may arrive before the pause ends
-	failures, listed := 0, 0 // how many polls in a row failed; how many in a row read only a list
-	for {
-		var record *T // set if a list shows that the wait isn't over, else nil
-		var err, end error
-		if list != nil && failures == 0 && listed < maxListed {
-			var records map[string]*T
-			records, end = list.Await(ctx, polled, due, pause)
-			if r := records[w.reference]; r != nil && w.isNotYet(r) {
-				record = r
-			}
-		} else {
-			end = pace.Sleep(ctx, time.Until(due))
-		}
-		if end != nil {
-			return fail(end)
-		}
-
-		finished := false
-		progress.Polls++
-		if listed++; record == nil {
-			listed = 0
-			record, err = w.fetch(ctx)
-			switch {
-			case err == nil:
-				finished, end = w.done(record)
-				if finished && end == nil && w.lacks != nil && w.lacks(record) != "" {
-					end = fmt.Errorf("%w: the record has no %s", ErrInvalidResponse, w.lacks(record))
+		if list := w.join(ctx); list != nil {
+			defer list.Leave()
+			pause := p.sleep
+			p.sleep = func(ctx context.Context) error {
+				if shown = nil; p.failure != nil || inLists == maxListed {
+					return pause(ctx)
 				}
-			case w.gone && IsGone(err):
-				record, err, finished = nil, nil, true
-			case ctx.Err() == nil && w.tolerates(err) && failures < w.config.Tolerance:
-				record = nil
-				failures++
-			default:
-				record, end = nil, err
+				records, err := list.Await(ctx, p.polled, p.due, p.pause)
+				if r := records[w.reference]; r != nil && w.isNotYet(r) {
+					shown = r
+				}
+				return err
 			}
 		}
-		if record != nil {
-			last, failures = record, 0
-		}
-		finished = finished && end == nil
-		if finished {
-			progress.Done = 1
-		}
-		progress.State, progress.Record = stateOf(record), recordOf(record)
-		progress.Elapsed, progress.Err = time.Since(start), err
-		if w.config.Progress != nil {
-			w.config.Progress(progress)
-		}
-		switch {
-		case end != nil:
-			return fail(end)
-		case finished:
-			return record, nil
-		}
-
-		polled = time.Now()
-		// Choose another pause if this one has lasted long enough. Pauses are
-		// randomized from 80% to 120%, so the shortest is 2/3 of the longest.
-		if polled.Sub(paced) >= pause/3*2 {
-			pause, paced = pauses.Next(), polled
-		}
-		due = polled.Add(pause)
 	}
+	err := p.run(ctx, func() (next step, err error) {
+		if record, inLists = shown, inLists+1; record == nil {
+			inLists = 0
+			record, next, err = w.poll(ctx)
+		}
+		p.progress.State, p.progress.Record = stateOf(record), recordOf(record)
+		if next == finished && err == nil {
+			p.progress.Done = 1
+		}
+		return next, err
+	})
+	if err != nil {
+		return nil, p.waitError(err)
+	}
+	return record, nil
 }
 
-// tolerates reports whether another poll may succeed after an error. While a
+// poll gets the record, and finds out whether the wait is over.
+func (w *waiter[T]) poll(ctx context.Context) (*T, step, error) {
+	record, err := w.fetch(ctx)
+	switch {
+	case w.gone && IsGone(err):
+		return nil, finished, nil
+	case err != nil:
+		return nil, again, err
+	}
+	done, err := w.done(record)
+	switch {
+	case err == nil && !done:
+		return record, again, nil
+	case err == nil && w.lacks != nil && w.lacks(record) != "":
+		err = fmt.Errorf("%w: the record has no %s", ErrInvalidResponse, w.lacks(record))
+	}
+	return record, finished, err
+}
+
+// tolerated returns how many failures like err may follow each other. While a
 // resource is being deleted, getting it can return ErrForbidden for a moment.
-func (w *waiter[T]) tolerates(err error) bool {
-	return classOf(err) >= call.Stray || w.gone && errors.Is(err, ErrForbidden)
+func (w *waiter[T]) tolerated(err error) int {
+	if classOf(err) >= call.Stray || w.gone && errors.Is(err, ErrForbidden) {
+		return max(w.config.Tolerance, 0)
+	}
+	return 0
 }
 
-func stateOf[T any](record *T) string {
-	if s, ok := any(record).(stateful); ok && record != nil {
+func stateOf[T any](record *T) string { return stateIn(recordOf(record)) }
+
+// stateIn returns the state of a record, which isn't a nil pointer, or "".
+func stateIn(record any) string {
+	if s, ok := record.(stateful); ok {
 		return s.stateText()
 	}
 	return ""
 }
 
-func (o *WaitOptions) pauses() *pace.Pauses {
-	return &pace.Pauses{First: o.Interval, Longest: o.MaxInterval}
+func (o *WaitOptions) pauses() pace.Pauses {
+	return pace.Pauses{First: o.Interval, Longest: o.MaxInterval}
 }
 
 // recordOf keeps a nil pointer from becoming an interface that isn't nil.

@@ -49,9 +49,11 @@ type Event[T any] struct {
 // polls in a row. See also [Client.CheckAccess].
 //
 // A watch continues after a transient failure ([IsTransient]), but that poll
-// yields no deletions. It also continues after an [*UnlistedError].
-// [ErrPaginationStalled] and a gateway's 404 end it when they occur a third
-// time without a complete poll in between. Any other error ends it immediately.
+// yields no deletions. It also continues after an [*UnlistedError]. JSON that
+// the SDK can't read, a 501 and a 505 end it when they occur a sixth time
+// without a complete poll in between, [ErrPaginationStalled] and a gateway's 404
+// when they occur a third time. Any other error ends it immediately. Once the
+// context ends, the error wraps its error and that of the last poll, if any.
 type WatchOptions struct {
 	Location string // must be empty for families without locations
 	PageSize int    // the number of items in a page; default and maximum 1000
@@ -71,10 +73,9 @@ const (
 	watchInterval    = 5 * time.Second
 	watchMaxInterval = 30 * time.Second
 
-	// A watch ends once tolerance.stalls is maxStalls, or once maxStalls polls in
-	// a row find the same record hidden; see hiddenError. One or two such polls
-	// can be chance: many items came and went, or a resource was being destroyed.
-	maxStalls = 3
+	// A watch continues after this many polls in a row that find the same record
+	// hidden; see hiddenError. The resource may have just been destroyed.
+	maxHides = 2
 
 	// A poll looks up no more missing records once it finds maxHidden of them
 	// hidden. Thousands can be hidden from a token that has lost a permission.
@@ -99,6 +100,10 @@ func (f *family[T]) watch(ctx context.Context, c *conn, opts *WatchOptions, know
 	operation := strings.TrimSuffix(f.lists.project.Name, "List") + "Watch"
 	known = slices.Clone(known)
 	return func(yield func(Event[T], error) bool) {
+		if ctx == nil {
+			yield(Event[T]{}, noContext(operation))
+			return
+		}
 		w := watcher[T]{operation: operation, list: list, known: diff.NewList[T, note](),
 			exists: func(r Resource) (bool, error) { return f.existsAnywhere(ctx, c, r) }}
 		for i, record := range known {
@@ -108,33 +113,20 @@ func (f *family[T]) watch(ctx context.Context, c *conn, opts *WatchOptions, know
 			}
 			w.known.Put(resourceOf(record).ID, record, noteOf(record))
 		}
-		start, pauses := time.Now(), pace.Pauses{First: o.Interval, Longest: o.MaxInterval}
-		for {
+		p := newPoller(operation, o.Location, pace.Pauses{First: o.Interval, Longest: o.MaxInterval}, o.Progress)
+		p.tolerated = toleratedByWatch
+		if err := p.run(ctx, func() (step, error) {
 			changed, err := w.poll(yield)
 			if w.left {
-				return
-			}
-			if o.Progress != nil {
-				o.Progress(Progress{
-					Operation: operation,
-					Resource:  o.Location,
-					Done:      w.known.Len(),
-					Polls:     w.polls,
-					Elapsed:   time.Since(start),
-					Err:       err,
-				})
-			}
-			if !w.tolerates(err) {
-				yield(Event[T]{}, err)
-				return
+				return left, nil
 			}
 			if changed && (err == nil || isPartial(err)) {
-				pauses.Reset()
+				p.pauses.Reset()
 			}
-			if err := pace.Sleep(ctx, max(pauses.Next(), c.retryAfter(err))); err != nil {
-				yield(Event[T]{}, err)
-				return
-			}
+			p.progress.Done = w.known.Len()
+			return again, err
+		}); err != nil {
+			yield(Event[T]{}, err)
 		}
 	}
 }
@@ -181,15 +173,6 @@ func (f *family[T]) existsAnywhere(ctx context.Context, c *conn, r Resource) (bo
 	return err == nil, err
 }
 
-// retryAfter returns the delay that an error's response asks for, or 0. It
-// returns at most the policy's MaxRetryAfter.
-func (c *conn) retryAfter(err error) time.Duration {
-	if e, ok := errors.AsType[*Error](err); ok {
-		return min(e.RetryAfter, c.config.retry.MaxRetryAfter)
-	}
-	return 0
-}
-
 // watcher reads a list again and again.
 type watcher[T any] struct {
 	operation string
@@ -197,9 +180,7 @@ type watcher[T any] struct {
 	exists    func(Resource) (bool, error)
 	known     *diff.List[T, note]
 	hidden    map[string]int // by ID, how many polls in a row found the record hidden
-	polls     int
-	left      bool // whether the consumer has left the loop
-	tolerance
+	left      bool           // whether the consumer has left the loop
 }
 
 // note is what a watch needs to know of a record that is missing from the list.
@@ -236,7 +217,6 @@ func (e *hiddenError) Unwrap() error { return e.err }
 // poll walks the list once and yields the changes since the last poll. It
 // reports whether it has yielded any.
 func (w *watcher[T]) poll(yield func(Event[T], error) bool) (changed bool, err error) {
-	w.polls++
 	w.known.Begin()
 	emit := func(e Event[T]) bool {
 		changed = true
@@ -274,7 +254,7 @@ func (w *watcher[T]) poll(yield func(Event[T], error) bool) (changed bool, err e
 		case errors.Is(err, ErrForbidden):
 			hidden[id] = w.hidden[id] + 1
 			result = &hiddenError{w.operation, r, hidden[id], err}
-			if hidden[id] == maxStalls {
+			if hidden[id] > maxHides {
 				return changed, result
 			}
 		case err != nil:
@@ -301,26 +281,29 @@ func (w *watcher[T]) stillExists(r Resource, last note) (bool, error) {
 	return exists, err
 }
 
-// tolerance decides whether a loop that polls continues after a failed poll.
-type tolerance struct {
-	stalls int // polls with ErrPaginationStalled, ErrLogsExpired, or a gateway's 404 since the last complete poll
-}
-
-// tolerates reports whether to continue after a poll with the error.
-func (t *tolerance) tolerates(err error) bool {
-	var hidden *hiddenError
-	switch {
-	case err == nil || isPartial(err):
-		t.stalls = 0
-		return true
-	case errors.As(err, &hidden):
-		t.stalls = 0
-		return hidden.polls < maxStalls
-	case IsTransient(err):
-		return true
-	case errors.Is(err, ErrPaginationStalled), errors.Is(err, ErrLogsExpired), classOf(err) == call.Stray:
-		t.stalls++
-		return t.stalls < maxStalls
+// toleratedByWatch returns how many failures like err may follow each other in a
+// watch or in FollowLogs. One or two stalled lists can be chance, if many items
+// came and went. What may be an outage can last for any time.
+func toleratedByWatch(err error) int {
+	if isPartial(err) {
+		return complete
 	}
-	return false
+	if hidden, ok := errors.AsType[*hiddenError](err); ok {
+		if hidden.polls > maxHides {
+			return 0
+		}
+		return complete
+	}
+	if errors.Is(err, ErrPaginationStalled) || errors.Is(err, ErrLogsExpired) {
+		return 2
+	}
+	switch classOf(err) {
+	case call.Stray:
+		return 2
+	case call.Unreadable:
+		return 5
+	case call.Later, call.Soon:
+		return endless
+	}
+	return 0
 }

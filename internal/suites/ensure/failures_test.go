@@ -82,8 +82,6 @@ func TestEnsureRaces(t *testing.T) {
 // lookup and a pause. If the outcome stays unknown, the error says so.
 func TestEnsureWhenCreatesFail(t *testing.T) {
 	t.Parallel()
-	taken := cloudapitest.Reply(400, http.Header{"Content-Type": {"application/json"}},
-		`{"error":{"code":400,"type":"InvalidRequest","message":"project_id and location_id and name is already taken","details":null}}`)
 	reply := func(status int) cloudapitest.Fault { return cloudapitest.Reply(status, nil, "") }
 	kinds := []error{cloudapi.ErrAlreadyExists, cloudapi.ErrOutcomeUnknown, cloudapi.ErrForbidden, cloudapi.ErrInvalidRequest, cloudapi.ErrNotFound, cloudapi.ErrServer}
 	for _, tt := range []struct {
@@ -97,7 +95,6 @@ func TestEnsureWhenCreatesFail(t *testing.T) {
 		{"not executed", "POST", []cloudapitest.Fault{cloudapitest.DropBefore()}, nil, 2},
 		{"a server error", "POST", []cloudapitest.Fault{reply(502)}, nil, 2},
 		{"taken for a moment", "POST", []cloudapitest.Fault{taken}, nil, 2},
-		{"taken", "POST", []cloudapitest.Fault{taken.Repeating()}, []error{cloudapi.ErrAlreadyExists, cloudapi.ErrInvalidRequest, cloudapi.ErrNotFound}, 4},
 		{"taken until the end", "POST", []cloudapitest.Fault{taken.Repeating()}, []error{cloudapi.ErrAlreadyExists, cloudapi.ErrInvalidRequest}, 1},
 		{"broken", "POST", []cloudapitest.Fault{reply(500).Repeating()}, []error{cloudapi.ErrOutcomeUnknown, cloudapi.ErrServer, cloudapi.ErrNotFound}, 4},
 		{"forbidden", "POST", []cloudapitest.Fault{reply(403).Repeating()}, []error{cloudapi.ErrForbidden}, 1},
@@ -138,6 +135,45 @@ func TestEnsureWhenCreatesFail(t *testing.T) {
 			})
 		})
 	}
+}
+
+var taken = cloudapitest.Reply(400, http.Header{"Content-Type": {"application/json"}},
+	`{"error":{"code":400,"type":"InvalidRequest","message":"project_id and location_id and name is already taken","details":null}}`)
+
+// TestEnsureWaitsForTheName: while lookups find nothing, but creates find the
+// name taken, Ensure waits until the context ends, and reports that.
+func TestEnsureWaitsForTheName(t *testing.T) {
+	t.Parallel()
+	const while = time.Minute
+	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
+		for _, limit := range []time.Duration{while / 2, 2 * while} {
+			srv.ClearFaults()
+			srv.Fail(cloudapitest.Match{Method: "POST"}, taken.For(while).Optional())
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			start, reported := time.Now(), 0
+			id, outcome, err := c.ensure(ctx, client, "", &cloudapi.EnsureOptions{Progress: func(p cloudapi.Progress) {
+				if p.State == "creating" && errors.Is(p.Err, cloudapi.ErrAlreadyExists) && p.Record == nil {
+					reported++
+				}
+			}})
+			took := time.Since(start)
+			if reported < 2 {
+				t.Errorf("%d reports", reported)
+			}
+			if limit > while {
+				if outcome != cloudapi.EnsureCreated || took < while || took > while+20*time.Second {
+					t.Errorf("%q, %q, %v after %v", id, outcome, err, took)
+				}
+				continue
+			}
+			e, ok := errors.AsType[*cloudapi.WaitError](err)
+			if !ok || took != limit || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, cloudapi.ErrAlreadyExists) || cloudapi.IsTransient(err) ||
+				e.Operation != c.name+".Ensure" || !strings.HasSuffix(e.Resource, "x-1") || e.Polls < 3 || e.Record != nil {
+				t.Errorf("%v after %v", err, took)
+			}
+		}
+	})
 }
 
 // TestEnsureCannotUpdate: an update attaches a firewall. The request fails, its

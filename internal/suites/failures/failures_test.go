@@ -1,5 +1,5 @@
 // Package failures_test has one table of what happens after which failure: in
-// calls, waits, watches, FollowLogs and teardowns.
+// calls, waits, watches, FollowLogs, Ensure and teardowns.
 package failures_test
 
 import (
@@ -33,6 +33,7 @@ type effects struct {
 	deletion  int // polls of WaitDeleted
 	watch     int // polls of a watch
 	logs      int // polls of FollowLogs
+	ensure    int // lookups of Ensure
 	teardown  int // attempts to delete
 }
 
@@ -41,15 +42,16 @@ const endless = 10 // polls after which the test ends what would never end by it
 // The classes of failures, and the exceptions of some failures from their
 // class.
 var (
-	final = effects{1, false, 1, 1, 1, 1, 1}
-	stray = effects{1, false, 6, 6, 3, 3, 6}
-	later = effects{1, true, 6, 6, endless, endless, 6}
-	soon  = effects{4, true, 6, 6, endless, endless, 6}
+	final      = effects{1, false, 1, 1, 1, 1, 1, 1}
+	stray      = effects{1, false, 6, 6, 3, 3, 1, 6}
+	unreadable = effects{1, true, 6, 6, 6, 6, 1, 6}
+	later      = effects{1, true, 6, 6, endless, endless, 1, 6}
+	soon       = effects{4, true, 6, 6, endless, endless, 1, 6}
 
-	busy         = effects{1, false, 1, 1, 1, 1, 6} // the state of the resource may not permit its deletion
-	forbidden    = effects{1, false, 1, 6, 1, 1, 2} // a resource may be forbidden while it's being destroyed
-	notSent      = effects{0, false, 1, 1, 1, 1, 1}
-	notSentLater = effects{0, true, 6, 6, endless, endless, 6}
+	busy         = effects{1, false, 1, 1, 1, 1, 1, 6} // the state of the resource may not permit its deletion
+	forbidden    = effects{1, false, 1, 6, 1, 1, 1, 2} // a resource may be forbidden while it's being destroyed
+	notSent      = effects{0, false, 1, 1, 1, 1, 1, 1}
+	notSentLater = effects{0, true, 6, 6, endless, endless, 1, 6}
 )
 
 // failure is a way in which every request fails, because of a peer, a transport
@@ -106,8 +108,16 @@ func failures() []failure {
 		{"malformed token", notSent, false, nil, nil, tokenSource(nil)},
 		{"limiter", notSent, false, nil, nil, limiter},
 		{"200 without a body", later, true, sdktest.Answers(200, "", ""), nil, nil},
-		{"200 with null", later, true, sdktest.Answers(200, "", "null"), nil, nil},
 		{"200 of a gateway", later, true, sdktest.Answers(200, "", page), nil, nil},
+		{"200 of a gateway, without HTML", later, true, sdktest.Answers(200, "", "Back soon"), nil, nil},
+		{"200 with null", unreadable, true, sdktest.Answers(200, "", "null"), nil, nil},
+		{"200 with a number", unreadable, true, sdktest.Answers(200, "", "7"), nil, nil},
+		{"200 of another shape", unreadable, true, sdktest.Answers(200, "", `{"data":{"vms":[]}}`), nil, nil},
+		{"200 with an item without an ID", unreadable, true, sdktest.Answers(200, "", `{"items":[{"name":"web-1"}],"logs":[{}],"count":1}`), nil, nil},
+		{"200 with a field of another type", unreadable, true, sdktest.Answers(200, "", `{"id":7,"items":[{"id":7}],"logs":[{"timestamp":[]}]}`), nil, nil},
+		{"501 of a gateway", unreadable, false, sdktest.Answers(501, "", page), nil, nil},
+		{"505 of a gateway", unreadable, true, sdktest.Answers(505, "", page), nil, nil},
+		{"520 of a gateway", later, true, sdktest.Answers(520, "", page), nil, nil},
 		{"200 that is too large", busy, true, sdktest.Answers(200, "", `"`+strings.Repeat("x", 5000)+`"`), nil, cloudapi.WithResponseLimit(4096)}, // a DELETE reads no body
 		{"403 of a gateway", forbidden, false, sdktest.Answers(403, "", page), nil, nil},
 		{"404 of a gateway", stray, false, sdktest.Answers(404, "", page), nil, nil},
@@ -138,6 +148,8 @@ func failures() []failure {
 			f.effects = busy
 		case status == 403:
 			f.effects = forbidden
+		case status == 501, status == 505:
+			f.effects = unreadable
 		case status >= 500:
 			f.effects = later
 		}
@@ -152,10 +164,17 @@ func failures() []failure {
 	return all
 }
 
-// planning is the key of a context value. Requests with this value don't fail.
-type planning struct{}
+// planning and creating are keys of context values. Requests with planning
+// don't fail, and with creating only POSTs fail.
+type (
+	planning struct{}
+	creating struct{}
+)
 
-func isPlanning(ctx context.Context) bool { return ctx.Value(planning{}) != nil }
+func isPlanning(ctx context.Context) bool {
+	op, _ := cloudapi.OperationFromContext(ctx)
+	return ctx.Value(planning{}) != nil || ctx.Value(creating{}) != nil && op.Method != http.MethodPost
+}
 
 func TestFailures(t *testing.T) {
 	t.Parallel()
@@ -181,7 +200,7 @@ func (f *failure) check(t *testing.T) {
 		defer transport.CloseIdleConnections()
 		failing, arrived = transport, p.Requests
 	}
-	sent, deletions := 0, 0
+	sent, lookups, creates, deletions := 0, 0, 0, 0
 	client := srv.Client(
 		cloudapi.WithHTTPClient(&http.Client{Transport: stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			if isPlanning(req.Context()) {
@@ -192,8 +211,13 @@ func (f *failure) check(t *testing.T) {
 		})}),
 		cloudapi.WithTimeout(time.Minute),
 		cloudapi.WithObserver(func(ctx context.Context, op cloudapi.Operation) (context.Context, func(error)) {
-			if op.Name == "SSHPublicKeys.Delete" {
+			switch op.Name {
+			case "SSHPublicKeys.Delete":
 				deletions++
+			case "VMs.Get":
+				lookups++
+			case "VMs.Create":
+				creates++
 			}
 			return ctx, nil
 		}),
@@ -253,6 +277,22 @@ func (f *failure) check(t *testing.T) {
 	watching, progress = limited(&got.logs)
 	cloudapi.Collect(once.Postgres.FollowLogs(watching, location, "orders", &cloudapi.PostgresFollowLogsOptions{Progress: progress}))
 
+	ensure := func(ctx context.Context) {
+		if vm, outcome, err := once.VMs.Ensure(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, nil); vm != nil || outcome != "" || err == nil {
+			t.Errorf("Ensure: %v, %q, %v", vm, outcome, err)
+		}
+	}
+	lookups = 0
+	ensure(ctx)
+	got.ensure, creates, want = lookups, 0, 1
+	if f.mayHaveRun {
+		want = 4
+	}
+	ensure(context.WithValue(ctx, creating{}, true))
+	if creates != want {
+		t.Errorf("Ensure sends %d creates, want %d", creates, want)
+	}
+
 	plan := stub.Must(teardown.NewPlan(context.WithValue(ctx, planning{}, true), once, nil))(t)
 	plan.Run(ctx)
 	if got.teardown = deletions; got != f.effects {
@@ -284,6 +324,97 @@ func (f *failure) checkErrors(t *testing.T, err error) {
 		}
 	}
 }
+
+// TestPartialFailures has the rows of the table in docs/errors.md in which only
+// some requests fail.
+func TestPartialFailures(t *testing.T) {
+	t.Parallel()
+	const location, stalled = "eu-central-h1", `{"items":[],"count":5}`
+	reply := func(status int, body string) cloudapitest.Fault {
+		return cloudapitest.Reply(status, http.Header{"Content-Type": {"application/json"}}, body).Repeating()
+	}
+	watchKeys := func(ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress), known ...*cloudapi.SSHPublicKey) (last error) {
+		for _, err := range c.SSHPublicKeys.Watch(ctx, &cloudapi.WatchOptions{Progress: report}, known...) {
+			last = err
+		}
+		return last
+	}
+	for _, tt := range []struct {
+		name  string
+		match cloudapitest.Match // the requests that fail
+		fault cloudapitest.Fault
+		call  func(*testing.T, context.Context, *cloudapi.Client, func(cloudapi.Progress)) error
+		met   int // how many requests fail; endless for that number or more
+		polls int // how many polls fail; endless for that number or more
+		want  error
+	}{
+		{"stalled list, in a wait", cloudapitest.Match{Operation: "MachineImages.ListVersions"}, reply(200, stalled),
+			func(_ *testing.T, ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress)) error {
+				_, err := c.MachineImages.WaitVersion(ctx, location, "golden", "v1", &cloudapi.WaitOptions{Progress: report})
+				return err
+			}, 4, 1, cloudapi.ErrPaginationStalled},
+		{"stalled list, in a watch", cloudapitest.Match{Operation: "SSHPublicKeys.List"}, reply(200, stalled),
+			func(_ *testing.T, ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress)) error {
+				return watchKeys(ctx, c, report)
+			},
+			12, 3, cloudapi.ErrPaginationStalled},
+		{"stalled list, in FollowLogs", cloudapitest.Match{Operation: "Postgres.Logs"}, reply(200, `{"logs":[],"pagination_key":"x"}`),
+			func(_ *testing.T, ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress)) error {
+				_, err := cloudapi.Collect(c.Postgres.FollowLogs(ctx, location, "orders", &cloudapi.PostgresFollowLogsOptions{Progress: report}))
+				return err
+			}, endless, 3, cloudapi.ErrPaginationStalled}, // it first tries shorter ranges
+		{"stalled list, in a teardown", cloudapitest.Match{Operation: "LoadBalancers.ListInLocation"}, reply(200, stalled),
+			func(t *testing.T, ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress)) error {
+				stub.Must(c.PrivateSubnets.Create(ctx, location, "net-1", nil))(t)
+				return stub.Must(teardown.NewPlan(ctx, c, &teardown.Options{Progress: report}))(t).Run(ctx)
+			}, 4, 0, cloudapi.ErrPaginationStalled},
+		{"forbidden record, in a watch", cloudapitest.Match{Operation: "SSHPublicKeys.Get"}, reply(403, stub.Envelope(403)),
+			func(t *testing.T, ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress)) error {
+				key := stub.Must(c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
+				stub.Must(0, c.SSHPublicKeys.Delete(ctx, key.ID))(t)
+				return watchKeys(ctx, c, report, key)
+			}, 3, 3, cloudapi.ErrForbidden},
+		{"busy cluster, in Ensure", cloudapitest.Match{Operation: "Kubernetes.ResizeNodePool"}, reply(422, stub.Envelope(422)),
+			func(t *testing.T, ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress)) error {
+				request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.37", WorkerSize: "standard-2", CPNodes: 1, WorkerNodes: 2}
+				stub.Must(c.Kubernetes.Create(ctx, location, "k8s", request))(t)
+				stub.Must(c.Kubernetes.WaitRunning(ctx, location, "k8s", nil))(t)
+				request.WorkerNodes = 3
+				_, _, err := c.Kubernetes.Ensure(ctx, location, "k8s", request, &cloudapi.EnsureOptions{Update: true, Progress: report})
+				return err
+			}, endless, endless, context.DeadlineExceeded},
+		{"name that is taken, in Ensure", cloudapitest.Match{Operation: "VMs.Create"}, reply(400, taken),
+			func(_ *testing.T, ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress)) error {
+				_, _, err := c.VMs.Ensure(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, &cloudapi.EnsureOptions{Progress: report})
+				return err
+			}, endless, endless, context.DeadlineExceeded},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv := cloudapitest.New(t)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				script := srv.Fail(tt.match, tt.fault)
+				polls := 0
+				err := tt.call(t, ctx, srv.Client(), func(p cloudapi.Progress) {
+					if p.Err != nil {
+						polls++
+					}
+				})
+				if e, ok := errors.AsType[*teardown.Error](err); ok {
+					polls, err = 0, e.Failed[0].Err
+				}
+				if met := script.Met(); met != tt.met && min(met, endless) != tt.met || polls != tt.polls && min(polls, endless) != tt.polls || !errors.Is(err, tt.want) {
+					t.Errorf("%d requests and %d polls fail, want %d and %d: %v", script.Met(), polls, tt.met, tt.polls, err)
+				}
+			})
+		})
+	}
+}
+
+// taken is the API's response to a create with a name that is taken.
+const taken = `{"error":{"code":400,"type":"InvalidRequest","message":"project_id and location_id and name is already taken","details":null}}`
 
 // TestOtherErrors: no other error is transient.
 func TestOtherErrors(t *testing.T) {

@@ -86,6 +86,8 @@ func TestWatchYieldsWhatChanges(t *testing.T) {
 		{"behind failures", []any{503, listOf("a"), 500, io.ErrClosedPipe, `{"items":[{"id":"`, 429, listOf("a=1")}, []string{"added a", "modified a=1 from a"}},
 		{"behind a gateway's page", []any{listOf("a"), "<html>Back soon</html>", listOf("a=1")}, []string{"added a", "modified a=1 from a"}},
 		{"behind a gateway's 404", []any{listOf("a"), stray, stray, listOf("a=1"), stray, stray, listOf("a=1")}, []string{"added a", "modified a=1 from a"}},
+		{"behind JSON of another shape", slices.Concat([]any{listOf("a")}, other[:5], []any{listOf("a=1")}, other[:5], []any{503, listOf("a=2")}),
+			[]string{"added a", "modified a=1 from a", "modified a=2 from a=1"}},
 		{"a failure deletes nothing", []any{listOf("a"), 503, listOf("a")}, []string{"added a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,6 +120,8 @@ func TestWatchEndsWith(t *testing.T) {
 	}{
 		{"403", []any{listOf("a"), 403}, nil, cloudapi.WatchOptions{}, 2, cloudapi.ErrForbidden},
 		{"404 of a gateway", []any{listOf("a"), stray, 503, stray, stray}, nil, cloudapi.WatchOptions{}, 5, new(cloudapi.Error)},
+		{"JSON of another shape", slices.Concat([]any{listOf("a")}, other[:4], []any{503, stray}, other), nil, cloudapi.WatchOptions{}, 9, cloudapi.ErrInvalidResponse},
+		{"501", []any{listOf("a"), 501}, nil, cloudapi.WatchOptions{}, 7, cloudapi.ErrServer},
 		{"a stall at last", slices.Concat([]any{listOf("a")}, stalled, []any{503}, stalled, stalled), nil, cloudapi.WatchOptions{}, 5, cloudapi.ErrPaginationStalled},
 		{"no project", nil, func(c *cloudapi.Client) *cloudapi.Client { return c.InProject("") }, cloudapi.WatchOptions{}, 1, cloudapi.ErrNoProject},
 		{"a page size", nil, nil, cloudapi.WatchOptions{PageSize: -1}, 1, cloudapi.ErrInvalidArgument},
@@ -424,6 +428,9 @@ func TestWatchedRecordsBelongToTheProgram(t *testing.T) {
 		}
 	})
 }
+
+// other are responses whose JSON has another shape than a list.
+var other = []any{`{"data":[]}`, `{"items":{}}`, `{"items":[{"id":7}]}`, `{"items":[null]}`, `{"items":[{"name":"a"}]}`, `"soon"`}
 
 // stray is a gateway's 404.
 const stray = stub.BadNotFound("no such backend")

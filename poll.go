@@ -1,0 +1,179 @@
+package cloudapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+)
+
+// poller has what all that polls has in common: it reports the polls, pauses
+// between them, and decides how many may fail. Waits, watches and FollowLogs
+// run it; Ensure uses its reports and pauses.
+type poller struct {
+	progress Progress       // the next report
+	report   func(Progress) // or nil
+	began    time.Time
+
+	// tolerated returns how many failures like an error may follow each other:
+	// endless and complete are special values. Failures with the same number are
+	// counted together, since the last complete poll.
+	tolerated func(error) int
+	failures  map[int]int // by the number that tolerated returned
+	failure   error       // of the last poll, or nil
+	last      any         // the last record that was reported, or nil
+
+	// sleep waits until the next poll is due, or the context ends.
+	sleep  func(context.Context) error
+	pauses pace.Pauses
+	pause  time.Duration // the present pause
+	paced  time.Time     // when the present pause was chosen
+	polled time.Time     // when the last poll ended
+	due    time.Time     // when the next poll is due
+}
+
+// Special results of poller.tolerated.
+const (
+	endless  = math.MaxInt // any number may follow each other
+	complete = -1          // the poll is complete in spite of the error
+)
+
+// step is what follows a poll.
+type step int
+
+const (
+	again       step = iota // another poll after a pause, if the error is tolerated
+	immediately             // another poll without a pause, if the error is tolerated
+	finished                // nothing: the poller has its result, which may be an error
+	left                    // nothing, not even a report: the program has left the loop
+)
+
+func newPoller(operation, resource string, pauses pace.Pauses, report func(Progress)) *poller {
+	p := &poller{
+		progress: Progress{Operation: operation, Resource: resource},
+		report:   report,
+		began:    time.Now(),
+		failures: map[int]int{},
+		pauses:   pauses,
+		pause:    pauses.First,
+	}
+	p.polled, p.due = p.began.Add(-p.pause), p.began
+	p.sleep = func(ctx context.Context) error { return pace.Sleep(ctx, time.Until(p.due)) }
+	return p
+}
+
+// run polls until a poll ends it, a failure isn't tolerated, or the context
+// ends. poll sets what is specific in p.progress.
+func (p *poller) run(ctx context.Context, poll func() (step, error)) error {
+	for {
+		if err := p.sleep(ctx); err != nil || ctx.Err() != nil {
+			return p.ended(ctx, nil)
+		}
+		p.progress.Polls++
+		next, err := poll()
+		if next == left {
+			return err
+		}
+		isCut := ctx.Err() != nil // not once the program has got the report, and may have canceled the context
+		p.tell(err)
+		switch {
+		case next == finished:
+			return err
+		case err != nil && isCut:
+			return p.ended(ctx, err)
+		case !p.survives(err):
+			return err
+		}
+		if p.failure = err; next == again {
+			p.choosePause(err)
+		} else {
+			p.due = time.Now()
+		}
+	}
+}
+
+// tell reports a poll or another step, and its error if it failed.
+func (p *poller) tell(err error) {
+	p.progress.Elapsed, p.progress.Err = time.Since(p.began), err
+	if p.progress.Record != nil {
+		p.last = p.progress.Record
+	}
+	if p.report != nil {
+		p.report(p.progress)
+	}
+}
+
+// survives counts the error of a poll, and reports whether it's tolerated.
+func (p *poller) survives(err error) bool {
+	n := complete
+	if err != nil {
+		n = p.tolerated(err)
+	}
+	if n == complete {
+		clear(p.failures)
+		return true
+	}
+	p.failures[n]++
+	return p.failures[n] <= n
+}
+
+// choosePause begins a pause after a poll or another step. The pause isn't
+// shorter than the response asks for, if there's an error from a response.
+func (p *poller) choosePause(err error) {
+	p.polled = time.Now()
+	// Choose another pause if this one has lasted long enough. A shared list can
+	// end it early. Pauses are randomized from 80% to 120%, so the shortest is 2/3
+	// of the longest.
+	if p.polled.Sub(p.paced) >= p.pause/3*2 {
+		p.pause, p.paced = p.pauses.Next(), p.polled
+	}
+	p.due = p.polled.Add(max(p.pause, retryAfter(err)))
+}
+
+// retryAfter returns the delay that an error's response asks for, or 0. It
+// returns at most the MaxRetryAfter of the client's policy.
+func retryAfter(err error) time.Duration {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return cmp.Or(e.pause, min(e.RetryAfter, defaultRetry().MaxRetryAfter))
+	}
+	return 0
+}
+
+// ended returns the error for a context that has ended, during a poll with the
+// error cut, or during a pause if cut is nil. It wraps the context's error, and
+// what the last failed poll returned.
+func (p *poller) ended(ctx context.Context, cut error) error {
+	end := pace.Err(ctx)
+	switch {
+	case cut == nil:
+		return endedWhile(end, "the last poll failed", p.failure)
+	case errors.Is(cut, ctx.Err()) && errors.Is(cut, context.Cause(ctx)):
+		return endedWhile(cut, "the poll before failed", p.failure)
+	}
+	return endedWhile(end, "the last poll failed", cut)
+}
+
+// endedWhile adds to the error of a context that has ended what failed before.
+func endedWhile(end error, what string, failure error) error {
+	if failure == nil {
+		return end
+	}
+	return pace.Ended(fmt.Errorf("cloudapi: %w; %s: %w", unprefixed{end}, what, unprefixed{failure}))
+}
+
+// waitError returns the error of a wait that err has ended.
+func (p *poller) waitError(err error) *WaitError {
+	return &WaitError{
+		Operation: p.progress.Operation,
+		Resource:  p.progress.Resource,
+		Polls:     p.progress.Polls,
+		Elapsed:   time.Since(p.began),
+		State:     stateIn(p.last),
+		Record:    p.last,
+		Err:       err,
+	}
+}
