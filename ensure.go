@@ -19,10 +19,12 @@ import (
 // compares the record with the fields that the request sets, and returns a
 // [*DriftError] if any differ: after an upgrade or resize, pass the new values.
 //
-// Ensure waits while a resource with the name is being deleted, and while the
-// server refuses an update because of another change. It returns a [*WaitError]
+// Ensure waits while a resource with the name is being deleted, while the server
+// refuses an update because of another change, and while the name is taken but
+// there's no resource with the name: set a deadline. It returns a [*WaitError]
 // if a wait fails. If a create's response is lost, it looks for the resource,
-// and retries if there's none. Several programs may ensure the same name.
+// and sends up to 4 creates if there's none. Several programs may ensure the
+// same name.
 type EnsureOptions struct {
 	// Update lets Ensure update a resource that differs from the request, if that
 	// can remove all differences. Each Ensure method lists what it can update.
@@ -35,6 +37,7 @@ type EnsureOptions struct {
 
 	// Progress is called at each step, on the caller's goroutine. Its State
 	// is "creating", "updating" or "deleting", and at the end the record's state.
+	// Err says why the step is repeated, such as ErrAlreadyExists.
 	Progress func(Progress)
 }
 

@@ -304,7 +304,7 @@ type RetryPolicy struct {
 	// n-1 times, but at most MaxDelay. The defaults are 500 ms and 30 s.
 	MinDelay, MaxDelay time.Duration
 
-	MaxRetryAfter time.Duration // the longest delay accepted from a Retry-After header; default 60 s
+	MaxRetryAfter time.Duration // the longest delay accepted from a Retry-After header, also between polls; default 60 s
 
 	// Budget limits the retries of all calls of a client while none succeeds;
 	// default 100. A retry takes 1 from it, and gives 1 back if it succeeds. A

@@ -27,24 +27,28 @@ type Progress struct {
 	Polls     int           // the number of polls
 	Elapsed   time.Duration // time since the operation began
 	Record    any           // the record, such as a *VM; nil if there is none
-	Err       error         // why this poll or step failed, or nil
+	Err       error         // why this poll or step failed, or why a condition can't be met; or nil
 }
 
 // WaitOptions are settings of a wait; nil means the defaults.
 type WaitOptions struct {
 	// Interval is the pause after the first poll. Each further pause is 50%
 	// longer, up to MaxInterval. If Interval is longer than MaxInterval, all
-	// pauses are Interval. Pauses are randomized by up to 20%. The defaults are 5
-	// and 15 seconds for databases, Kubernetes, versions of machine images and
-	// private link services, and 1 and 5 seconds for other resources.
+	// pauses are Interval. Pauses are randomized by up to 20%, but not shorter than
+	// a Retry-After. The defaults are 5 and 15 seconds for databases, Kubernetes,
+	// versions of machine images and private link services, and 1 and 5 seconds for
+	// other resources.
 	Interval, MaxInterval time.Duration
 
-	// Tolerance is how many polls in a row may fail transiently, after retries,
-	// before the wait ends. The default is 5; a negative value means none.
+	// Tolerance is how many polls in a row may fail, after retries, before the
+	// wait ends, if another poll may succeed: after a transient failure
+	// ([IsTransient]) or a gateway's 404, and after ErrForbidden in a wait for a
+	// deletion. The default is 5; a negative value means none.
 	Tolerance int
 
-	// Progress is called after each poll, on the goroutine of the wait. The last
-	// poll of a successful wait has Done 1.
+	// Progress is called after each poll, on the goroutine of the wait. Err is the
+	// error of the poll or of the condition. The last poll of a successful wait has
+	// Done 1.
 	Progress func(Progress)
 }
 
@@ -69,7 +73,8 @@ func (o *WaitOptions) over(defaults WaitOptions) WaitOptions {
 }
 
 // WaitError says that a wait failed: the context ended, a poll failed, or the
-// resource can't reach the wanted state ([ErrWaitFailed]).
+// resource can't reach the wanted state ([ErrWaitFailed]). If the context ended,
+// the WaitError wraps its error, and that of the last poll if it failed.
 type WaitError struct {
 	Operation string        // the wait, such as "VMs.WaitRunning"
 	Resource  string        // the location and reference of the resource

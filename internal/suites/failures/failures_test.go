@@ -435,8 +435,9 @@ func TestDocumentedClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	texts := map[any]string{true: "yes", false: "no", 1: "end", 3: "end after three", 6: "end after six", endless: "go on"}
-	for _, e := range []effects{soon, later, stray, final} {
-		row := fmt.Sprintf(" | %s | %s | %s | %s |\n", texts[e.attempts > 1], texts[e.transient], texts[e.wait], texts[e.watch])
+	for _, e := range []effects{soon, later, unreadable, stray, final} {
+		row := fmt.Sprintf(" | %s | %s | %s | %s | ends | %s |\n", texts[e.attempts > 1], texts[e.transient], texts[e.wait], texts[e.watch],
+			strings.Replace(texts[e.teardown], "end", "ends", 1))
 		if !strings.Contains(string(page), row) {
 			t.Errorf("no row ends with%s", row)
 		}
