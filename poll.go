@@ -6,10 +6,25 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
+
+// Progress is a report of a wait, an Ensure, a Watch or a teardown.
+type Progress struct {
+	Operation string        // such as "VMs.WaitRunning"
+	Resource  string        // such as "eu-central-h1/web-1"
+	State     string        // the state of the record, or the present step; "" if there is none
+	Done      int           // how many of Total are finished
+	Total     int           // 1 for a single resource; 0 if there is no end
+	Polls     int           // the number of polls
+	Elapsed   time.Duration // time since the operation began
+	Record    any           // the record, such as a *VM; nil if there is none
+	Err       error         // why this poll or step failed, or why a condition can't be met; or nil
+}
 
 // poller has what all that polls has in common: it reports the polls, pauses
 // between them, and decides how many may fail. Waits, watches and FollowLogs
@@ -176,4 +191,64 @@ func (p *poller) waitError(err error) *WaitError {
 		Record:    p.last,
 		Err:       err,
 	}
+}
+
+// WaitError says that a wait failed: the context ended, a poll failed, or the
+// resource can't reach the wanted state ([ErrWaitFailed]). If the context ended,
+// the WaitError wraps its error, and that of the last poll if it failed.
+type WaitError struct {
+	Operation string        // the wait, such as "VMs.WaitRunning"
+	Resource  string        // the location and reference of the resource
+	Polls     int           // the number of polls
+	Elapsed   time.Duration // since the wait began
+	State     string        // the last record's state; "" if there is none
+	Record    any           // the last record, such as a *VM, or nil
+	Err       error         // why the wait ended
+}
+
+func (e *WaitError) Error() string {
+	state := ""
+	if e.State != "" {
+		state = fmt.Sprintf(", last state %q", e.State)
+	}
+	polls := "polls"
+	if e.Polls == 1 {
+		polls = "poll"
+	}
+	return fmt.Sprintf("cloudapi: %s of %s ended after %v and %d %s%s: %v",
+		e.Operation, e.named(), e.Elapsed.Round(time.Millisecond), e.Polls, polls, state, unprefixed{e.Err})
+}
+
+// named returns e.Resource, and for an ID also the name from the record.
+func (e *WaitError) named() string {
+	if record, ok := e.Record.(identified); ok {
+		r := record.Resource()
+		if prefix, isByID := strings.CutSuffix(e.Resource, r.ID); isByID && r.ID != "" && r.Name != "" {
+			return fmt.Sprintf("%s%s (%s)", mask.OneLine(prefix), mask.Name(r.Name), mask.Name(r.ID))
+		}
+	}
+	return mask.OneLine(e.Resource)
+}
+
+func (e *WaitError) Unwrap() error { return e.Err }
+
+// stateful is a record with a state.
+type stateful interface{ stateText() string }
+
+func stateOf[T any](record *T) string { return stateIn(recordOf(record)) }
+
+// stateIn returns the state of a record, which isn't a nil pointer, or "".
+func stateIn(record any) string {
+	if s, ok := record.(stateful); ok {
+		return s.stateText()
+	}
+	return ""
+}
+
+// recordOf keeps a nil pointer from becoming an interface that isn't nil.
+func recordOf[T any](record *T) any {
+	if record == nil {
+		return nil
+	}
+	return record
 }

@@ -163,6 +163,44 @@ func TestContexts(t *testing.T) {
 	})
 }
 
+// TestResultsOfPollsThatTheContextEnds: a poll that settles the result does so
+// even if the context ends during the poll or in its report.
+func TestResultsOfPollsThatTheContextEnds(t *testing.T) {
+	forEachPoller(t, func(t *testing.T, name string, poll func(context.Context, *cloudapi.Client, polling) error) {
+		network := &counted{answer: func(req *http.Request) (*http.Response, error) {
+			if name == "VMs.Ensure" && req.Method == http.MethodGet {
+				return notYet(req)
+			}
+			return stub.Respond(403, stub.Envelope(403)), nil
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		isDeletion := name == "VMs.WaitDeleted" || name == "Client.WaitDeleted" // tolerates a 403
+		err := poll(ctx, sdktest.Client(t, network), polling{report: func(cloudapi.Progress) {
+			if name != "VMs.Ensure" { // it reports before it creates
+				cancel()
+			}
+		}})
+		if !errors.Is(err, cloudapi.ErrForbidden) || errors.Is(err, context.Canceled) != isDeletion && name != "WaitAll" { // of two waits, one ends the other's context
+			t.Errorf("a failure: %v", err)
+		}
+	})
+	stop := errors.New("that will never do")
+	for _, tt := range []struct {
+		isDone bool
+		want   error
+	}{{true, nil}, {false, stop}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var last cloudapi.Progress
+		vm, err := cloudapi.Wait(ctx, func(context.Context) (*cloudapi.VM, error) { cancel(); return new(cloudapi.VM), nil },
+			func(*cloudapi.VM) (bool, error) { return tt.isDone, tt.want }, &cloudapi.WaitOptions{Progress: func(p cloudapi.Progress) { last = p }})
+		if (vm != nil) != tt.isDone || !errors.Is(err, tt.want) || errors.Is(err, context.Canceled) || last.Err != tt.want || (last.Done == 1) != tt.isDone || last.Record == nil {
+			t.Errorf("a condition: %v, %v; the report is %+v", vm, err, last)
+		}
+	}
+}
+
 // TestReports: a panic of Progress reaches the caller and ends the requests. A
 // slow Progress takes nothing from the pause that follows.
 func TestReports(t *testing.T) {
