@@ -26,9 +26,8 @@ type Progress struct {
 	Err       error         // why this poll or step failed, or why a condition can't be met; or nil
 }
 
-// poller has what all that polls has in common: it reports the polls, pauses
-// between them, and decides how many may fail. Waits, watches and FollowLogs
-// run it; Ensure uses its reports and pauses.
+// poller reports polls, pauses between them, and decides how many may fail.
+// Waits, watches and FollowLogs run it; Ensure uses its reports and pauses.
 type poller struct {
 	progress Progress       // the next report
 	report   func(Progress) // or nil

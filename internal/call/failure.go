@@ -61,8 +61,8 @@ func (f *Failure) isOwn() bool { return f.Envelope.Type != "" }
 
 // Class says whether trying again can help after a failure. A call retries only
 // failures of class Soon. While the context hasn't ended, IsTransient is true
-// for Unreadable, Later and Soon. What polls says for each class how many of its
-// failures may follow each other, if any; docs/errors.md has the table.
+// for Unreadable, Later and Soon. Waits, watches and FollowLogs each say how
+// many failures of a class may follow each other; docs/errors.md has the table.
 type Class int
 
 const (

@@ -338,6 +338,12 @@ func TestSetRulesErrors(t *testing.T) {
 		if _, creates, err := set("edge", rule("10.0.0.0/8"), rule("11.0.0.0/8"), rule("12.0.0.0/8")); !errors.Is(err, cloudapi.ErrForbidden) || !errors.Is(err, cloudapi.ErrOutcomeUnknown) || creates != 1 {
 			t.Errorf("a lost create and no look: %v after %d creates", err, creates)
 		}
+		// The server may take a rule for one that exists, and never show it.
+		srv.Fail(cloudapitest.Match{Operation: "Firewalls.CreateRule"}, cloudapitest.Reply(400, http.Header{"Content-Type": {"application/json"}},
+			`{"error":{"code":400,"type":"InvalidRequest","message":"the rule is already taken","details":null}}`).Repeating())
+		if _, creates, err := set("edge", rule("13.0.0.0/8")); !errors.Is(err, cloudapi.ErrAlreadyExists) || creates != 4 {
+			t.Errorf("a rule that exists unseen: %v after %d creates", err, creates)
+		}
 	})
 }
 
