@@ -310,5 +310,5 @@ func withEnd(ctx context.Context, err error) error {
 // endedAfter adds to the error of an ended context which attempt failed before,
 // and why.
 func endedAfter(end error, attempt string, err error) error {
-	return fmt.Errorf("%w; %s failed: %w", end, attempt, unprefixed{err})
+	return pace.Ended(fmt.Errorf("%w; %s failed: %w", end, attempt, unprefixed{err}))
 }
