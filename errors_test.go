@@ -132,6 +132,11 @@ func TestRefusalsByText(t *testing.T) {
 		{message("name Project limit exceeded."), nil},
 		{message("the name is already taken, or is not"), nil},
 		{message("Another machine image version is already being captured from this source VM"), nil},
+		// A VM that has a load balancer need not have this one.
+		{details("vm_id", "VM is already attached to a load balancer"), nil},
+		{details("vms", "VM is already attached to a load balancer"), nil},
+		{message("vm_id is already taken"), nil},
+		{message("VM is already attached to a load balancer"), nil},
 		{message("name must only contain lowercase letters, numbers, and hyphens, public_key is not present"), nil},
 		{with(message("no"), func(e *Error) { e.Type = "AlreadyExists" }), nil},
 		{with(details("size", quota), func(e *Error) { e.Type = "BadRequest" }), nil},

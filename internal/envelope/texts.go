@@ -9,10 +9,14 @@ import (
 // Some errors have no type of their own. The texts below identify them.
 
 // takenSuffixes are the endings of messages that say that something already
-// exists: a name or another unique value, a machine image, an image version, a
-// node pool, or an attachment.
+// exists: a name or another unique value, a machine image, an image version, or
+// a node pool.
 var takenSuffixes = []string{"is already taken", "already exists in this location", "already exists for this machine image",
-	"already exists in this cluster", "is already attached to a load balancer"}
+	"already exists in this cluster"}
+
+// vmTaken is the message if a load balancer has just got the VM. It doesn't say
+// whether that is the one of the request.
+const vmTaken = "vm_id is already taken"
 
 // SaysTaken reports whether the error, sent with the given HTTP status, says
 // that a name or another value that must be unique is taken.
@@ -23,9 +27,9 @@ func (e *Error) SaysTaken(status int) bool {
 		if slices.ContainsFunc(fields["name"], isLinkTaken) {
 			return true
 		}
-		texts := slices.Concat([]string{e.Message}, fields["name"], fields["vm_id"])
-		return slices.ContainsFunc(texts, func(text string) bool { return hasAny(strings.HasSuffix, text, takenSuffixes) }) ||
-			slices.ContainsFunc(strings.Split(e.Message, ", "), isTaken)
+		texts := append([]string{e.Message}, fields["name"]...)
+		return e.Message != vmTaken && (slices.ContainsFunc(texts, func(text string) bool { return hasAny(strings.HasSuffix, text, takenSuffixes) }) ||
+			slices.ContainsFunc(strings.Split(e.Message, ", "), isTaken))
 	case http.StatusConflict:
 		return strings.Contains(e.Type, "AlreadyExists") ||
 			strings.Contains(e.Message, "already taken") || strings.Contains(e.Message, "already exists")
