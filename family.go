@@ -119,7 +119,7 @@ func (f *family[T]) remove(ctx context.Context, c *conn, location, reference str
 // waitGone waits until a deleted resource is gone, if that takes time.
 func (f *family[T]) waitGone(ctx context.Context, c *conn, location, reference string, opts *WaitOptions) error {
 	if !f.lingers {
-		return nil
+		return f.del.checkArgs(c.config.project, f.args(location, reference)...)
 	}
 	return f.waitDeleted(ctx, c, location, reference, opts)
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/tally"
 )
 
@@ -186,9 +187,10 @@ func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer s
 }
 
 // Create creates a load balancer without VMs. The load balancer works seconds
-// later, or with CertEnabled once the server has obtained the certificate.
-// Create returns [ErrInvalidRequest] if the subnet doesn't exist. After
-// [ErrOutcomeUnknown], look for the name in the location's list.
+// later, or with CertEnabled once the server has obtained the certificate. It
+// is in the location of its subnet, whatever location is given. Create returns
+// [ErrInvalidRequest] if the subnet doesn't exist. After [ErrOutcomeUnknown],
+// look for the name in the list of the subnet's location.
 func (s *LoadBalancersService) Create(ctx context.Context, location, name string, request *LoadBalancerCreateRequest) (*LoadBalancer, error) {
 	body := orZero(request)
 	if body.Stack == "" {
@@ -229,10 +231,11 @@ func missesCertEnabled(err error) bool {
 }
 
 // Ensure creates a load balancer unless one with the name exists in the
-// request's subnet. It compares the request's other fields, and can update all
-// but stack and health_check_protocol. An update can detach a VM that another
-// program attaches at the same time. After a Delete, call WaitDeleted before
-// Ensure: records don't show that a load balancer is being deleted.
+// request's subnet, which must be in the location. It compares the request's
+// other fields, and can update all but stack and health_check_protocol. An
+// update can detach a VM that another program attaches at the same time. After
+// a Delete, call WaitDeleted before Ensure: records don't show that a load
+// balancer is being deleted.
 func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string, request *LoadBalancerCreateRequest, opts *EnsureOptions) (loadBalancer *LoadBalancer, outcome EnsureOutcome, err error) {
 	if request == nil {
 		return nil, "", &ArgumentError{Operation: "LoadBalancers.Ensure", Name: "request", Reason: "must not be nil"}
@@ -242,7 +245,7 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 	}
 	return loadBalancerFamily.ensure(ctx, s.conn, location, name, ensureSpec[LoadBalancer]{
 		find: func(ctx context.Context) (*LoadBalancer, error) {
-			return s.inSubnet(ctx, request.PrivateSubnetID, name)
+			return s.inSubnet(ctx, location, request.PrivateSubnetID, name)
 		},
 		create: func(ctx context.Context) (*LoadBalancer, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, l *LoadBalancer) (d drift, err error) {
@@ -271,13 +274,18 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 }
 
 // inSubnet returns the load balancer that is in the subnet and has the name.
-// Other subnets of the location may have load balancers with the same name.
-func (s *LoadBalancersService) inSubnet(ctx context.Context, subnetID, name string) (*LoadBalancer, error) {
+// Other subnets of the location may have load balancers with the same name. It
+// returns an error if the subnet is in another location, where the server would
+// create the load balancer.
+func (s *LoadBalancersService) inSubnet(ctx context.Context, location, subnetID, name string) (*LoadBalancer, error) {
 	subnet, err := locate(ctx, s.conn, KindPrivateSubnet, subnetID)
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.Get(ctx, subnet.Location, name)
+	if subnet.Location != location {
+		return nil, argumentError("LoadBalancers.Ensure", "location", location, "is not the location of the subnet, "+mask.Name(subnet.Location))
+	}
+	l, err := s.Get(ctx, location, name)
 	if err == nil && l.Subnet != subnet.Name {
 		l, err = s.otherInSubnet(ctx, subnet, name)
 	}

@@ -111,3 +111,21 @@ func TestDeleteExistingDuringAnotherDeletion(t *testing.T) {
 		}
 	}
 }
+
+// TestWaitDeletedChecksItsArguments: an ID that no deleted resource can have
+// isn't taken for gone, even where a deletion takes no time.
+func TestWaitDeletedChecksItsArguments(t *testing.T) {
+	t.Parallel()
+	client := sdktest.SendingNothing(t)
+	for _, r := range []cloudapi.Resource{
+		{Kind: cloudapi.KindFirewall, ID: "../edge", Location: sdktest.Somewhere},
+		{Kind: cloudapi.KindFirewall, ID: cloudapitest.NewID(cloudapi.KindFirewall).String()}, // no location
+		{Kind: cloudapi.KindSSHPublicKey, Name: "laptop"},
+		{Kind: cloudapi.KindInferenceAPIKey, ID: cloudapitest.NewID(cloudapi.KindVM).String()},
+		{Kind: cloudapi.KindVM, ID: "../web-1", Location: sdktest.Somewhere},
+	} {
+		if err := client.WaitDeleted(t.Context(), r, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("%v: %v", r, err)
+		}
+	}
+}
