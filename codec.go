@@ -37,7 +37,7 @@ type renameRequest struct {
 
 func (r renameRequest) newName() string { return r.Name }
 
-func (r renameRequest) checkIDs() *ArgumentError { return checkNewName(r.Name) }
+func (r renameRequest) check() *ArgumentError { return checkNewName(r.Name) }
 
 // checkNewName checks the name that a rename or an update gives to a resource.
 // For an SSH public key, the server keeps the old name if the new one is blank,
@@ -68,11 +68,8 @@ func encodeBody(operation string, to *call.Request, request any) (err error) {
 	if isNil(request) {
 		request = struct{}{}
 	}
-	if r, ok := request.(referrer); ok {
-		if err := r.checkIDs(); err != nil {
-			err.Operation = operation
-			return err
-		}
+	if err := checkRequest(operation, request); err != nil {
+		return err
 	}
 	form := request
 	if c, ok := request.(confidential); ok {
@@ -125,10 +122,60 @@ func isNil(request any) bool {
 	return false
 }
 
-// referrer is a request that contains IDs of other resources, or a new name.
-type referrer interface {
-	// checkIDs returns an error unless the IDs and the new name are valid.
-	checkIDs() *ArgumentError
+// checked is a request with fields that the server would misunderstand or
+// accept if they are wrong.
+type checked interface {
+	check() *ArgumentError
+}
+
+// checkRequest returns an error if a request mustn't be sent.
+func checkRequest(operation string, request any) error {
+	if isNil(request) {
+		return nil
+	}
+	err := checkIDs(reflect.ValueOf(request))
+	if r, ok := request.(checked); ok && err == nil {
+		err = r.check()
+	}
+	if err != nil {
+		err.Operation = operation
+		return err
+	}
+	return nil
+}
+
+// checkIDs checks the fields of a request with a tag such as id:"vm". They must
+// have IDs of that kind: the server takes no names there, and responds as if
+// the resource didn't exist.
+func checkIDs(request reflect.Value) *ArgumentError {
+	v := reflect.Indirect(request)
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if field.Anonymous {
+			if err := checkIDs(v.Field(i)); err != nil {
+				return err
+			}
+		}
+		kind, ok := field.Tag.Lookup("id")
+		if !ok {
+			continue
+		}
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		rule := referenceRule{kinds: kinds{Kind(kind)}, idOnly: true, optional: options == "omitzero"}
+		ids, isList := v.Field(i).Interface().([]string)
+		if !isList {
+			ids = []string{v.Field(i).String()}
+		}
+		for _, id := range ids {
+			if err := rule.check("", name, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // decodeRecords decodes records. It tolerates fields of an unexpected type.

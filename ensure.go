@@ -56,6 +56,7 @@ type ensureSpec[T any] struct {
 	operation string
 	location  string // "" for families without locations
 	name      string
+	request   any // what create sends
 	pauses    *WaitOptions
 
 	find   func(context.Context) (*T, error)
@@ -96,6 +97,9 @@ func (f *family[T]) ensure(ctx context.Context, c *conn, location, name string, 
 	}
 	if reason != "" {
 		return nil, "", argumentError(e.operation, "name", name, reason)
+	}
+	if err := checkRequest(e.operation, e.request); err != nil {
+		return nil, "", err
 	}
 	return e.run(ctx, orZero(opts))
 }

@@ -42,7 +42,7 @@ type FirewallRuleCreateRequest struct {
 	ProjectID   string `json:"project_id,omitzero"`  // in the contract; the server ignores it
 }
 
-func (r FirewallRuleCreateRequest) checkIDs() *ArgumentError {
+func (r FirewallRuleCreateRequest) check() *ArgumentError {
 	return cmp.Or(optionalReference.check("", "firewall_id", r.FirewallID), optionalReference.check("", "project_id", r.ProjectID))
 }
 
@@ -54,7 +54,7 @@ type FirewallRuleUpdateRequest struct {
 	ProjectID  string `json:"project_id,omitzero"`
 }
 
-func (r FirewallRuleUpdateRequest) checkIDs() *ArgumentError {
+func (r FirewallRuleUpdateRequest) check() *ArgumentError {
 	return cmp.Or(optionalReference.check("", "firewall_id", r.FirewallID), optionalReference.check("", "project_id", r.ProjectID))
 }
 
@@ -93,11 +93,7 @@ func (r *createdRule) UnmarshalJSON(data []byte) error {
 
 // subnetRequest is the body of AttachSubnet and DetachSubnet.
 type subnetRequest struct {
-	PrivateSubnetID string `json:"private_subnet_id"`
-}
-
-func (r subnetRequest) checkIDs() *ArgumentError {
-	return anyReference.check("", "private_subnet_id", r.PrivateSubnetID)
+	PrivateSubnetID string `json:"private_subnet_id" id:"ps"`
 }
 
 const (
@@ -169,7 +165,8 @@ func (s *FirewallsService) Update(ctx context.Context, location, firewall string
 func (s *FirewallsService) Ensure(ctx context.Context, location, name string, request *FirewallCreateRequest, opts *EnsureOptions) (firewall *Firewall, outcome EnsureOutcome, err error) {
 	cannotUpdate := false // the server doesn't have the operation
 	return firewallFamily.ensure(ctx, s.conn, location, name, ensureSpec[Firewall]{
-		create: func(ctx context.Context) (*Firewall, error) { return s.Create(ctx, location, name, request) },
+		request: request,
+		create:  func(ctx context.Context) (*Firewall, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, firewall *Firewall) (d drift, err error) {
 			if request != nil {
 				compare := wantsUpdatable[string]

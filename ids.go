@@ -259,8 +259,7 @@ type referenceRule struct {
 	certain bool
 }
 
-// Rules for references that the contract describes only as strings. The server
-// checks their kind, and its error names the field.
+// Rules for references of any kind.
 var (
 	anyReference      = referenceRule{}
 	optionalReference = referenceRule{optional: true}
@@ -269,11 +268,6 @@ var (
 // idOf is the rule for an ID that the SDK compares with IDs in records. With a
 // name or an ID of another kind, the resource would seem not to exist.
 func idOf(kind Kind) referenceRule { return referenceRule{kinds: kinds{kind}, idOnly: true} }
-
-// optionalIDOf is [idOf] for an argument that may be empty.
-func optionalIDOf(kind Kind) referenceRule {
-	return referenceRule{kinds: kinds{kind}, idOnly: true, optional: true}
-}
 
 // takesIDs reports whether the rule accepts IDs.
 func (r referenceRule) takesIDs() bool { return len(r.kinds) > 0 && !r.nameOnly }

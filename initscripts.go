@@ -38,7 +38,7 @@ type VMInitScriptUpdateRequest struct {
 
 func (r VMInitScriptUpdateRequest) newName() string { return r.Name }
 
-func (r VMInitScriptUpdateRequest) checkIDs() *ArgumentError { return checkOptionalName(r.Name) }
+func (r VMInitScriptUpdateRequest) check() *ArgumentError { return checkOptionalName(r.Name) }
 
 const vmInitScriptRoute = projectRoute + "/vm-init-script/{vm_init_script_reference}"
 
@@ -93,7 +93,8 @@ func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScript
 		return nil, "", &ArgumentError{Operation: "VMInitScripts.Ensure", Name: "request", Reason: "must not be nil"}
 	}
 	return vmInitScriptFamily.ensure(ctx, s.conn, "", request.Name, ensureSpec[VMInitScript]{
-		create: func(ctx context.Context) (*VMInitScript, error) { return s.Create(ctx, request) },
+		request: request,
+		create:  func(ctx context.Context) (*VMInitScript, error) { return s.Create(ctx, request) },
 		compare: func(_ context.Context, script *VMInitScript) (d drift, err error) {
 			if request.Script != "" && request.Script != script.Script {
 				size := func(s string) string { return fmt.Sprintf("a script of %d bytes", len(s)) }

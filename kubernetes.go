@@ -107,7 +107,8 @@ func (s *KubernetesService) Create(ctx context.Context, location, name string, r
 // [KubernetesService.WaitNodePool] waits until the node pool has that many.
 func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, outcome EnsureOutcome, err error) {
 	return clusterFamily.ensure(ctx, s.conn, location, name, ensureSpec[KubernetesCluster]{
-		create: func(ctx context.Context) (*KubernetesCluster, error) { return s.Create(ctx, location, name, request) },
+		request: request,
+		create:  func(ctx context.Context) (*KubernetesCluster, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, cluster *KubernetesCluster) (d drift, err error) {
 			if request == nil {
 				return nil, nil

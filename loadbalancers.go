@@ -69,14 +69,10 @@ type LoadBalancerCreateRequest struct {
 	SrcPort             int    `json:"src_port"`                       // required; the port that clients connect to, 1 to 65535
 	DstPort             int    `json:"dst_port"`                       // required; the port on which the VMs listen, 1 to 65535
 	HealthCheckProtocol string `json:"health_check_protocol"`          // required; one of the LoadBalancerHealthCheck constants
-	PrivateSubnetID     string `json:"private_subnet_id"`              // required; its location becomes the load balancer's
+	PrivateSubnetID     string `json:"private_subnet_id" id:"ps"`      // required; its location becomes the load balancer's
 	Stack               string `json:"stack"`                          // a LoadBalancerStack constant; default "dual"
 	HealthCheckEndpoint string `json:"health_check_endpoint,omitzero"` // a path; default "/up"
 	CertEnabled         *bool  `json:"cert_enabled,omitzero"`          // as in LoadBalancer; default true if health_check_protocol is "https", else false; † only the service
-}
-
-func (r LoadBalancerCreateRequest) checkIDs() *ArgumentError {
-	return anyReference.check("", "private_subnet_id", r.PrivateSubnetID)
 }
 
 // LoadBalancerUpdateRequest is the body of [LoadBalancersService.Update]. The
@@ -86,29 +82,22 @@ type LoadBalancerUpdateRequest struct {
 	SrcPort             int      `json:"src_port"`              // required
 	DstPort             int      `json:"dst_port"`              // required
 	HealthCheckEndpoint string   `json:"health_check_endpoint"` // required
-	VMs                 []string `json:"vms"`                   // required, not nil; the IDs of all VMs, each once
+	VMs                 []string `json:"vms" id:"vm"`           // required, not nil; the IDs of all VMs, each once
 	Stack               string   `json:"stack,omitzero"`        // part of the contract, but the server ignores it
 	CertEnabled         *bool    `json:"cert_enabled,omitzero"` // nil changes nothing; † only the service
 }
 
-func (r LoadBalancerUpdateRequest) checkIDs() *ArgumentError {
+func (r LoadBalancerUpdateRequest) check() *ArgumentError {
 	if r.VMs == nil {
 		return &ArgumentError{Name: "vms", Reason: "must not be nil: give the IDs of all VMs, or an empty slice to remove all"}
-	}
-	for _, id := range r.VMs {
-		if err := anyReference.check("", "vms", id); err != nil {
-			return err
-		}
 	}
 	return nil
 }
 
 // vmRequest is the body of AttachVM and DetachVM.
 type vmRequest struct {
-	VMID string `json:"vm_id"`
+	VMID string `json:"vm_id" id:"vm"`
 }
-
-func (r vmRequest) checkIDs() *ArgumentError { return anyReference.check("", "vm_id", r.VMID) }
 
 // certRequest is the body of ToggleSSLCertificate.
 type certRequest struct {
@@ -240,10 +229,8 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 	if request == nil {
 		return nil, "", &ArgumentError{Operation: "LoadBalancers.Ensure", Name: "request", Reason: "must not be nil"}
 	}
-	if err := idOf(KindPrivateSubnet).check("LoadBalancers.Ensure", "private_subnet_id", request.PrivateSubnetID); err != nil {
-		return nil, "", err
-	}
 	return loadBalancerFamily.ensure(ctx, s.conn, location, name, ensureSpec[LoadBalancer]{
+		request: request,
 		find: func(ctx context.Context) (*LoadBalancer, error) {
 			return s.inSubnet(ctx, location, request.PrivateSubnetID, name)
 		},

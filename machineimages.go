@@ -37,7 +37,7 @@ const (
 type MachineImageCreateRequest struct {
 	// VM is the ID of a stopped VM in the image's location. The VM has one disk,
 	// which is encrypted and has at most 40 GiB. Required.
-	VM string `json:"vm"`
+	VM string `json:"vm" id:"vm"`
 
 	// Version names the first version: up to 64 letters, digits, dots, hyphens and
 	// underscores, beginning with a letter or digit. The default is the time in
@@ -45,10 +45,6 @@ type MachineImageCreateRequest struct {
 	Version string `json:"version,omitzero"`
 
 	DestroySource bool `json:"destroy_source,omitzero"` // whether the server deletes the VM once the version is ready
-}
-
-func (r MachineImageCreateRequest) checkIDs() *ArgumentError {
-	return anyReference.check("", "vm", r.VM)
 }
 
 // MachineImageUpdateRequest is the body of [MachineImagesService.Update].
@@ -105,7 +101,8 @@ func (s *MachineImagesService) Create(ctx context.Context, location, name string
 // update adds the version; [MachineImagesService.WaitVersion] waits for it.
 func (s *MachineImagesService) Ensure(ctx context.Context, location, name string, request *MachineImageCreateRequest, opts *EnsureOptions) (image *MachineImage, outcome EnsureOutcome, err error) {
 	return machineImageFamily.ensure(ctx, s.conn, location, name, ensureSpec[MachineImage]{
-		create: func(ctx context.Context) (*MachineImage, error) { return s.Create(ctx, location, name, request) },
+		request: request,
+		create:  func(ctx context.Context) (*MachineImage, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, image *MachineImage) (d drift, err error) {
 			if request == nil || request.Version == "" {
 				return nil, nil
@@ -177,12 +174,8 @@ const (
 // MachineImageVersionCreateRequest is the body of
 // [MachineImagesService.CreateVersion].
 type MachineImageVersionCreateRequest struct {
-	VM            string `json:"vm"`                      // as in MachineImageCreateRequest; must have the image's Arch; required
+	VM            string `json:"vm" id:"vm"`              // as in MachineImageCreateRequest; must have the image's Arch; required
 	DestroySource bool   `json:"destroy_source,omitzero"` // as in MachineImageCreateRequest
-}
-
-func (r MachineImageVersionCreateRequest) checkIDs() *ArgumentError {
-	return anyReference.check("", "vm", r.VM)
 }
 
 const machineImageVersionRoute = machineImageRoute + "/version/{version}"

@@ -18,7 +18,8 @@ import (
 // and [PostgresService.WaitServers] for the new ha_type.
 func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, outcome EnsureOutcome, err error) {
 	return postgresFamily.ensure(ctx, s.conn, location, name, ensureSpec[Postgres]{
-		create: func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
+		request: request,
+		create:  func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, p *Postgres) (d drift, err error) {
 			if p.ReadReplica {
 				d = drift{{Field: "read_replica", Wanted: false, Found: true}}

@@ -1,7 +1,6 @@
 package cloudapi
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -90,9 +89,9 @@ type PrivateLinkServiceVPCEndpoint struct {
 // PrivateLinkServiceCreateRequest is the body of
 // [PrivateLinkServicesService.Create].
 type PrivateLinkServiceCreateRequest struct {
-	PrivateSubnetID    string                             `json:"private_subnet_id"` // a subnet in the location; required
+	PrivateSubnetID    string                             `json:"private_subnet_id" id:"ps"` // a subnet in the location; required
 	AWS                PrivateLinkServiceAWSCreateRequest `json:"aws"`
-	PostgresResourceID string                             `json:"postgres_resource_id,omitzero"` // a database in the subnet that has no private link service
+	PostgresResourceID string                             `json:"postgres_resource_id,omitzero" id:"pg"` // a database in the subnet that has no private link service
 
 	// Ports are the ports that clients connect to, and TargetPorts, of the same
 	// length, the ports to which these lead. The default of both is 5432 and 6432.
@@ -100,10 +99,6 @@ type PrivateLinkServiceCreateRequest struct {
 	TargetPorts []int `json:"target_ports,omitzero"`
 
 	IPAddressType string `json:"ip_address_type,omitzero"` // a PrivateLinkServiceIPAddressType constant; default "ipv4"
-}
-
-func (r PrivateLinkServiceCreateRequest) checkIDs() *ArgumentError {
-	return cmp.Or(anyReference.check("", "private_subnet_id", r.PrivateSubnetID), optionalReference.check("", "postgres_resource_id", r.PostgresResourceID))
 }
 
 // PrivateLinkServiceAWSCreateRequest says who can connect to a new private link
@@ -191,11 +186,9 @@ func (s *PrivateLinkServicesService) Update(ctx context.Context, location, priva
 // compares all fields that the request sets, lists in any order, and can update
 // those in AWS.
 func (s *PrivateLinkServicesService) Ensure(ctx context.Context, location, name string, request *PrivateLinkServiceCreateRequest, opts *EnsureOptions) (privateLinkService *PrivateLinkService, outcome EnsureOutcome, err error) {
-	if err := optionalIDOf(KindPostgres).check("PrivateLinkServices.Ensure", "postgres_resource_id", orZero(request).PostgresResourceID); err != nil {
-		return nil, "", err
-	}
 	return privateLinkServiceFamily.ensure(ctx, s.conn, location, name, ensureSpec[PrivateLinkService]{
-		create: func(ctx context.Context) (*PrivateLinkService, error) { return s.Create(ctx, location, name, request) },
+		request: request,
+		create:  func(ctx context.Context) (*PrivateLinkService, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, l *PrivateLinkService) (d drift, err error) {
 			if request == nil {
 				return nil, nil

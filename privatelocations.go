@@ -106,7 +106,8 @@ func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLo
 		return nil, "", &ArgumentError{Operation: "PrivateLocations.Ensure", Name: "request", Reason: "must not be nil"}
 	}
 	return privateLocationFamily.ensure(ctx, s.conn, "", request.Name, ensureSpec[PrivateLocation]{
-		create: func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, request) },
+		request: request,
+		create:  func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, request) },
 		compare: func(_ context.Context, l *PrivateLocation) (d drift, err error) {
 			wants(&d, "provider_location_name", request.ProviderLocationName, l.Name)
 			return d, nil

@@ -1,9 +1,12 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
 // SSHPublicKeysService manages the SSH public keys that are registered in a
@@ -38,7 +41,21 @@ func (r SSHPublicKeyCreateRequest) newName() string { return r.Name }
 
 func (r SSHPublicKeyUpdateRequest) newName() string { return r.Name }
 
-func (r SSHPublicKeyUpdateRequest) checkIDs() *ArgumentError { return checkOptionalName(r.Name) }
+func (r SSHPublicKeyCreateRequest) check() *ArgumentError { return checkPublicKey(r.PublicKey) }
+
+func (r SSHPublicKeyUpdateRequest) check() *ArgumentError {
+	return cmp.Or(checkOptionalName(r.Name), checkPublicKey(r.PublicKey))
+}
+
+// checkPublicKey refuses a private key in place of a public one, and a key that
+// the server accepts although nobody can log in with it. The error doesn't have
+// the text.
+func checkPublicKey(text string) *ArgumentError {
+	if reason := syntax.PublicKey(text); reason != "" {
+		return &ArgumentError{Name: "public_key", Reason: reason}
+	}
+	return nil
+}
 
 const sshPublicKeyRoute = projectRoute + "/ssh-public-key/{ssh_public_key_reference}"
 
@@ -94,7 +111,8 @@ func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKey
 		return nil, "", &ArgumentError{Operation: "SSHPublicKeys.Ensure", Name: "request", Reason: "must not be nil"}
 	}
 	return sshPublicKeyFamily.ensure(ctx, s.conn, "", request.Name, ensureSpec[SSHPublicKey]{
-		create: func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, request) },
+		request: request,
+		create:  func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, request) },
 		compare: func(_ context.Context, key *SSHPublicKey) (d drift, err error) {
 			wantsUpdatable(&d, "public_key", strings.TrimSpace(request.PublicKey), strings.TrimSpace(key.PublicKey))
 			return d, nil

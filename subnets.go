@@ -14,20 +14,12 @@ type PrivateSubnetsService service
 type PrivateSubnetCreateRequest struct {
 	// FirewallID is the ID of a firewall in the same location. By default, the
 	// server creates one, such as "<subnet>-default", that allows all traffic.
-	FirewallID string `json:"firewall_id,omitzero"`
-}
-
-func (r PrivateSubnetCreateRequest) checkIDs() *ArgumentError {
-	return optionalReference.check("", "firewall_id", r.FirewallID)
+	FirewallID string `json:"firewall_id,omitzero" id:"fw"`
 }
 
 // connectRequest is the body of Connect. The hyphens are in the contract.
 type connectRequest struct {
-	ConnectedSubnetID string `json:"connected-subnet-id"`
-}
-
-func (r connectRequest) checkIDs() *ArgumentError {
-	return anyReference.check("", "connected-subnet-id", r.ConnectedSubnetID)
+	ConnectedSubnetID string `json:"connected-subnet-id" id:"ps"`
 }
 
 const subnetRoute = locationRoute + "/private-subnet/{private_subnet_reference}"
@@ -79,11 +71,9 @@ func (s *PrivateSubnetsService) Create(ctx context.Context, location, name strin
 // a subnet is being deleted.
 func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name string, request *PrivateSubnetCreateRequest, opts *EnsureOptions) (subnet *PrivateSubnet, outcome EnsureOutcome, err error) {
 	wanted := orZero(request).FirewallID
-	if err := optionalIDOf(KindFirewall).check("PrivateSubnets.Ensure", "firewall_id", wanted); err != nil {
-		return nil, "", err
-	}
 	return subnetFamily.ensure(ctx, s.conn, location, name, ensureSpec[PrivateSubnet]{
-		create: func(ctx context.Context) (*PrivateSubnet, error) { return s.Create(ctx, location, name, request) },
+		request: request,
+		create:  func(ctx context.Context) (*PrivateSubnet, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, subnet *PrivateSubnet) (d drift, err error) {
 			if wanted == "" {
 				return nil, nil

@@ -104,7 +104,7 @@ type VMCreateRequest struct {
 	// PrivateSubnetID is the ID of a subnet in the same location. The default is
 	// the subnet "default-<location>". The server creates it if necessary, with a
 	// firewall that allows all incoming traffic; both outlive the VM.
-	PrivateSubnetID string `json:"private_subnet_id,omitzero"`
+	PrivateSubnetID string `json:"private_subnet_id,omitzero" id:"ps"`
 
 	EnableIP4 *bool  `json:"enable_ip4,omitzero"` // whether the VM gets a public IPv4 address; default false
 	UnixUser  string `json:"unix_user,omitzero"`  // default "ubi"; up to 32 lower-case letters, digits, "-" and "_"
@@ -118,8 +118,8 @@ type VMCreateRequest struct {
 	InitScriptText string `json:"-"`
 }
 
-func (r VMCreateRequest) checkIDs() *ArgumentError {
-	return cmp.Or(optionalReference.check("", "private_subnet_id", r.PrivateSubnetID), r.checkInitScript())
+func (r VMCreateRequest) check() *ArgumentError {
+	return cmp.Or(checkPublicKey(r.PublicKey), r.checkInitScript())
 }
 
 // checkInitScript refuses a name in InitScriptText, the text of a script in
@@ -219,11 +219,9 @@ func (s *VMsService) Create(ctx context.Context, location, name string, request 
 // unix_user, enable_ip4, private_subnet_id, boot_image if the server sends it,
 // and storage_size once the VM is on a host. It updates nothing.
 func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, outcome EnsureOutcome, err error) {
-	if err := optionalIDOf(KindPrivateSubnet).check("VMs.Ensure", "private_subnet_id", orZero(request).PrivateSubnetID); err != nil {
-		return nil, "", err
-	}
 	return vmFamily.ensure(ctx, s.conn, location, name, ensureSpec[VM]{
-		create: func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
+		request: request,
+		create:  func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, vm *VM) (d drift, err error) {
 			if request == nil {
 				return nil, nil

@@ -88,7 +88,7 @@ func newOperation(row contract.Row, m sdktest.Method) operation {
 		args = m.WithLocation(location)
 	}
 	id := goodID
-	for _, arg := range args {
+	for _, arg := range args[:min(len(m.Strings), len(args))] { // those in the path come first
 		if arg.Kind() == reflect.String && cloudapi.IsID(arg.String()) {
 			id = arg.String() // the last one is the record's
 		}
@@ -109,7 +109,7 @@ func goesOnByKey(options reflect.Type) bool {
 }
 
 // arguments returns arguments with valid values for the placeholders of the
-// route, and the name of the record in place of other texts.
+// route, and the name of the record in place of other texts but IDs.
 func arguments(filled []reflect.Value, row contract.Row) (args []reflect.Value) {
 	var placeholders []string
 	for segment := range strings.SplitSeq(row.Route, "/") {
@@ -119,9 +119,12 @@ func arguments(filled []reflect.Value, row contract.Row) (args []reflect.Value) 
 	}
 	for _, arg := range filled {
 		if arg.Kind() == reflect.String {
-			text := "x"
-			if len(placeholders) > 0 {
-				text, placeholders = segmentFor(placeholders[0], arg.String()), placeholders[1:]
+			text := arg.String()
+			switch {
+			case len(placeholders) > 0:
+				text, placeholders = segmentFor(placeholders[0], text), placeholders[1:]
+			case !cloudapi.IsID(text):
+				text = "x"
 			}
 			arg = reflect.ValueOf(text)
 		}

@@ -5,11 +5,15 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 )
 
 // Fill returns a value of the type, without zero fields. Only fields inside a
 // type with an UnmarshalJSON, or deeper in a recursive type, can be zero.
-// Secrets and bytes have the given content.
+// Secrets and bytes have the given content. A field with a tag such as id:"vm"
+// has an ID of that kind.
 func Fill(t reflect.Type, secret string) reflect.Value { return fill(t, secret, nil) }
 
 func fill(t reflect.Type, secret string, within []reflect.Type) reflect.Value {
@@ -40,8 +44,17 @@ func fill(t reflect.Type, secret string, within []reflect.Type) reflect.Value {
 		v.Elem().Set(fill(t.Elem(), secret, within))
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if t.Field(i).IsExported() {
-				v.Field(i).Set(fill(t.Field(i).Type, secret, within))
+			if !t.Field(i).IsExported() {
+				continue
+			}
+			v.Field(i).Set(fill(t.Field(i).Type, secret, within))
+			if kind, ok := t.Field(i).Tag.Lookup("id"); ok {
+				id := cloudapitest.NewID(cloudapi.Kind(kind)).String()
+				if v.Field(i).Kind() == reflect.Slice {
+					v.Field(i).Index(0).SetString(id)
+				} else {
+					v.Field(i).SetString(id)
+				}
 			}
 		}
 	case reflect.Slice:

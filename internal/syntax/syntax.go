@@ -1,5 +1,5 @@
 // Package syntax checks the address of a server, the segments of a path,
-// tokens, and headers. Each check returns what is wrong, or "".
+// tokens, headers, and public keys. Each check returns what is wrong, or "".
 package syntax
 
 import (
@@ -110,6 +110,21 @@ func Header(name, value string) string {
 	for i := range len(value) {
 		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
 			return "has a value with a control character"
+		}
+	}
+	return ""
+}
+
+// PublicKey checks lines in the format of an authorized_keys file. It refuses a
+// private key, and a byte order mark, which makes the key after it useless. The
+// server checks the rest.
+func PublicKey(text string) string {
+	if strings.Contains(text, "PRIVATE KEY-----") || strings.Contains(text, "PuTTY-User-Key-File-") {
+		return "is a private key: use the public key, such as the file with the same name and .pub"
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimLeft(line, " \t"), "\uFEFF") {
+			return "has a byte order mark (U+FEFF) at the beginning of a line"
 		}
 	}
 	return ""

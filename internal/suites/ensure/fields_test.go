@@ -73,15 +73,21 @@ func TestEnsureComparesFields(t *testing.T) {
 			if name == "name" || name == "private_subnet_id" { // Ensure looks up the resource, or the subnet, by it
 				continue
 			}
-			request := reflect.New(requestType)
-			request.Elem().FieldByIndex(field.Index).Set(sdktest.Fill(field.Type, "x"))
-			for name, value := range map[string]string{"Name": "other", "FirewallID": "fw8ww2xa7brt1qrn9hgzbc7efq", "PrivateSubnetID": "ps6336kqkb6j4qf8813xfx1bw0"} {
-				if v := request.Elem().FieldByName(name); v.IsValid() {
-					v.SetString(value)
+			request, filled := reflect.New(requestType), sdktest.Fill(requestType, "x")
+			for other := range requestType.Fields() {
+				v := request.Elem().FieldByIndex(other.Index)
+				_, isID := other.Tag.Lookup("id")
+				switch isRequired := isID && !strings.HasSuffix(other.Tag.Get("json"), ",omitzero"); {
+				case other.Name == "Name":
+					v.SetString("other")
+				case isRequired:
+					v.Set(filled.FieldByIndex(other.Index))
 				}
 			}
-			if name == "postgres_resource_id" {
-				request.Elem().FieldByIndex(field.Index).SetString("pggk8wzevxhe1gh7zjzfx5jn70")
+			if tested := request.Elem().FieldByIndex(field.Index); name == "-" { // InitScriptText
+				tested.SetString("#!/bin/sh")
+			} else {
+				tested.Set(filled.FieldByIndex(field.Index))
 			}
 			args := []any{request.Interface(), &cloudapi.EnsureOptions{DryRun: true}}
 			if ensure.Type.NumIn() > 4 {

@@ -62,9 +62,9 @@ func TestEnsurePrivateLink(t *testing.T) {
 			step[*request]{with(func(r *request) { r.IPAddressType = "ipv6" }), true, `ip_address_type is "dual", wanted "ipv6"` + fixed, ""},
 			step[*request]{with(func(r *request) { r.AWS.AllowedPrincipals = []string{root} }), false, "aws.allowed_principals is [" + root + " " + role + "], wanted [" + root + "]", ""},
 			step[*request]{with(func(r *request) { r.AWS.AllowedPrincipals = []string{root} }), true, "updated", "PrivateLinkServices.Update"},
-			step[*request]{&request{AWS: aws{AllowedVPCEndpoints: endpoints{endpoint("vpce-0", "b")}}}, true, "updated", "PrivateLinkServices.Update"},
-			step[*request]{&request{AWS: aws{SupportedRegions: []string{}}}, true, "updated", "PrivateLinkServices.Update"},
-			step[*request]{&request{AWS: aws{AllowedPrincipals: []string{root}, AllowedVPCEndpoints: endpoints{endpoint("vpce-0", "b")}, SupportedRegions: []string{}}}, true, "unchanged", ""},
+			step[*request]{&request{PrivateSubnetID: p.Subnet.ID, AWS: aws{AllowedVPCEndpoints: endpoints{endpoint("vpce-0", "b")}}}, true, "updated", "PrivateLinkServices.Update"},
+			step[*request]{&request{PrivateSubnetID: p.Subnet.ID, AWS: aws{SupportedRegions: []string{}}}, true, "updated", "PrivateLinkServices.Update"},
+			step[*request]{&request{PrivateSubnetID: p.Subnet.ID, AWS: aws{AllowedPrincipals: []string{root}, AllowedVPCEndpoints: endpoints{endpoint("vpce-0", "b")}, SupportedRegions: []string{}}}, true, "unchanged", ""},
 		)
 		want := `{"aws":{"allowed_principals":["` + root + `"]}} {"aws":{"allowed_vpc_endpoints":[{"vpc_endpoint_id":"vpce-0","description":"b"}]}} {"aws":{"supported_regions":[]}}`
 		if got := strings.Join(updates, " "); got != want {
@@ -83,7 +83,7 @@ func TestEnsurePrivateLinkRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	listed := sdktest.Answering(t, 200, "application/json", `{"id":"pn51bmpwp2fj3gdzs3zh3bxtxv","name":"link","location":"own"}`)
-	_, _, err = listed.PrivateLinkServices.Ensure(t.Context(), "own", "link", &cloudapi.PrivateLinkServiceCreateRequest{}, nil)
+	_, _, err = listed.PrivateLinkServices.Ensure(t.Context(), "own", "link", &cloudapi.PrivateLinkServiceCreateRequest{PrivateSubnetID: request.PrivateSubnetID}, nil)
 	if !errors.Is(err, cloudapi.ErrInvalidResponse) {
 		t.Error(err)
 	}

@@ -21,6 +21,19 @@ func TestRefusedArguments(t *testing.T) {
 		return do("Kubernetes."+method, append([]any{location, "apps"}, args...)...)
 	}
 	const script = "#!/bin/sh\nPASSWORD=secret reboot\n"
+	const bom, private = "\uFEFF", "-----BEGIN OPENSSH PRIVATE KEY-----\nsecret\n-----END OPENSSH PRIVATE KEY-----\n"
+	var keys []sdktest.Call // with a text that is no public key
+	for _, text := range []string{private, stub.PublicKey + "\n" + private, "-----BEGIN RSA PRIVATE KEY-----\nsecret", "PuTTY-User-Key-File-3: ssh-ed25519\nsecret\n",
+		bom + stub.PublicKey, "# secret\n " + bom + stub.PublicKey + "\n"} {
+		for _, dry := range []bool{true, false} {
+			opts := &cloudapi.EnsureOptions{DryRun: dry}
+			keys = append(keys, do("SSHPublicKeys.Ensure", &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: text}, opts),
+				do("VMs.Ensure", location, "web-1", &create{PublicKey: text}, opts))
+		}
+		keys = append(keys, vm(create{PublicKey: text}), vm(create{PublicKey: text, InitScriptText: script}),
+			do("SSHPublicKeys.Create", &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: text}),
+			do("SSHPublicKeys.Update", "laptop", &cloudapi.SSHPublicKeyUpdateRequest{PublicKey: text}))
+	}
 	for _, tt := range []struct {
 		argument string
 		calls    []sdktest.Call
@@ -34,6 +47,7 @@ func TestRefusedArguments(t *testing.T) {
 		{"request", []sdktest.Call{do("Firewalls.ModifyRule", location, "edge", "frhgen1ff6864nrqg8etdv647m", nil),
 			do("Firewalls.ModifyRule", location, "edge", "frhgen1ff6864nrqg8etdv647m", &cloudapi.FirewallRuleModifyRequest{}),
 			do("Postgres.UpdateConfig", location, "orders-db", nil), do("Postgres.UpdateConfig", location, "orders-db", &cloudapi.PostgresConfigUpdateRequest{})}},
+		{"public_key", keys},
 		{"config", []sdktest.Call{do("Postgres.ReplaceConfig", location, "orders-db", nil)}},
 		{"private_subnet_id", []sdktest.Call{do("LoadBalancers.Create", location, "web-lb", nil), vm(create{InitScriptText: script, PrivateSubnetID: "../x"})}},
 		// Records from a list have no VMs, so an update based on one would remove
