@@ -112,7 +112,11 @@ func (c *call) received(resp *http.Response, body []byte) Received {
 func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 	f := &Failure{Status: resp.StatusCode}
 	if after := resp.Header.Get("Retry-After"); after != "" {
-		f.RetryAfter, f.HasRetryAfter = parseRetryAfter(after, time.Now())
+		now, err := http.ParseTime(resp.Header.Get("Date")) // by the clock that a date in Retry-After refers to
+		if err != nil {
+			now = time.Now()
+		}
+		f.RetryAfter, f.HasRetryAfter = parseRetryAfter(after, now)
 		f.Pause = min(f.RetryAfter, c.cfg.MaxRetryAfter)
 	}
 	secrets := c.secrets()

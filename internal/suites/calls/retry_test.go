@@ -66,6 +66,7 @@ func TestCreateBesideTheTransport(t *testing.T) {
 
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
+	at := func(after time.Duration) string { return time.Now().Add(after).UTC().Format(http.TimeFormat) }
 	for _, tt := range []struct {
 		name   string
 		header func() string
@@ -73,7 +74,11 @@ func TestRetryAfter(t *testing.T) {
 		max    time.Duration
 	}{
 		{"seconds", func() string { return "7" }, 7 * time.Second, 7 * time.Second},
-		{"date", func() string { return time.Now().Add(9 * time.Second).UTC().Format(http.TimeFormat) }, 9 * time.Second, 9 * time.Second},
+		{"date", func() string { return at(9 * time.Second) }, 9 * time.Second, 9 * time.Second},
+		{"date of a clock that is ahead", func() string { return at(10*time.Minute+time.Second) + "\r\nDate: " + at(10*time.Minute) }, time.Second, time.Second},
+		{"date of a clock that is behind", func() string { return at(time.Second-10*time.Minute) + "\r\nDate: " + at(-10*time.Minute) }, time.Second, time.Second},
+		{"date, beside an invalid one", func() string { return at(9*time.Second) + "\r\nDate: today" }, 9 * time.Second, 9 * time.Second},
+		{"seconds, of a clock that is ahead", func() string { return "7\r\nDate: " + at(10*time.Minute) }, 7 * time.Second, 7 * time.Second},
 		{"beyond the cap", func() string { return "86400" }, time.Minute, time.Minute},
 		{"absurdly large", func() string { return strings.Repeat("9", 40) }, time.Minute, time.Minute},
 		{"larger than a Duration", func() string { return "10000000000" }, time.Minute, time.Minute},
@@ -94,6 +99,23 @@ func TestRetryAfter(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestRetryAfterIsNeverNegative: a date that has passed asks for no delay.
+func TestRetryAfterIsNeverNegative(t *testing.T) {
+	t.Parallel()
+	for _, date := range []string{"", "Fri, 31 Dec 1999 23:59:59 GMT", "Fri, 31 Dec 2049 23:59:59 GMT"} { // of the response
+		network := stub.Recorder{Answer: func(*http.Request) (*http.Response, error) {
+			resp := stub.Respond(429, stub.Envelope(429))
+			resp.Header.Set("Retry-After", "Fri, 31 Dec 1999 23:59:00 GMT")
+			resp.Header.Set("Date", date)
+			return resp, nil
+		}}
+		_, err := sdktest.Recorded(t, &network).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		if e, ok := errors.AsType[*cloudapi.Error](err); !ok || e.RetryAfter != 0 {
+			t.Errorf("with the Date %q: %#v", date, err)
+		}
 	}
 }
 
