@@ -190,7 +190,7 @@ func decodeRecords(r call.Response, v any) error {
 	return nil
 }
 
-var errMasked = errors.New(`a secret in it is "` + redacted + `", as in the JSON of the SDK's records: a mock sends cloudapitest.Encode of a record`)
+var errMasked = errors.New("a secret in it is " + redacted + ", as in the JSON of the SDK's records: a mock sends cloudapitest.Encode of a record")
 
 // decodeJSON decodes a JSON response. See [jsonform.Decoder] for otherForms.
 func decodeJSON(r call.Response, v any, otherForms bool) error {

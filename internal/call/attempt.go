@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
-	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
@@ -137,14 +136,14 @@ func (c *call) attempt(req *http.Request, header http.Header) {
 		case ctx.Err() != nil:
 			err = &timeoutError{c.cfg.Timeout}
 		}
-		c.failure = &Failure{Cause: c.secrets().Error(err), sent: sent, isCut: ctx.Err() != nil}
+		c.failure = &Failure{Cause: c.cause(err), sent: sent, isCut: ctx.Err() != nil}
 	}
 	if c.reason == nil || c.failure != nil && !c.failure.isCut {
 		c.reason = c.failure
 	}
 	if c.failure != nil && c.status != 0 {
-		if id := resp.Header.Get("X-Request-Id"); id != "" {
-			c.failure.RequestID, _ = mask.Excerpt(c.secrets().Mask(id), maxExcerpt)
+		if id := resp.Header.Get("X-Request-Id"); id != "" && (c.failure.isOwn() || c.mayQuote()) {
+			c.failure.RequestID = c.quote(id)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,15 +87,39 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	if err == nil {
 		return nil
 	}
-	contentType, _ := mask.Excerpt(c.secrets().Mask(resp.Header.Get("Content-Type")), maxExcerpt)
 	c.failure = &Failure{
-		Status:      resp.StatusCode,
-		Cause:       c.secrets().Error(err),
-		ContentType: contentType,
-		Body:        c.excerpt(buf.Bytes()),
-		Outcome:     Outcome{Truncated: errors.Is(err, io.ErrUnexpectedEOF), IsJSON: json.Valid(buf.Bytes())},
+		Status:  resp.StatusCode,
+		Cause:   c.cause(err),
+		Outcome: Outcome{Truncated: errors.Is(err, io.ErrUnexpectedEOF), IsJSON: json.Valid(buf.Bytes())},
+	}
+	if c.mayQuote() {
+		c.failure.ContentType = c.quote(resp.Header.Get("Content-Type"))
+		c.failure.Body = c.excerpt(buf.Bytes())
 	}
 	return nil
+}
+
+// mayQuote reports whether a failure may quote a response that isn't the API's
+// envelope. Such a response, for example the page of a gateway, may repeat the
+// secrets of a request in any encoding, and those can't be masked.
+func (c *call) mayQuote() bool {
+	return !slices.ContainsFunc(c.req.Secrets, func(secret string) bool { return secret != "" })
+}
+
+// quote returns the beginning of a text from a response, for one line.
+func (c *call) quote(text string) string {
+	text, _ = mask.Excerpt(c.secrets().Mask(text), maxExcerpt)
+	return text
+}
+
+// cause returns an error that a failure can wrap.
+func (c *call) cause(err error) error {
+	if !c.mayQuote() {
+		if text := exchange.Unquoted(err); text != err.Error() {
+			err = mask.Replace(err, text)
+		}
+	}
+	return c.secrets().Error(err)
 }
 
 func (c *call) received(resp *http.Response, body []byte) Received {
@@ -121,15 +146,20 @@ func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 	}
 	secrets := c.secrets()
 	var ok bool
-	if f.Envelope, ok = envelope.Parse(body); !ok {
-		f.Body, _ = mask.Excerpt(secrets.Mask(string(body[:min(len(body), MaxSearched)])), maxExcerpt)
+	f.Envelope, ok = envelope.Parse(body)
+	mayQuote := f.isOwn() || c.mayQuote()
+	switch {
+	case !mayQuote:
+		f.Envelope = envelope.Error{}
+	case !ok:
+		f.Body = c.quote(string(body[:min(len(body), MaxSearched)]))
 	}
 	e := &f.Envelope
 	f.noRetryOn500 = c.req.NoRetryOn500 && f.Status == http.StatusInternalServerError && f.isOwn()
 	if f.Status < 400 && e.Message == "" {
 		e.Message = "redirects are not followed, check the base URL"
 		base := c.cfg.BaseURL
-		if u, err := base.Parse(resp.Header.Get("Location")); err == nil && u.Host != "" && (u.Scheme != base.Scheme || u.Host != base.Host) {
+		if u, err := base.Parse(resp.Header.Get("Location")); err == nil && mayQuote && u.Host != "" && (u.Scheme != base.Scheme || u.Host != base.Host) {
 			e.Message = "a redirect to " + u.Scheme + "://" + u.Host + " is not followed, check the base URL"
 		}
 	}
@@ -152,6 +182,5 @@ func (c *call) excerpt(body []byte) string {
 	case !strings.HasPrefix(text, "<"):
 		return "" // the response may be a file with keys
 	}
-	text, _ = mask.Excerpt(c.secrets().Mask(text), maxExcerpt)
-	return text
+	return c.quote(text)
 }

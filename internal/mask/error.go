@@ -13,7 +13,13 @@ func (secrets Secrets) Error(err error) error {
 	if !secrets.shownBy(err) {
 		return err
 	}
-	return &maskedError{secrets.Mask(fmt.Sprint(err)), func(target error) bool { return errors.Is(err, target) }}
+	return Replace(err, secrets.Mask(fmt.Sprint(err)))
+}
+
+// Replace returns an error with another text. Like a masked error, it matches
+// whatever err matches, but wraps nothing.
+func Replace(err error, text string) error {
+	return &maskedError{text, func(target error) bool { return errors.Is(err, target) }}
 }
 
 func (secrets Secrets) shownBy(err error) bool {
