@@ -276,5 +276,8 @@ func (in *invocation) log(ctx context.Context, a *call.Attempt) {
 	if a.Retried {
 		attrs = append(attrs, slog.Duration("retry_in", a.RetryIn))
 	}
+	if a.NotRetried != nil {
+		attrs = append(attrs, slog.String("not_retried", a.NotRetried.Error()))
+	}
 	logger.LogAttrs(ctx, level, message, attrs...)
 }

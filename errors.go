@@ -130,7 +130,7 @@ func (e *Error) Error() string {
 	if hint := e.hint(); hint != "" {
 		b.WriteString("; " + hint)
 	}
-	writeEnd(&b, &e.outcome, e.Attempts, e.RequestID)
+	writeEnd(&b, e.Operation, &e.outcome, e.Attempts, e.RequestID)
 	return b.String()
 }
 
@@ -230,7 +230,7 @@ func (e *TransportError) Error() string {
 	if e.previous != nil {
 		b.WriteString("; an earlier attempt failed: " + strings.TrimPrefix(e.previous.Error(), call))
 	}
-	writeEnd(&b, &e.outcome, e.Attempts, e.RequestID)
+	writeEnd(&b, e.Operation, &e.outcome, e.Attempts, e.RequestID)
 	return b.String()
 }
 
@@ -267,7 +267,7 @@ func (e *DecodeError) Error() string {
 	if e.Body != "" {
 		fmt.Fprintf(&b, ": %q", e.Body)
 	}
-	writeEnd(&b, &e.outcome, e.Attempts, e.RequestID)
+	writeEnd(&b, e.Operation, &e.outcome, e.Attempts, e.RequestID)
 	return b.String()
 }
 
@@ -353,7 +353,7 @@ func writeCall(b *strings.Builder, operation, method, path string) {
 
 // writeEnd writes the end of an error's text: the number of attempts, the
 // request's ID, why the SDK didn't retry, and whether the outcome is unknown.
-func writeEnd(b *strings.Builder, o *call.Outcome, attempts int, requestID string) {
+func writeEnd(b *strings.Builder, operation string, o *call.Outcome, attempts int, requestID string) {
 	if attempts > 1 {
 		fmt.Fprintf(b, " (after %d attempts)", attempts)
 	}
@@ -367,8 +367,22 @@ func writeEnd(b *strings.Builder, o *call.Outcome, attempts int, requestID strin
 	case o.Earlier:
 		b.WriteString("; an earlier attempt may have taken effect: ConfirmChange finds out")
 	case o.Unknown:
-		b.WriteString("; the operation may have taken effect")
+		b.WriteString("; the operation may have taken effect" + confirmation(operation))
 	}
+}
+
+// confirmation returns what finds out whether an operation has taken effect, as
+// the end of an error's text, or "" if nothing does.
+func confirmation(operation string) string {
+	switch _, method, _ := strings.Cut(operation, "."); {
+	case method == "": // Do
+		return ": Confirm or ConfirmChange finds out"
+	case method == "Connect", method == "CreateClientKeyPair", method == "CreateBackupCredentials": // no record shows it
+		return ""
+	case strings.HasPrefix(method, "Create"), method == "Restore":
+		return ": Confirm finds out"
+	}
+	return ": ConfirmChange finds out"
 }
 
 // unprefixed removes the prefix from the text of a wrapped error.

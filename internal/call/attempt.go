@@ -26,8 +26,9 @@ type Attempt struct {
 
 	Failure *Failure // nil if the response was accepted
 
-	Retried bool          // whether another attempt follows
-	RetryIn time.Duration // the pause before that attempt
+	Retried    bool          // whether another attempt follows
+	RetryIn    time.Duration // the pause before that attempt
+	NotRetried error         // as in [Outcome], of an attempt that was sent
 }
 
 // Received is what an attempt received, whether or not the decoder accepted it.
@@ -69,7 +70,7 @@ func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.started = time.Now()
 	c.attempt(req, header)
 	c.mayHaveRun = c.mayHaveRun || c.failure != nil && c.failure.mayHaveRun()
-	if c.retrying = c.planRetry(); c.retrying {
+	if c.retrying, c.notSent = c.planRetry(); c.retrying {
 		return &http.Response{Body: http.NoBody, Request: req}, nil // [backoff] gets the call from the Request
 	}
 	return noResponse, nil

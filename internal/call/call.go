@@ -101,7 +101,7 @@ type call struct {
 	unsent     bool          // whether the last attempt ended before it reached the transport
 	retrying   bool          // whether another attempt follows
 	pause      time.Duration // before the next attempt
-	notSent    error         // why a due attempt wasn't sent
+	notSent    error         // why a due attempt wasn't sent, or why none is due after a failure of class Soon; or nil
 
 	// Of the last attempt that was passed to the transport:
 	started time.Time

@@ -16,7 +16,7 @@ type Outcome struct {
 	MayHaveRun bool  // whether the server may have executed a request that changes something
 	Unknown    bool  // whether the result is unknown: Earlier is set, or MayHaveRun is set and the request isn't idempotent
 	Earlier    bool  // whether the API refused a retry, and the server may have executed an attempt before it
-	NotRetried error // why a due retry wasn't sent, such as the context's error; or nil
+	NotRetried error // why a failure of class Soon wasn't retried, such as the context's error; nil after the last attempt
 	IsJSON     bool  // whether the body of a response that the decoder didn't accept is JSON
 	Ended      bool  // whether the caller's context has ended
 }

@@ -45,35 +45,40 @@ func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 		}
 		if c.unsent {
 			a.Number, a.NotSent = a.Number+1, c.notSent
+		} else if c.notSent != nil {
+			a.NotRetried = c.secrets().Error(c.notSent)
 		}
 		report(c.Context, &a)
 	}
 	return c.retrying, nil
 }
 
+// errOnce says why a failure that could be retried isn't.
+var errOnce = errors.New("the request isn't idempotent")
+
 // planRetry decides whether to retry, and chooses the pause before the retry.
-func (c *call) planRetry() bool {
-	if c.failure == nil || c.attempts > c.cfg.Loop.RetryMax ||
-		c.failure.Class() != Soon || !c.req.Idempotent && c.failure.mayHaveRun() {
-		return false
+// If there's no retry, reason says why, unless the failure does: it isn't of
+// class Soon, it's of the last attempt, or the context's end caused it.
+func (c *call) planRetry() (retry bool, reason error) {
+	if c.failure == nil || c.attempts > c.cfg.Loop.RetryMax || c.failure.Class() != Soon ||
+		c.Err() != nil && errors.Is(c.failure.Cause, c.Err()) {
+		return false, nil
+	}
+	if !c.req.Idempotent && c.failure.mayHaveRun() {
+		return false, errOnce
 	}
 	if c.Err() != nil {
-		if !errors.Is(c.failure.Cause, c.Err()) {
-			c.notSent = pace.Err(c)
-		}
-		return false
+		return false, pace.Err(c)
 	}
 	c.pause = c.cfg.Delay(c.attempts, c.failure.RetryAfter)
 	if deadline, ok := c.Deadline(); ok && time.Until(deadline) <= c.pause {
-		c.notSent = fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
+		return false, fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
 			c.pause.Round(time.Millisecond), context.DeadlineExceeded)
-		return false
 	}
 	if c.cfg.Budget.isUsedUp(c.cfg.Retries) {
-		c.notSent = ErrBudget
-		return false
+		return false, ErrBudget
 	}
-	return true
+	return true, nil
 }
 
 // isAnswered reports whether the API has given its final response: the call
