@@ -434,9 +434,10 @@ func isPartial(err error) bool {
 // or 408, without a response, or after an unusable response, such as a
 // gateway's page with status 200. It returns false for [ErrResponseTooLarge], a
 // certificate that isn't trusted, a server without TLS, a connection refused by
-// a proxy, and errors of your own transport that aren't network errors. It also
-// returns false once the context of the failed call, wait or loop has ended.
-// Test for [ErrOutcomeUnknown] before you send a create again.
+// a proxy, a load balancer that the server can't show, and errors of your own
+// transport that aren't network errors. It also returns false once the context
+// of the failed call, wait or loop has ended. Test for [ErrOutcomeUnknown]
+// before you send a create again.
 func IsTransient(err error) bool {
 	return classOf(err) >= call.Unreadable && !errors.Is(err, pace.ErrEnded)
 }
@@ -444,6 +445,12 @@ func IsTransient(err error) bool {
 // classOf returns the class of a failure. An error that a program has created
 // itself, for example in its tests, may have only some of its fields.
 func classOf(err error) call.Class {
+	if _, ok := errors.AsType[interface {
+		error
+		isLasting()
+	}](err); ok {
+		return call.Final
+	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		return (&call.Failure{Status: max(e.StatusCode, 300), Envelope: envelope.Error{Type: e.Type}, Outcome: e.outcome}).Class()
 	}

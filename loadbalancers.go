@@ -131,7 +131,7 @@ var (
 // server can't show a load balancer of the page; see All.
 func (s *LoadBalancersService) List(ctx context.Context, opts *ListOptions) (*Page[LoadBalancer], error) {
 	page, err := list[LoadBalancer](ctx, s.conn, &listLoadBalancers, opts)
-	return page, withPortlessHint(err)
+	return page, s.withPortlessHint(ctx, err, listWithAll)
 }
 
 // All iterates over the items of List, and ends with an [*UnlistedError] if the
@@ -159,7 +159,7 @@ func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.
 			}
 		}
 		if err != nil {
-			yield(nil, err)
+			yield(nil, s.withPortlessHint(ctx, err, renameBack))
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions, kn
 // Get returns a load balancer with its subnet and VMs.
 func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer string) (*LoadBalancer, error) {
 	l, err := fetch[LoadBalancer](ctx, s.conn, &opLoadBalancersGet, location, loadBalancer)
-	return l, withPortlessHint(err)
+	return l, s.withPortlessHint(ctx, err, listWithAll)
 }
 
 // Create creates a load balancer without VMs. The load balancer works seconds
@@ -374,11 +374,39 @@ func isUnexpected(err error) bool {
 	return ok && !noResponse && e.StatusCode == http.StatusInternalServerError && e.isOwn()
 }
 
-func withPortlessHint(err error) error {
-	if isUnexpected(err) {
-		err = fmt.Errorf("%w; the server can't show the load balancer of a Kubernetes cluster that has no Service: list with All, which leaves it out, or create a Service", err)
+// portlessError is the server's 500 for a load balancer that it can't show. It
+// isn't transient: the server returns it until the cluster has a Service.
+type portlessError struct {
+	error
+	advice string
+}
+
+func (e portlessError) Error() string {
+	return e.error.Error() + "; the server can't show the load balancer of a Kubernetes cluster that has no Service: " + e.advice
+}
+
+func (e portlessError) Unwrap() error { return e.error }
+
+func (portlessError) isLasting() {}
+
+// What to do about a portlessError, if All can leave the load balancer out, and
+// if it can't.
+const (
+	listWithAll = "list with All, which leaves it out, or create a Service"
+	renameBack  = "create a Service, or undo the renaming of <cluster ID>-apiserver, without which All can't leave the other one out"
+)
+
+// withPortlessHint returns a 500 as a portlessError if the server can show an
+// empty page, which it can't during an outage.
+func (s *LoadBalancersService) withPortlessHint(ctx context.Context, err error, advice string) error {
+	if !isUnexpected(err) {
+		return err
 	}
-	return err
+	empty := ListOptions{PageSize: 1, OrderColumn: OrderByName, StartAfter: strings.Repeat("z", 63)} // no name follows
+	if _, outage := list[LoadBalancer](ctx, s.conn, &listLoadBalancersOnce, &empty); outage != nil {
+		return err
+	}
+	return portlessError{err, advice}
 }
 
 // besidesPortless reads a list that the server refuses with a 500. It returns
