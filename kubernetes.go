@@ -127,7 +127,7 @@ func (s *KubernetesService) Ensure(ctx context.Context, location, name string, r
 			if _, err := s.ResizeNodePool(ctx, location, cluster.ID, cluster.workers().ID, request.WorkerNodes); err != nil {
 				return nil, err
 			}
-			return s.Get(ctx, location, name)
+			return s.Get(ctx, location, cluster.ID)
 		},
 		isBusy: isClusterBusy,
 	}, opts)

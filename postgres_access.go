@@ -87,8 +87,11 @@ func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 		effective = query.Get("user")
 	}
 	old, hasPassword := u.User.Password()
-	if opts.User != "" && opts.User != effective || password != "" || opts.WithoutPassword {
+	drop := opts.User != "" && opts.User != effective || password != "" || opts.WithoutPassword
+	if drop {
 		query.Del("password")
+	}
+	if drop || opts.User != "" && opts.User != user { // the password before the host is of the user before the host
 		old, hasPassword = password, password != ""
 	}
 	if opts.User != "" {

@@ -131,7 +131,7 @@ func TestListRetriesServerErrors(t *testing.T) {
 			want     error
 		}{
 			{[]cloudapitest.Fault{fault}, 2, nil},
-			{slices.Repeat([]cloudapitest.Fault{fault}, 4), 5, nil}, // a page of 1000, one of 1, and retries
+			{slices.Repeat([]cloudapitest.Fault{fault}, 4), 5, nil},                  // a page of 1000, one of 1, and retries
 			{[]cloudapitest.Fault{fault.Repeating()}, 3 + 4 + 1, cloudapi.ErrServer}, // the last is for an empty page
 		} {
 			before := len(srv.Requests())
