@@ -125,7 +125,7 @@ func TestWaitFailFast(t *testing.T) {
 			}
 			return &i, nil
 		}, &cloudapi.WaitAllOptions{FailFast: true, Concurrency: 3})
-		if !errors.Is(err, boom) || got[0] == nil || *got[0] != 0 || slices.ContainsFunc(got[1:], func(i *int) bool { return i != nil }) {
+		if !errors.Is(err, boom) || err.Error() != "cloudapi: WaitAll: item 1: boom" || got[0] == nil || *got[0] != 0 || slices.ContainsFunc(got[1:], func(i *int) bool { return i != nil }) {
 			t.Errorf("it is %v, %v", got, err)
 		}
 		if took := time.Since(start); took != 3*time.Second || began.Load() != 4 {
