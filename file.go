@@ -56,7 +56,7 @@ type fileFormat struct {
 	name         string   // the default, if the server sends no valid name
 	accept       string   // the Accept header
 	noRetryOn500 bool     // a 500 of the API isn't retried: it means that the file doesn't exist yet
-	pem          []string // the kinds of PEM blocks in the file; nil if it's in another format
+	pem          []string // the kinds of PEM blocks in the file; nil for a kubeconfig
 }
 
 // Accept headers for files. The contract names a type for PEM, but none for a
@@ -79,6 +79,10 @@ func (format fileFormat) decode(r call.Response) (*File, error) {
 		}
 	case r.UnmarkedEnd:
 		return nil, errEndless
+	default:
+		if err := attachment.CheckKubeconfig(r.Body); err != nil {
+			return nil, err
+		}
 	}
 	return &File{
 		Name:        cmp.Or(attachment.Name(r.Header.Get("Content-Disposition")), format.name),

@@ -72,8 +72,16 @@ func TestFileSave(t *testing.T) {
 		t.Errorf("the link is still one: %v, %v", info.Mode(), err)
 	}
 
-	if err := first.Save(filepath.Join(folder, "none", "file")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a folder that does not exist is %v", err)
+	for _, write := range []func(string) error{first.Save, first.Replace} {
+		for _, none := range []string{filepath.Join(folder, "none"), "~"} { // only a shell knows ~
+			want := "cloudapi: saving file: in the folder " + none + ": "
+			if err := write(filepath.Join(none, "file")); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), ".cloudapi-") {
+				t.Errorf("a folder that does not exist is %v", err)
+			}
+		}
+		if err := write(filepath.Join(path, "file")); err == nil || strings.Contains(err.Error(), ".cloudapi-") {
+			t.Errorf("a file as a folder is %v", err)
+		}
 	}
 	left, err := filepath.Glob(filepath.Join(folder, ".cloudapi-*"))
 	if err != nil || len(left) > 0 {

@@ -41,6 +41,9 @@ func TestFileResponses(t *testing.T) {
 
 		{"nothing", sent(200, "text/plain", ""), kubeconfigFile, "it is empty"},
 		{"blanks", sent(200, "text/plain", " \r\n"), kubeconfigFile, "it is empty"},
+		{"a sentence", sent(200, "text/plain", "The cluster is being set up. Please try again later."), kubeconfigFile, "it is not a kubeconfig"},
+		{"YAML of another kind", sent(200, "text/yaml", strings.Replace(testKubeconfig, "Config", "Secret", 1)), kubeconfigFile, "it is not a kubeconfig"},
+		{"an object without fields", sent(200, "text/plain", "{}"), kubeconfigFile, "it is not a kubeconfig"},
 		{"204", sent(204, "", ""), caCertificatesFile, "it is empty"},
 		{"a page", sent(200, "text/html; charset=utf-8", "Sign in"), kubeconfigFile, "it is a page, not a file"},
 		{"a page in disguise", sent(200, "text/plain", "\n<!DOCTYPE html>"), kubeconfigFile, "it is a page, not a file"},

@@ -132,7 +132,7 @@ type PostgresLogMarker struct {
 // PostgresFollowLogsOptions are settings of FollowLogs; nil means defaults.
 type PostgresFollowLogsOptions struct {
 	// Marker is the position to continue from. To begin at a time, set only its
-	// Start; default half an hour ago.
+	// Start; default half an hour ago. A Start in the future begins now.
 	Marker PostgresLogMarker
 
 	// These select lines as in [PostgresLogsOptions].

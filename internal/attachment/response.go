@@ -6,6 +6,7 @@ import (
 	"errors"
 	"mime"
 	"net/http"
+	"regexp"
 	"strings"
 )
 
@@ -24,6 +25,17 @@ func Check(status int, header http.Header, body []byte) error {
 		return errors.New("it is a part of the file")
 	case header.Get("Content-Encoding") != "":
 		return errors.New("its encoding was not requested")
+	}
+	return nil
+}
+
+var kubeconfig = regexp.MustCompile(`(?m)(?:^|[{,])\s*["']?kind["']?\s*:\s*["']?Config\b`)
+
+// CheckKubeconfig returns an error unless content says, in YAML or JSON, that
+// it's a kubeconfig.
+func CheckKubeconfig(content []byte) error {
+	if !kubeconfig.Match(content) {
+		return errors.New("it is not a kubeconfig")
 	}
 	return nil
 }

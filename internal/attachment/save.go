@@ -2,6 +2,7 @@ package attachment
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -26,14 +27,11 @@ func Replace(path string, content []byte) error {
 // write creates the temporary file beside path, since publish can't move it to
 // another file system.
 func write(path string, content []byte, publish func(temporary string) error) (err error) {
-	defer func() {
-		if e, ok := errors.AsType[*os.LinkError](err); ok {
-			err = e.Err // without the name of the temporary file
-		}
-	}()
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".cloudapi-*") // with mode 0600
+	defer func() { err = unnamed(err) }()
+	folder := filepath.Dir(path)
+	temporary, err := os.CreateTemp(folder, ".cloudapi-*") // with mode 0600
 	if err != nil {
-		return err
+		return fmt.Errorf("in the folder %s: %w", folder, unnamed(err))
 	}
 	defer os.Remove(temporary.Name())
 	_, err = temporary.Write(content)
@@ -44,6 +42,18 @@ func write(path string, content []byte, publish func(temporary string) error) (e
 		return err
 	}
 	return publish(temporary.Name())
+}
+
+// unnamed returns the reason of an error of package os, without the name of the
+// temporary file.
+func unnamed(err error) error {
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // claim renames a file to a path, or fails if the path exists. It creates an

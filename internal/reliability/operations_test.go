@@ -51,9 +51,10 @@ const (
 	goodRecord = `{"id":"` + goodID + `","name":"x","type":"vm","location":"eu-central-h1","pg_config":{},"pgbouncer_config":{},"metrics":[],` +
 		`"action":"vm/create","at":"2026-01-02T03:04:05Z","items":[],"key":"k","option_tree":{},"secret_access_key":"s","timestamp":"2026-01-02T03:04:05Z",` +
 		`"upgrade_status":"running","status":"succeeded"}`
-	goodList = `{"items":[` + goodRecord + `],"count":1}`
-	goodFile = "-----BEGIN CERTIFICATE-----\nAAECAwQFBgcICQ==\n-----END CERTIFICATE-----\n"
-	goodKey  = "-----BEGIN EC PRIVATE KEY-----\nAAECAwQFBgcICQ==\n-----END EC PRIVATE KEY-----\n"
+	goodList   = `{"items":[` + goodRecord + `],"count":1}`
+	goodFile   = "-----BEGIN CERTIFICATE-----\nAAECAwQFBgcICQ==\n-----END CERTIFICATE-----\n"
+	goodConfig = "---\napiVersion: v1\nkind: Config\nclusters: []\n"
+	goodKey    = "-----BEGIN EC PRIVATE KEY-----\nAAECAwQFBgcICQ==\n-----END EC PRIVATE KEY-----\n"
 )
 
 // operations returns all rows of the tables of operations.
@@ -77,8 +78,11 @@ func newOperation(row contract.Row, m sdktest.Method) operation {
 		op.kind, op.reply = none, ""
 	case out == reflect.TypeFor[*cloudapi.File]():
 		op.kind, op.reply = file, goodFile
-		if m.Name == "Postgres.CreateClientKeyPair" {
+		switch m.Name {
+		case "Postgres.CreateClientKeyPair":
 			op.reply += goodKey
+		case "Kubernetes.Kubeconfig":
+			op.reply = goodConfig
 		}
 	case strings.HasPrefix(out.Elem().Name(), "Page[") && !slices.ContainsFunc(types, goesOnByKey):
 		op.kind, op.reply = list, goodList
