@@ -32,12 +32,10 @@ type Transport struct {
 // have replaced that.
 //
 // Loopback names always lead to loopback, since credentials may go there
-// unencrypted: the transport doesn't look up names below .localhost, and uses
-// no proxy for them.
+// unencrypted: the transport doesn't look them up, and uses no proxy for them.
 //
 // The caller's changes are applied to these defaults.
 func NewTransport(changes ...func(*http.Transport)) Transport {
-	dialer := net.Dialer{Timeout: 30 * time.Second}
 	t := &http.Transport{
 		Proxy: func(req *http.Request) (*url.URL, error) {
 			if IsLoopback(req.URL.Hostname()) {
@@ -51,12 +49,7 @@ func NewTransport(changes ...func(*http.Transport)) Transport {
 			}
 			return nil
 		},
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if host, port, err := net.SplitHostPort(address); err == nil && isLocalhost(host) {
-				address = net.JoinHostPort("localhost", port)
-			}
-			return dialer.DialContext(ctx, network, address)
-		},
+		DialContext:         dial,
 		TLSHandshakeTimeout: 15 * time.Second,
 		Protocols:           new(http.Protocols),
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: 15 * time.Second},
@@ -83,6 +76,23 @@ func NewTransport(changes ...func(*http.Transport)) Transport {
 	p := t.Protocols
 	http1 := p != nil && !p.HTTP2() && !p.UnencryptedHTTP2()
 	return Transport{t, http1 && (len(changes) == 0 || !isRegistered(t, "https") && !isRegistered(t, "http"))}
+}
+
+// dial connects to an address. Even localhost isn't looked up: without a hosts
+// file, a DNS server would say where it leads.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: 30 * time.Second}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || !isLocalhost(host) {
+		return dialer.DialContext(ctx, network, address)
+	}
+	conn, err := dialer.DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port))
+	if err != nil {
+		if conn6, err := dialer.DialContext(ctx, network, net.JoinHostPort("::1", port)); err == nil {
+			return conn6, nil
+		}
+	}
+	return conn, err
 }
 
 // isRegistered reports whether a transport passes requests with the scheme to
@@ -154,8 +164,9 @@ func IsLoopback(host string) bool {
 	return isLocalhost(host) || ip != nil && ip.IsLoopback()
 }
 
-// isLocalhost reports whether RFC 6761 reserves a host name for loopback.
+// isLocalhost reports whether RFC 6761 reserves a host name for loopback. A name
+// that ends with a dot is the same name.
 func isLocalhost(host string) bool {
-	host = strings.ToLower(host)
+	host = strings.ToLower(strings.TrimRight(host, "."))
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }

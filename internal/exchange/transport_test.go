@@ -4,13 +4,17 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // get reads what is at an address.
@@ -56,6 +60,44 @@ func TestSharedTLS(t *testing.T) {
 	}
 }
 
+var loopbackNames = []string{"localhost", "LOCALHOST", "localhost.", "api.localhost", "Api.Localhost."}
+
+// TestLoopbackIsNotResolved: no resolver is asked for a loopback name, whether
+// the server listens on 127.0.0.1 or on ::1.
+func TestLoopbackIsNotResolved(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
+		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
+		if err != nil && address == "[::1]:0" {
+			t.Log("this machine has no IPv6:", err)
+			continue
+		}
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		server.Listener.Close()
+		server.Listener = stub.Must(listener, err)(t)
+		server.Start()
+		defer server.Close()
+		_, port, _ := net.SplitHostPort(listener.Addr().String())
+		for _, host := range loopbackNames {
+			transport := NewTransport()
+			ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+				DNSStart: func(info httptrace.DNSStartInfo) { t.Errorf("%s: %s was looked up", host, info.Host) },
+			})
+			req := stub.Must(http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+":"+port, nil))(t)
+			resp, err := transport.RoundTrip(req)
+			if err != nil {
+				t.Errorf("%s at %s: %v", host, address, err)
+				continue
+			}
+			resp.Body.Close()
+			transport.CloseIdleConnections()
+		}
+	}
+	if _, err := NewTransport().DialContext(t.Context(), "tcp", "api.localhost:1"); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Errorf("a refused connection: %v", err)
+	}
+}
+
 // TestLoopbackIsLoopback: requests to loopback names use neither a proxy nor
 // DNS. net/http reads the proxy from the environment once, so the client is a
 // separate process.
@@ -76,7 +118,7 @@ func TestLoopbackIsLoopback(t *testing.T) {
 	}))
 	defer server.Close()
 	_, port, _ := strings.Cut(strings.TrimPrefix(server.URL, "http://"), ":")
-	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST", "api.localhost"} {
+	for _, host := range append([]string{"127.0.0.1"}, loopbackNames...) {
 		if !IsLoopback(host) {
 			t.Errorf("%s does not pass for loopback", host)
 		}
@@ -86,7 +128,7 @@ func TestLoopbackIsLoopback(t *testing.T) {
 			t.Errorf("%s: %v\n%s", host, err, out)
 		}
 	}
-	for _, host := range []string{"localhost.example.com", "10.0.0.1", ""} {
+	for _, host := range []string{"localhost.example.com", "local.host", "notlocalhost", "10.0.0.1", ".", ""} {
 		if IsLoopback(host) {
 			t.Errorf("%q passes for loopback", host)
 		}
