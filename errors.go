@@ -433,11 +433,11 @@ func isPartial(err error) bool {
 // IsTransient reports whether the same call may succeed later: after a 5xx, 429
 // or 408, without a response, or after an unusable response, such as a
 // gateway's page with status 200. It returns false for [ErrResponseTooLarge], a
-// certificate that isn't trusted, a server without TLS, a connection refused by
-// a proxy, a load balancer that the server can't show, and errors of your own
-// transport that aren't network errors. It also returns false once the context
-// of the failed call, wait or loop has ended. Test for [ErrOutcomeUnknown]
-// before you send a create again.
+// certificate that isn't trusted, a server without TLS or one that refuses the
+// handshake, a connection refused by a proxy, a load balancer that the server
+// can't show, and errors of your own transport that aren't network errors. It
+// also returns false once the context of the failed call, wait or loop has
+// ended. Test for [ErrOutcomeUnknown] before you send a create again.
 func IsTransient(err error) bool {
 	return classOf(err) >= call.Unreadable && !errors.Is(err, pace.ErrEnded)
 }

@@ -15,6 +15,7 @@ import (
 // twice. It's nil for other requests.
 type Attempt struct {
 	wanted, got atomic.Bool // whether the attempt wanted a connection, and got one
+	reused      atomic.Bool // whether another request was sent on that connection before
 	trace       httptrace.ClientTrace
 }
 
@@ -28,7 +29,10 @@ func Begin(parent context.Context, now time.Time, timeout time.Duration, once bo
 	if once {
 		a = new(Attempt)
 		a.trace.GetConn = func(string) { a.wanted.Store(true) }
-		a.trace.GotConn = func(httptrace.GotConnInfo) { a.got.Store(true) }
+		a.trace.GotConn = func(info httptrace.GotConnInfo) {
+			a.got.Store(true)
+			a.reused.Store(info.Reused)
+		}
 		parent = httptrace.WithClientTrace(parent, &a.trace)
 	}
 	if timeout == 0 {
@@ -41,9 +45,15 @@ func Begin(parent context.Context, now time.Time, timeout time.Duration, once bo
 
 // Sent reports whether the server may have executed the request, given the
 // transport's error. It returns false only if no transport accepted the
-// request, if there was no connection to send it on, or if the server said that
-// it didn't execute the request.
+// request, if there was no connection to send it on, if the server refused the
+// TLS handshake of a connection on which this was the first request, or if the
+// server said that it didn't execute the request.
 func (a *Attempt) Sent(err error) bool {
+	if a == nil {
+		return true
+	}
 	_, refused := errors.AsType[refusedError](err)
-	return a == nil || (a.got.Load() || !a.wanted.Load()) && !isUnprocessed(err) && !refused
+	hasConn := a.got.Load() || !a.wanted.Load()
+	noTLS := a.got.Load() && !a.reused.Load() && isRefusedHandshake(err)
+	return hasConn && !noTLS && !isUnprocessed(err) && !refused
 }

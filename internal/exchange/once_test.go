@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -61,6 +62,42 @@ func TestSent(t *testing.T) {
 	defer end()
 	if ctx.Err() != nil || !attempt.Sent(io.EOF) {
 		t.Errorf("an attempt that is not followed has %v, or claims to know", ctx.Err())
+	}
+}
+
+// TestSentAndRefused: a server that refuses the handshake of a connection hasn't
+// executed the first request on it. Only alerts that refuse a handshake say so,
+// and only if they come from the server.
+func TestSentAndRefused(t *testing.T) {
+	t.Parallel()
+	alert := func(op string, number tls.AlertError) error { return &net.OpError{Op: op, Err: number} }
+	for _, tt := range []struct {
+		err                    error
+		lasting, first, second bool // whether the first and the second request of a connection count as sent
+	}{
+		{alert("remote error", 116), true, false, true},
+		{alert("remote error", 42), true, false, true},
+		{fmt.Errorf("a middleware: %w", alert("remote error", 48)), true, false, true},
+		{&net.OpError{Op: "proxyconnect", Net: "tcp", Err: alert("remote error", 116)}, true, false, true},
+		{alert("local error", 116), false, true, true},
+		{alert("remote error", 20), false, true, true}, // bad record MAC
+		{alert("remote error", 80), false, true, true}, // internal error: perhaps the server has no certificate yet
+		{errors.New("malformed HTTP response: remote error: tls: certificate required"), false, true, true},
+		{errors.New("tls: server selected unsupported protocol version 302"), true, true, true},
+	} {
+		if got := IsLasting(tt.err); got != tt.lasting {
+			t.Errorf("%v: lasting: %v", tt.err, got)
+		}
+		for reused, want := range map[bool]bool{false: tt.first, true: tt.second} {
+			ctx, attempt, end := Begin(t.Context(), time.Now(), 0, true)
+			trace := httptrace.ContextClientTrace(ctx)
+			trace.GetConn("api.test:443")
+			trace.GotConn(httptrace.GotConnInfo{Reused: reused})
+			if got := attempt.Sent(tt.err); got != want {
+				t.Errorf("%v, reused %v: sent: %v", tt.err, reused, got)
+			}
+			end()
+		}
 	}
 }
 

@@ -142,10 +142,42 @@ func (e *proxyError) Error() string {
 	return fmt.Sprintf("the proxy responded with %d %s", e.code, http.StatusText(e.code))
 }
 
+// handshakeAlerts are the TLS alerts with which a server refuses a handshake: it
+// doesn't accept the client's certificate or name for the server, or has no
+// protocol in common with the client. Other alerts can also report a disturbed
+// connection, or a server that isn't ready.
+var handshakeAlerts = []tls.AlertError{
+	40,                     // handshake failure
+	42, 43, 44, 45, 46, 48, // the client's certificate isn't accepted
+	49,     // access denied
+	70, 71, // protocol version, insufficient security
+	112, // unrecognized name
+	116, // certificate required
+	120, // no application protocol
+}
+
+// isRefusedHandshake reports whether an error is an alert with which a server
+// refused the handshake. With TLS 1.3, the client finishes the handshake before
+// the server does. Then the first read of the response returns the alert.
+func isRefusedHandshake(err error) bool {
+	return says(err, func(text string) bool {
+		alert, ok := strings.CutPrefix(text, "remote error: ")
+		return ok && slices.ContainsFunc(handshakeAlerts, func(a tls.AlertError) bool { return alert == a.Error() })
+	})
+}
+
+// isOldTLS reports whether the server chose a version of TLS that the client
+// doesn't offer, instead of refusing the handshake.
+func isOldTLS(err error) bool {
+	return says(err, func(text string) bool {
+		return strings.HasPrefix(text, "tls: server selected unsupported protocol version")
+	})
+}
+
 // IsLasting reports whether another attempt would fail for the same reason: an
-// untrusted certificate, a server without TLS, a proxy that refuses the
-// connection or requires a password, or an error of the transport that doesn't
-// come from the network.
+// untrusted certificate, a server without TLS or one that refuses the handshake,
+// a proxy that refuses the connection or requires a password, or an error of the
+// transport that doesn't come from the network.
 func IsLasting(err error) bool {
 	if errors.Is(err, errOwn) {
 		return true
@@ -155,7 +187,7 @@ func IsLasting(err error) bool {
 	}
 	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
-	return badCertificate || notTLS
+	return badCertificate || notTLS || isRefusedHandshake(err) || isOldTLS(err)
 }
 
 // IsLoopback reports whether a host is this machine, whatever a resolver says.
