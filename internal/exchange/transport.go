@@ -142,18 +142,31 @@ func (e *proxyError) Error() string {
 	return fmt.Sprintf("the proxy responded with %d %s", e.code, http.StatusText(e.code))
 }
 
+// isRefusedBySOCKS reports whether an error is a refusal of a SOCKS5 proxy that
+// it would repeat: it doesn't accept the credentials, or forbids or doesn't
+// support the connection. Otherwise, it may just not have reached the host.
+func isRefusedBySOCKS(err error) bool {
+	e, ok := errors.AsType[*net.OpError](err)
+	if !ok || e.Op != "socks connect" {
+		return false
+	}
+	switch e.Err.Error() {
+	case "no acceptable authentication methods", "username/password authentication failed", "invalid username/password",
+		"unknown error connection not allowed by ruleset", "unknown error command not supported", "unknown error address type not supported":
+		return true
+	}
+	return false
+}
+
 // handshakeAlerts are the TLS alerts with which a server refuses a handshake: it
 // doesn't accept the client's certificate or name for the server, or has no
 // protocol in common with the client. Other alerts can also report a disturbed
 // connection, or a server that isn't ready.
 var handshakeAlerts = []tls.AlertError{
-	40,                     // handshake failure
-	42, 43, 44, 45, 46, 48, // the client's certificate isn't accepted
-	49,     // access denied
-	70, 71, // protocol version, insufficient security
-	112, // unrecognized name
-	116, // certificate required
-	120, // no application protocol
+	40,                              // handshake failure
+	42, 43, 44, 45, 46, 48, 49, 116, // the client's certificate
+	70, 71, 120, // the protocols
+	112, // the server's name
 }
 
 // isRefusedHandshake reports whether an error is an alert with which a server
@@ -187,7 +200,7 @@ func IsLasting(err error) bool {
 	}
 	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
-	return badCertificate || notTLS || isRefusedHandshake(err) || isOldTLS(err)
+	return badCertificate || notTLS || isRefusedHandshake(err) || isOldTLS(err) || isRefusedBySOCKS(err)
 }
 
 // IsLoopback reports whether a host is this machine, whatever a resolver says.
