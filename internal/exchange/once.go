@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -51,6 +52,11 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	resp, err := next.RoundTrip(req)
+	if err != nil && next == g.Own.Transport && req.Context().Err() != context.Canceled {
+		// If a gateway on the way has forgotten this connection, it has forgotten the
+		// others too. Each would cost an attempt.
+		g.Own.CloseIdleConnections()
+	}
 	switch {
 	case err == nil:
 	case err.Error() == http.StatusText(http.StatusProxyAuthRequired):
