@@ -160,10 +160,12 @@ func (in *invocation) observed(ctx context.Context, observers []Observer) (err e
 	}
 	ctx = context.WithValue(ctx, operationKey{}, in.op)
 	if failure := call.Do(ctx, &in.conn.config.calls, &in.request); failure != nil {
-		return failed(in.op, in.request.Path, failure)
+		return failed(in.op, in.host(), in.request.Path, failure)
 	}
 	return nil
 }
+
+func (in *invocation) host() string { return in.conn.config.calls.BaseURL.Host }
 
 // exchange returns the Exchange of the attempt that received r.
 func (in *invocation) exchange(r call.Received) *Exchange {
@@ -247,7 +249,7 @@ func (in *invocation) log(ctx context.Context, a *call.Attempt) {
 	case a.Failure != nil:
 		failure := *a.Failure
 		failure.Body = ""
-		err = failed(in.op, in.request.Path, &failure)
+		err = failed(in.op, "", in.request.Path, &failure) // the line has the host
 		level, message = slog.LevelWarn, "cloudapi: request failed"
 		if isMissing(err) {
 			level = slog.LevelInfo // a wait for a deletion expects this status
@@ -257,10 +259,11 @@ func (in *invocation) log(ctx context.Context, a *call.Attempt) {
 	if !logger.Enabled(ctx, level) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 8)
+	attrs := make([]slog.Attr, 0, 9)
 	attrs = append(attrs,
 		slog.String("operation", in.op.Name),
 		slog.String("method", in.op.Method),
+		slog.String("host", in.host()),
 		slog.String("route", in.op.Route),
 		slog.Int("attempt", a.Number),
 	)

@@ -100,6 +100,7 @@ type Error struct {
 	Details    json.RawMessage // the envelope's details, as sent; see FieldErrors
 	Operation  string          // the operation's name, such as "VMs.Create"
 	Method     string          // the HTTP method
+	Host       string          // the host of the base URL, with its port if it names one
 	Path       string          // the path as it is sent
 	Attempts   int             // how often the request was sent
 	RequestID  string          // the X-Request-Id of the response, if any; Ubicloud's service sends none
@@ -113,7 +114,7 @@ type Error struct {
 
 func (e *Error) Error() string {
 	var b strings.Builder
-	writeCall(&b, e.Operation, e.Method, e.Path)
+	writeCall(&b, e.Operation, e.Method, e.Path, e.Host)
 	kind := e.Type
 	if kind == "" && e.Message == "" {
 		kind = http.StatusText(e.StatusCode)
@@ -213,6 +214,7 @@ func (e *Error) Unwrap() error { return e.outcome.NotRetried }
 type TransportError struct {
 	Operation string // the operation's name, such as "VMs.Create"
 	Method    string // the HTTP method
+	Host      string // the host of the base URL, with its port if it names one
 	Path      string // the path as it is sent
 	Attempts  int    // how often the SDK tried to send the request
 	RequestID string // as in [Error]; "" unless the response broke off
@@ -224,14 +226,29 @@ type TransportError struct {
 
 func (e *TransportError) Error() string {
 	var b strings.Builder
-	writeCall(&b, e.Operation, e.Method, e.Path)
-	call := b.String()
-	b.WriteString(mask.OneLine(fmt.Sprint(e.Err)))
+	cause, host := mask.OneLine(fmt.Sprint(e.Err)), e.Host
+	if strings.Contains(cause, host) {
+		host = "" // named once is enough
+	}
+	writeCall(&b, e.Operation, e.Method, e.Path, host)
+	b.WriteString(cause)
 	if e.previous != nil {
-		b.WriteString("; an earlier attempt failed: " + strings.TrimPrefix(e.previous.Error(), call))
+		b.WriteString("; an earlier attempt failed: " + e.previousText())
 	}
 	writeEnd(&b, e.Operation, &e.outcome, e.Attempts, e.RequestID)
 	return b.String()
+}
+
+// previousText returns the text of the earlier failure without the call, which
+// e names already.
+func (e *TransportError) previousText() string {
+	text := e.previous.Error()
+	for _, host := range []string{e.Host, ""} {
+		var b strings.Builder
+		writeCall(&b, e.Operation, e.Method, e.Path, host)
+		text = strings.TrimPrefix(text, b.String())
+	}
+	return text
 }
 
 func (e *TransportError) Is(target error) bool {
@@ -246,6 +263,7 @@ func (e *TransportError) Unwrap() []error { return causes(e.Err, e.previous, e.o
 type DecodeError struct {
 	Operation   string // the operation's name, such as "VMs.Get"
 	Method      string // the HTTP method
+	Host        string // the host of the base URL, with its port if it names one
 	Path        string // the path as it is sent
 	Attempts    int    // how often the request was sent
 	RequestID   string // as in [Error]
@@ -259,7 +277,7 @@ type DecodeError struct {
 
 func (e *DecodeError) Error() string {
 	var b strings.Builder
-	writeCall(&b, e.Operation, e.Method, e.Path)
+	writeCall(&b, e.Operation, e.Method, e.Path, e.Host)
 	fmt.Fprintf(&b, "status %d with an unusable response: %s", e.StatusCode, mask.OneLine(fmt.Sprint(e.Err)))
 	if e.ContentType != "" {
 		fmt.Fprintf(&b, " (%s)", mask.OneLine(e.ContentType))
@@ -317,16 +335,16 @@ func noContext(operation string) error {
 	return &ArgumentError{Operation: operation, Name: "ctx", Reason: "must not be nil"}
 }
 
-func failed(op *Operation, path string, f *call.Failure) error {
+func failed(op *Operation, host, path string, f *call.Failure) error {
 	switch {
 	case f.Status == 0:
-		e := &TransportError{op.Name, op.Method, path, f.Attempts, f.RequestID, f.Cause, nil, f.Outcome}
+		e := &TransportError{op.Name, op.Method, host, path, f.Attempts, f.RequestID, f.Cause, nil, f.Outcome}
 		if f.Previous != nil {
-			e.previous = failed(op, path, f.Previous)
+			e.previous = failed(op, host, path, f.Previous)
 		}
 		return e
 	case f.Status < 300:
-		return &DecodeError{op.Name, op.Method, path, f.Attempts, f.RequestID, f.Status, f.ContentType, f.Body, f.Cause, f.Outcome}
+		return &DecodeError{op.Name, op.Method, host, path, f.Attempts, f.RequestID, f.Status, f.ContentType, f.Body, f.Cause, f.Outcome}
 	}
 	return &Error{
 		StatusCode: f.Status,
@@ -336,6 +354,7 @@ func failed(op *Operation, path string, f *call.Failure) error {
 		Details:    f.Envelope.Details,
 		Operation:  op.Name,
 		Method:     op.Method,
+		Host:       host,
 		Path:       path,
 		Attempts:   f.Attempts,
 		RequestID:  f.RequestID,
@@ -347,8 +366,12 @@ func failed(op *Operation, path string, f *call.Failure) error {
 	}
 }
 
-func writeCall(b *strings.Builder, operation, method, path string) {
-	fmt.Fprintf(b, "cloudapi: %s: %s %s: ", operation, method, path)
+func writeCall(b *strings.Builder, operation, method, path, host string) {
+	fmt.Fprintf(b, "cloudapi: %s: %s %s", operation, method, path)
+	if host != "" {
+		b.WriteString(" at " + host)
+	}
+	b.WriteString(": ")
 }
 
 // writeEnd writes the end of an error's text: the number of attempts, the

@@ -65,6 +65,13 @@ func TestErrorTexts(t *testing.T) {
 			`cloudapi: VMs.Get: VM "eu\n"/"a\u202e" ("id\x1b") of private subnet "b\r" differs from the request: tags is [b c], wanted [a] (which no update can change)`},
 		{"unlisted, lines", &UnlistedError{Operation: op, Resources: []Resource{{Kind: KindLoadBalancer, Name: "a\nb"}}},
 			`cloudapi: VMs.Get: the server cannot show load balancer "a\nb" while its Kubernetes cluster has no Service; all others were listed`},
+		{"host", e(func(e *Error) { e.Host = "api.example.com" }), "cloudapi: VMs.Get: GET /project/pj/vm/web-1 at api.example.com: 400 InvalidRequest: no"},
+		{"transport, host", &TransportError{Operation: op, Method: "GET", Host: "api.example.com", Path: path, Attempts: 1, Err: io.EOF},
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1 at api.example.com: EOF"},
+		{"transport, host in the cause", &TransportError{Operation: op, Method: "GET", Host: "api.example.com", Path: path, Attempts: 1, Err: errors.New("lookup api.example.com: no such host")},
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: lookup api.example.com: no such host"},
+		{"decode, host", &DecodeError{Operation: op, Method: "GET", Host: "api.example.com:8443", Path: path, Attempts: 1, StatusCode: 200, Err: io.EOF},
+			"cloudapi: VMs.Get: GET /project/pj/vm/web-1 at api.example.com:8443: status 200 with an unusable response: EOF"},
 		{"decode nothing", &DecodeError{Operation: op, Method: "GET", Path: path, Attempts: 3, StatusCode: 204, Err: errors.New("it is empty"), outcome: call.Outcome{NotRetried: gone}},
 			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: status 204 with an unusable response: it is empty (after 3 attempts); not retried: context canceled"},
 

@@ -354,7 +354,7 @@ func WithLimiter(limiter Limiter) Option {
 
 // WithLogger sets a logger that gets one line for each attempt. The level is
 // Debug after a success, Info if the resource doesn't exist, and Warn
-// otherwise. Every line has the attributes operation, method, route and
+// otherwise. Every line has the attributes operation, method, host, route and
 // attempt. A line has duration if the request was sent, status if there was a
 // response, error after a failure, and retry_in before another attempt.
 func WithLogger(logger *slog.Logger) Option {

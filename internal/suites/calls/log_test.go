@@ -35,7 +35,7 @@ func logged(t *testing.T, level slog.Level, do func(logger *slog.Logger)) []stri
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 }
 
-const getVMLine = ` operation=VMs.Get method=GET route=/project/{project_id}/location/{location}/vm/{vm_reference}`
+const getVMLine = ` operation=VMs.Get method=GET host=api.example.com route=/project/{project_id}/location/{location}/vm/{vm_reference}`
 
 func TestLoggerGetsALineForEachAttempt(t *testing.T) {
 	t.Parallel()

@@ -282,7 +282,7 @@ func TestErrorBodies(t *testing.T) {
 			}
 			want := tt.want
 			want.StatusCode, want.Attempts = 400, 1
-			want.Operation, want.Method = "VMs.Get", "GET"
+			want.Operation, want.Method, want.Host = "VMs.Get", "GET", "api.example.com"
 			want.Path = "/project/" + stub.Project + "/location/eu-central-h1/vm/web-1"
 			if !reflect.DeepEqual(*e, want) {
 				t.Errorf("the error is\n%#v, want\n%#v", *e, want)

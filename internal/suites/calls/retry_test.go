@@ -213,16 +213,16 @@ func TestErrorOfACutAttempt(t *testing.T) {
 	}{
 		{"the context", []sdktest.Handler{busy, hangs}, 3 * second, nil, false, 503, ": context deadline exceeded; an earlier attempt failed: 503 T: m (after 2 attempts)", false},
 		{"the context, in a create", []sdktest.Handler{busy, hangs}, 3 * second, nil, true, 503, "failed: 503 T: m (after 2 attempts); the operation may have taken effect", false},
-		{"the context, in the first attempt", []sdktest.Handler{hangs}, 3 * second, nil, false, 0, "/vm/web-1: context deadline exceeded", false},
+		{"the context, in the first attempt", []sdktest.Handler{hangs}, 3 * second, nil, false, 0, "/vm/web-1 at api.localhost: context deadline exceeded", false},
 		{"the context, with a cause", []sdktest.Handler{hangs}, 3 * second, &cloudapi.Error{StatusCode: 500}, false, 500, ": context deadline exceeded: ", false},
 		{"the timeout", []sdktest.Handler{busy, hangs}, ever, nil, false, 503, ": " + late + "; an earlier attempt failed: 503 T: m (after 4 attempts)", true},
 		{"after another response", []sdktest.Handler{busy, hangs, gateway, hangs}, ever, nil, false, 502, late + "; an earlier attempt failed: 502 Bad Gateway", true},
 		{"after a broken connection", []sdktest.Handler{breaks, hangs}, ever, nil, false, 0, late + "; an earlier attempt failed: EOF (after 4", true},
-		{"always the timeout", []sdktest.Handler{hangs}, ever, nil, false, 0, "/vm/web-1: " + late + " (after 4 attempts)", true},
+		{"always the timeout", []sdktest.Handler{hangs}, ever, nil, false, 0, "/vm/web-1 at api.localhost: " + late + " (after 4 attempts)", true},
 		{"the timeout, and then the context", []sdktest.Handler{hangs}, 7 * second, nil, false, 0, "exceeded; an earlier attempt failed: " + late + " (after 2", false},
-		{"not the last one", []sdktest.Handler{busy, hangs, busy, breaks}, ever, nil, false, 0, "/vm/web-1: EOF (after 4 attempts)", true},
+		{"not the last one", []sdktest.Handler{busy, hangs, busy, breaks}, ever, nil, false, 0, "/vm/web-1 at api.localhost: EOF (after 4 attempts)", true},
 		{"not before the deadline", []sdktest.Handler{gateway, later}, 20 * second, nil, false, 503, "503 T: m (after 2 attempts); not retried: the next attempt is due in 30s", true},
-		{"in a pause", []sdktest.Handler{later}, 0, nil, false, 503, "/vm/web-1: 503 T: m; not retried: context canceled", false},
+		{"in a pause", []sdktest.Handler{later}, 0, nil, false, 503, "/vm/web-1 at api.localhost: 503 T: m; not retried: context canceled", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
