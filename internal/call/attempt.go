@@ -135,7 +135,10 @@ func (c *call) attempt(req *http.Request, header http.Header) {
 		case c.Err() != nil:
 			err = pace.Err(c)
 		case ctx.Err() != nil:
-			err = &timeoutError{c.cfg.Timeout}
+			err = &timeoutError{c.cfg.Timeout, "no complete response"}
+			if attempt.HadNoConn() {
+				err = &timeoutError{c.cfg.Timeout, "no connection to " + c.url.Host}
+			}
 		}
 		c.failure = &Failure{Cause: c.cause(err), sent: sent, isCut: ctx.Err() != nil}
 	}
@@ -153,8 +156,11 @@ func (c *call) newBody() (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(c.req.Body)), nil
 }
 
-type timeoutError struct{ limit time.Duration }
+type timeoutError struct {
+	limit   time.Duration
+	missing string
+}
 
-func (e *timeoutError) Error() string        { return fmt.Sprintf("no complete response within %v", e.limit) }
+func (e *timeoutError) Error() string        { return fmt.Sprintf("%s within %v", e.missing, e.limit) }
 func (e *timeoutError) Timeout() bool        { return true }
 func (e *timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Attempt is one attempt to send a request that the server must not execute
-// twice. It's nil for other requests.
+// Attempt is one attempt to send a request.
 type Attempt struct {
+	once        bool        // whether the server must not execute the request twice
 	wanted, got atomic.Bool // whether the attempt wanted a connection, and got one
 	reused      atomic.Bool // whether another request was sent on that connection before
 	trace       httptrace.ClientTrace
@@ -21,20 +21,17 @@ type Attempt struct {
 
 // Begin returns the context of an attempt that began at now. The context ends
 // when the returned function is called, or after the timeout unless the timeout
-// is zero. For a request that the server must not execute twice, the parameter
-// once is set, and Begin also returns an Attempt. Such a request must be a POST
-// or PATCH that goes through a [Guard].
+// is zero. The parameter once is set for a request that the server must not
+// execute twice. Such a request must be a POST or PATCH that goes through a
+// [Guard].
 func Begin(parent context.Context, now time.Time, timeout time.Duration, once bool) (context.Context, *Attempt, context.CancelFunc) {
-	var a *Attempt
-	if once {
-		a = new(Attempt)
-		a.trace.GetConn = func(string) { a.wanted.Store(true) }
-		a.trace.GotConn = func(info httptrace.GotConnInfo) {
-			a.got.Store(true)
-			a.reused.Store(info.Reused)
-		}
-		parent = httptrace.WithClientTrace(parent, &a.trace)
+	a := &Attempt{once: once}
+	a.trace.GetConn = func(string) { a.wanted.Store(true) }
+	a.trace.GotConn = func(info httptrace.GotConnInfo) {
+		a.got.Store(true)
+		a.reused.Store(info.Reused)
 	}
+	parent = httptrace.WithClientTrace(parent, &a.trace)
 	if timeout == 0 {
 		ctx, end := context.WithCancel(parent)
 		return ctx, a, end
@@ -47,13 +44,13 @@ func Begin(parent context.Context, now time.Time, timeout time.Duration, once bo
 // transport's error. It returns false only if no transport accepted the
 // request, if there was no connection to send it on, if the server refused the
 // TLS handshake of a connection on which this was the first request, or if the
-// server said that it didn't execute the request.
+// server said that it didn't execute the request. Sent returns true for every
+// request that may be executed twice, since net/http may have sent it before.
 func (a *Attempt) Sent(err error) bool {
-	if a == nil {
-		return true
-	}
 	_, refused := errors.AsType[refusedError](err)
-	hasConn := a.got.Load() || !a.wanted.Load()
 	noTLS := a.got.Load() && !a.reused.Load() && isRefusedHandshake(err)
-	return hasConn && !noTLS && !isUnprocessed(err) && !refused
+	return !a.once || !a.HadNoConn() && !noTLS && !isUnprocessed(err) && !refused
 }
+
+// HadNoConn reports whether the attempt asked for a connection and got none.
+func (a *Attempt) HadNoConn() bool { return a.wanted.Load() && !a.got.Load() }

@@ -2,8 +2,15 @@ package networks_test
 
 import (
 	"context"
+	"errors"
+	"io"
+	"log"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -130,4 +137,87 @@ func TestCanceledCallsKeepConnections(t *testing.T) {
 			t.Error("the idle connections were closed")
 		}
 	})
+}
+
+// TestNoConnection: the error of an attempt that never got a connection says so,
+// whatever it waited for.
+func TestNoConnection(t *testing.T) {
+	t.Parallel()
+	lost := func(ctx context.Context, _, _ string) (net.Conn, error) { // all packets are dropped
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	silent := func(context.Context, string, string) (net.Conn, error) { // nobody responds
+		near, far := net.Pipe()
+		go func() {
+			io.Copy(io.Discard, far)
+			far.Close()
+		}()
+		return near, nil
+	}
+	proxy := func(scheme string) func(*http.Request) (*url.URL, error) {
+		return http.ProxyURL(&url.URL{Scheme: scheme, Host: "proxy.example.com:3128"})
+	}
+	for name, change := range map[string]func(*http.Transport){
+		"a dial":          func(t *http.Transport) { t.DialContext = lost },
+		"a TLS handshake": func(t *http.Transport) { t.DialContext = silent },
+		"CONNECT":         func(t *http.Transport) { t.DialContext, t.Proxy = silent, proxy("http") },
+		"SOCKS5":          func(t *http.Transport) { t.DialContext, t.Proxy = silent, proxy("socks5h") },
+		"TLS to a proxy":  func(t *http.Transport) { t.DialContext, t.Proxy = silent, proxy("https") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const limit = 10 * time.Second
+				client := newClient(t, "https://api.example.com", cloudapi.WithTransport(change), cloudapi.WithTimeout(limit))
+				defer client.CloseIdleConnections()
+				start := time.Now()
+				_, created := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
+				_, got := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+				for _, err := range []error{created, got} {
+					if err == nil || strings.Count(err.Error(), "no connection to api.example.com within 10s (after 4 attempts)") != 1 || strings.Count(err.Error(), "api.example.com") != 1 ||
+						!errors.Is(err, context.DeadlineExceeded) || errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+						t.Error(err)
+					}
+				}
+				if took := time.Since(start).Round(time.Second); took != 8*limit {
+					t.Errorf("took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// TestErrorsNameTheHost: an error names the host of the base URL once.
+func TestErrorsNameTheHost(t *testing.T) {
+	t.Parallel()
+	page := func(status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(status)
+			io.WriteString(w, "<h1>It works!</h1>")
+		}
+	}
+	servers := map[string]*httptest.Server{
+		"another server's page": httptest.NewServer(page(200)),
+		"another server's 404":  httptest.NewServer(page(404)),
+		"EOF":                   httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })),
+		"an unknown authority":  httptest.NewUnstartedServer(page(200)),
+		"nobody":                httptest.NewServer(page(200)),
+	}
+	servers["an unknown authority"].Config.ErrorLog = log.New(io.Discard, "", 0)
+	servers["an unknown authority"].StartTLS()
+	servers["nobody"].Close()
+	for name, server := range servers {
+		defer server.Close()
+		var log strings.Builder
+		_, err := newClient(t, server.URL, cloudapi.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		_, host, _ := strings.Cut(server.URL, "://")
+		if err == nil || strings.Count(err.Error(), host) != 1 {
+			t.Errorf("%s at %s: %v", name, host, err)
+		}
+		if !strings.Contains(log.String(), "host="+host) {
+			t.Errorf("%s at %s: the log is %s", name, host, log.String())
+		}
+	}
 }
