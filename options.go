@@ -160,6 +160,9 @@ func WithTokenSource(source func(context.Context) (string, error)) Option {
 // project's settings, and in the address of each of the project's pages.
 func WithProject(id string) Option {
 	return func(c *config) error {
+		if reason := syntax.Pasted(id); reason != "" {
+			return optionError("project", id, reason)
+		}
 		if err := projectRule.check("", "project", id); err != nil {
 			return err
 		}

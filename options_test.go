@@ -131,6 +131,16 @@ func TestInvalidOptions(t *testing.T) {
 		{"base URL", cloudapi.WithBaseURL("https:/" + stub.Token + "@example.com"), "has no host"},
 		{"base URL", cloudapi.WithBaseURL("https://user:" + stub.Token + "@example.com"), "must not have user information"},
 		{"base URL", cloudapi.WithBaseURL("https://user:" + stub.Token + "@exa mple.com"), "cannot be parsed"},
+		{"base URL", cloudapi.WithBaseURL("https://user:" + stub.Token + "@exa mple.com"), "base URL cannot be parsed: it has a space"},
+		{"base URL", cloudapi.WithBaseURL("https://api.example.com:port"), `"https://api.example.com:port" cannot be parsed: its port isn't a number`},
+		{"base URL", cloudapi.WithBaseURL("https://${HOST}"), `"https://${HOST}" cannot be parsed`},
+		{"base URL", cloudapi.WithBaseURL("https://api.example.com:99999"), `"https://api.example.com:99999" has a port that isn't 1 to 65535`},
+		{"base URL", cloudapi.WithBaseURL("https://api.example.com:0"), "has a port that isn't 1 to 65535"},
+		{"base URL", cloudapi.WithBaseURL("https://api.example.com\r"), `"https://api.example.com\r" begins or ends with white space`},
+		{"base URL", cloudapi.WithBaseURL("'https://u:hunter2@example.com'"), "base URL begins or ends with a quote"},
+		{"token", cloudapi.WithToken(`"` + stub.Token + `"`), "token begins or ends with a quote"},
+		{"project", cloudapi.WithProject("'" + stub.Project + "'"), "begins or ends with a quote"},
+		{"project", cloudapi.WithProject(stub.Project + "\n"), "begins or ends with white space"},
 		{"base URL", cloudapi.WithBaseURL("https://u:hunter2@example.com"), "must not have user information"},
 		{"base URL", cloudapi.WithBaseURL("https://example.com/?token=hunter2"), "must not have a query"},
 		{"base URL", cloudapi.WithBaseURL("https://example.com/?"), "must not have a query"},
@@ -233,6 +243,8 @@ func TestFromEnv(t *testing.T) {
 		{"true behind a blank", cloudapi.EnvInsecureHTTP, " true", []cloudapi.Option{cloudapi.FromEnv()}, "", "", "cloudapi: CLOUDAPI_INSECURE_HTTP "},
 		{"not set", cloudapi.EnvInsecureHTTP, "", []cloudapi.Option{cloudapi.FromEnv()}, "", "", "cloudapi: base URL "},
 		{"a bad token", cloudapi.EnvToken, stub.Token + "\n", []cloudapi.Option{cloudapi.FromEnv()}, "", "", "cloudapi: CLOUDAPI_TOKEN has a character"},
+		{"a quoted token", cloudapi.EnvToken, `"` + stub.Token + `"`, []cloudapi.Option{cloudapi.FromEnv()}, "", "", "cloudapi: CLOUDAPI_TOKEN begins or ends with a quote"},
+		{"a quoted address", cloudapi.EnvBaseURL, `"https://api.example.com"`, []cloudapi.Option{cloudapi.FromEnv()}, "", "", `cloudapi: CLOUDAPI_BASE_URL "\"https://api.example.com\"" begins or ends with a quote`},
 	} {
 		if tt.variable != "" { // it stays set for the following rows
 			t.Setenv(tt.variable, tt.value)

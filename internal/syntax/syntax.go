@@ -5,7 +5,9 @@ package syntax
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
@@ -37,6 +39,18 @@ func Segment(s string) string {
 	return ""
 }
 
+// Pasted checks a setting for what a file or a variable may have around it:
+// docker's --env-file keeps quotes, and editors add line breaks.
+func Pasted(s string) string {
+	switch {
+	case strings.TrimSpace(s) != s:
+		return "begins or ends with white space, such as a line break: remove it"
+	case strings.Trim(s, `"'`) != s:
+		return "begins or ends with a quote: remove it"
+	}
+	return ""
+}
+
 // BaseURL parses the address of a server, which may have a path. The result
 // shown is the address for errors, without what may be a password.
 func BaseURL(address string) (u *url.URL, shown, reason string) {
@@ -48,17 +62,22 @@ func BaseURL(address string) (u *url.URL, shown, reason string) {
 	if strings.Contains(shown, "@") {
 		shown = ""
 	}
+	if reason := Pasted(address); reason != "" {
+		return nil, shown, reason
+	}
 	switch {
 	case !strings.Contains(address, ":/"): // url.Parse takes the host in "localhost:8080" for a scheme
 		return nil, shown, "has no scheme: it must begin with https:// or http://"
 	case err != nil: // err shows the address, which may contain a password
-		return nil, "", "cannot be parsed"
+		return nil, shown, "cannot be parsed" + unparsed(address, err)
 	case u.User != nil:
 		return nil, shown, "must not have user information"
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, shown, "must begin with https:// or http://"
 	case u.Hostname() == "":
 		return nil, shown, "has no host"
+	case !isPort(u.Port()):
+		return nil, shown, "has a port that isn't 1 to 65535"
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return nil, shown, "must not have a query or a fragment"
 	}
@@ -75,6 +94,22 @@ func BaseURL(address string) (u *url.URL, shown, reason string) {
 	return u, shown, ""
 }
 
+// unparsed returns a clause for an error of url.Parse.
+func unparsed(address string, err error) string {
+	switch {
+	case strings.ContainsFunc(address, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
+		return ": it has a space or a control character"
+	case strings.Contains(err.Error(), "invalid port"):
+		return ": its port isn't a number"
+	}
+	return ""
+}
+
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return s == "" || err == nil && n > 0
+}
+
 // Token checks a bearer token. The reason never contains the token.
 func Token(token string) string {
 	switch {
@@ -89,7 +124,7 @@ func Token(token string) string {
 				"a space, a line break, or one outside ASCII", i+1, len(token))
 		}
 	}
-	return ""
+	return Pasted(token)
 }
 
 // Header checks a header that a program adds; its name is in canonical form.
