@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
 const maxConns = 64
@@ -78,10 +80,28 @@ func NewTransport(changes ...func(*http.Transport)) Transport {
 	return Transport{t, http1 && (len(changes) == 0 || !isRegistered(t, "https") && !isRegistered(t, "http"))}
 }
 
-// dial connects to an address. Even localhost isn't looked up: without a hosts
-// file, a DNS server would say where it leads.
+// dial connects to an address within 30 seconds. If the process has no file
+// descriptor left, dial waits for one: meanwhile, net/http gives the request a
+// connection that another request of the client no longer needs.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := net.Dialer{Timeout: 30 * time.Second}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		conn, err := dialOnce(ctx, network, address)
+		if err == nil || !lacksDescriptor(err) || pace.Sleep(ctx, 100*time.Millisecond) != nil {
+			return conn, err
+		}
+	}
+}
+
+// lacksDescriptor reports whether the process or the system has too many open
+// files. It compares texts, since the errors of lookups wrap no errno.
+func lacksDescriptor(err error) bool { return strings.Contains(err.Error(), "too many open files") }
+
+// dialOnce connects to an address. Even localhost isn't looked up: without a
+// hosts file, a DNS server would say where it leads.
+func dialOnce(ctx context.Context, network, address string) (net.Conn, error) {
+	var dialer net.Dialer
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || !isLocalhost(host) {
 		return dialer.DialContext(ctx, network, address)

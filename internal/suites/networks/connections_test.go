@@ -71,12 +71,12 @@ func (c *forgettable) Write(b []byte) (int, error) {
 func TestForgottenConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		const calls = 10
 		n := &network{Listener: memnet.Listen()}
-		executed := serve(t, n.Listener, nil)
+		executed := serve(t, n.Listener, nil, calls)
 		client := newClient(t, "http://api.localhost", cloudapi.WithTimeout(10*time.Second),
 			cloudapi.WithTransport(func(t *http.Transport) { t.DialContext = n.dial }))
 		defer client.CloseIdleConnections()
-		const calls = 10
 		all := func() {
 			var wg sync.WaitGroup
 			for range calls {
@@ -112,7 +112,7 @@ func TestCanceledCallsKeepConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := &network{Listener: memnet.Listen()}
-		serve(t, n.Listener, nil)
+		serve(t, n.Listener, nil, 2)
 		client := newClient(t, "http://api.localhost", cloudapi.WithTransport(func(t *http.Transport) { t.DialContext = n.dial }))
 		defer client.CloseIdleConnections()
 		var wg sync.WaitGroup

@@ -92,11 +92,18 @@ func (c patient) Close() error {
 }
 
 // serve starts a server of VMs, and returns how many requests it has executed.
-func serve(t *testing.T, l net.Listener, protocols *http.Protocols) *atomic.Int32 {
+// It executes the first ones when as many as the given number have arrived.
+func serve(t *testing.T, l net.Listener, protocols *http.Protocols, together int32) *atomic.Int32 {
 	t.Helper()
-	executed := new(atomic.Int32)
-	server := &http.Server{Protocols: protocols, ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		executed.Add(1)
+	executed, all := new(atomic.Int32), make(chan struct{})
+	server := &http.Server{Protocols: protocols, ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if executed.Add(1) == together {
+			close(all)
+		}
+		select {
+		case <-all:
+		case <-req.Context().Done():
+		}
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, stub.VM)
 	})}

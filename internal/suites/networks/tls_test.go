@@ -50,7 +50,7 @@ func TestRefusedHandshakes(t *testing.T) {
 					config.NextProtos = []string{"h2"}
 				}
 				l := listen(t)
-				executed := serve(t, tls.NewListener(l, config), protocols)
+				executed := serve(t, tls.NewListener(l, config), protocols, 1)
 				client := newClient(t, "https://"+l.Addr().String(), cloudapi.WithTransport(func(t *http.Transport) {
 					t.TLSClientConfig = &tls.Config{RootCAs: trusted.pool(), GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 						if len(tt.certs) == 0 {

@@ -1,0 +1,59 @@
+//go:build unix
+
+package networks_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+)
+
+// TestFewDescriptors: calls that find no free file descriptor wait for a
+// connection of their client. The client is a separate process, since the limit
+// holds for a whole process.
+func TestFewDescriptors(t *testing.T) {
+	t.Parallel()
+	const calls, descriptors = 200, 64
+	if address := os.Getenv("TEST_FEW_DESCRIPTORS_ADDRESS"); address != "" {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: descriptors, Max: descriptors}); err != nil {
+			t.Fatal(err)
+		}
+		client := newClient(t, address, cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
+		var wg sync.WaitGroup
+		var failed atomic.Int32
+		for range calls {
+			wg.Go(func() {
+				if _, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil); err != nil {
+					failed.Add(1)
+					t.Log(err)
+				}
+			})
+		}
+		wg.Wait()
+		if failed.Load() > 0 {
+			t.Errorf("%d of %d calls failed", failed.Load(), calls)
+		}
+		return
+	}
+	l := listen(t)
+	executed := serve(t, l, nil, 50) // so that some calls find no descriptor
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFewDescriptors$")
+	cmd.Env = []string{"TEST_FEW_DESCRIPTORS_ADDRESS=http://" + l.Addr().String()}
+	out, err := cmd.CombinedOutput()
+	if err != nil || executed.Load() != calls {
+		t.Errorf("%v; %d requests were executed on %d connections\n%s", err, executed.Load(), l.accepted.Load(), last(string(out), 8))
+	}
+}
+
+// last returns the last n lines of a text.
+func last(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return fmt.Sprintln(strings.Join(lines[max(0, len(lines)-n):], "\n"))
+}
