@@ -34,7 +34,7 @@ func TestDefaults(t *testing.T) {
 	set("RetryPolicy.%s", reflect.ValueOf(config.retry))
 	transport := stub.Must(NewClient(WithToken(stub.Token)))(t).config.roundTripper().(*http.Transport)
 	set("WithTransport.HTTP2.%s", reflect.ValueOf(transport.HTTP2).Elem())
-	transport.HTTP2, transport.Proxy, transport.OnProxyConnectResponse, transport.DialContext = nil, nil, nil, nil
+	transport.HTTP2, transport.Proxy, transport.OnProxyConnectResponse, transport.DialContext, transport.TLSClientConfig = nil, nil, nil, nil, nil
 	set("WithTransport.%s", reflect.ValueOf(transport).Elem())
 	line("ListOptions.PageSize of All", maxPageSize)
 	set("WaitOptions.%s of VMs and networks", reflect.ValueOf(waitQuick))

@@ -174,7 +174,7 @@ func WithProject(id string) Option {
 // WithTransport changes the SDK's transport, such as its certificates, proxy or
 // dialer, before the first request. By default, the transport speaks HTTP/1.1
 // (t.Protocols.SetHTTP2(true) adds HTTP/2), opens up to 64 connections, and
-// uses neither a proxy nor DNS for loopback names.
+// uses neither a proxy nor DNS for loopback names. Its TLSClientConfig isn't nil.
 //
 // In [Client.With], the client's changes also apply, and the copy has its own
 // connections. Without WithTransport, a client uses [http.DefaultTransport] if

@@ -24,7 +24,7 @@ func Check(status int, header http.Header, body []byte) error {
 	case status == http.StatusPartialContent:
 		return errors.New("it is a part of the file")
 	case header.Get("Content-Encoding") != "":
-		return errors.New("its encoding was not requested")
+		return errors.New("it isn't the plain file")
 	}
 	return nil
 }

@@ -78,6 +78,9 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 			Status: resp.StatusCode, Header: resp.Header, Body: buf.Bytes(), Limit: c.cfg.MaxResponse,
 			UnmarkedEnd: resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed,
 		})
+		if encoding := encodingOf(resp); err != nil && encoding != "" {
+			err = fmt.Errorf("its encoding %q wasn't requested: %w", encoding, err)
+		}
 	} else if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, exchange.ErrTooLarge) {
 		return err // the connection failed before the response was complete
 	}
@@ -122,6 +125,19 @@ func (c *call) cause(err error) error {
 	return c.secrets().Error(err)
 }
 
+// encodingOf returns the encoding of a body that net/http hasn't decoded: the
+// server chose one that the request doesn't accept. It's "" if there's none, and
+// "other" if the name isn't registered, since a response may repeat anything.
+func encodingOf(resp *http.Response) string {
+	switch encoding := resp.Header.Get("Content-Encoding"); encoding {
+	case "", "identity":
+		return ""
+	case "br", "compress", "deflate", "gzip", "zstd":
+		return encoding
+	}
+	return "other"
+}
+
 func (c *call) received(resp *http.Response, body []byte) Received {
 	header, secrets := resp.Header.Clone(), c.secrets()
 	for name, values := range header {
@@ -155,6 +171,9 @@ func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 		f.Body = c.quote(string(body[:min(len(body), MaxSearched)]))
 	}
 	e := &f.Envelope
+	if encoding := encodingOf(resp); !ok && encoding != "" {
+		f.Body, e.Message = "", fmt.Sprintf("the body's encoding %q wasn't requested", encoding)
+	}
 	f.noRetryOn500 = c.req.NoRetryOn500 && f.Status == http.StatusInternalServerError && f.isOwn()
 	if f.Status < 400 && e.Message == "" {
 		e.Message = "redirects are not followed, check the base URL"

@@ -42,14 +42,15 @@ func Begin(parent context.Context, now time.Time, timeout time.Duration, once bo
 
 // Sent reports whether the server may have executed the request, given the
 // transport's error. It returns false only if no transport accepted the
-// request, if there was no connection to send it on, if the server refused the
-// TLS handshake of a connection on which this was the first request, or if the
-// server said that it didn't execute the request. Sent returns true for every
+// request, if there was no connection to send it on, if the request was the
+// first on a connection for which the server refused the TLS handshake or which
+// it takes for HTTP/2, or if the server said that it didn't execute the request.
+// Sent returns true for every
 // request that may be executed twice, since net/http may have sent it before.
 func (a *Attempt) Sent(err error) bool {
 	_, refused := errors.AsType[refusedError](err)
-	noTLS := a.got.Load() && !a.reused.Load() && isRefusedHandshake(err)
-	return !a.once || !a.HadNoConn() && !noTLS && !isUnprocessed(err) && !refused
+	unusable := a.got.Load() && !a.reused.Load() && (isRefusedHandshake(err) || errors.Is(err, errHTTP2))
+	return !a.once || !a.HadNoConn() && !unusable && !isUnprocessed(err) && !refused
 }
 
 // HadNoConn reports whether the attempt asked for a connection and got none.

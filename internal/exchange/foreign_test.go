@@ -66,6 +66,8 @@ func TestErrorsOfForeignTransports(t *testing.T) {
 		"of TLS":                 {errors.New("tls: first record does not look like a TLS handshake"), false},
 		"an untrusted server":    {&tls.CertificateVerificationError{Err: errors.New("x")}, true},
 		"a proxy's 407":          {errors.New(http.StatusText(http.StatusProxyAuthRequired)), true},
+		"a frame of HTTP/2":      {errors.New(`malformed HTTP response "\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00"`), true},
+		"another response":       {errors.New(`net/http: HTTP/1.x transport connection broken: malformed HTTP response "\x00\x00\x06"`), false},
 		"what only quotes these": {errors.New("no responder for http: //x"), true},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://api.test/", nil)
@@ -77,7 +79,7 @@ func TestErrorsOfForeignTransports(t *testing.T) {
 		if got := IsLasting(err); got != tt.lasting {
 			t.Errorf("%s: lasting: %v, want %v", text, got, tt.lasting)
 		}
-		if text != "a proxy's 407" && (!errors.Is(err, tt.err) || err.Error() != tt.err.Error()) {
+		if text != "a proxy's 407" && text != "a frame of HTTP/2" && (!errors.Is(err, tt.err) || err.Error() != tt.err.Error()) {
 			t.Errorf("%s: the error became %v", text, err)
 		}
 	}

@@ -61,6 +61,8 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	case err == nil:
 	case err.Error() == http.StatusText(http.StatusProxyAuthRequired):
 		err = &proxyError{http.StatusProxyAuthRequired} // the error that NewTransport's transport returns
+	case isHTTP2(err):
+		err = errHTTP2
 	case !isOfNetwork(next, err):
 		err = ownError{err}
 	}

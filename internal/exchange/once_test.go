@@ -84,6 +84,7 @@ func TestSentAndRefused(t *testing.T) {
 		{alert("remote error", 80), false, true, true}, // internal error: perhaps the server has no certificate yet
 		{errors.New("malformed HTTP response: remote error: tls: certificate required"), false, true, true},
 		{errors.New("tls: server selected unsupported protocol version 302"), true, true, true},
+		{fmt.Errorf("a middleware: %w", errHTTP2), true, false, true},
 	} {
 		if got := IsLasting(tt.err); got != tt.lasting {
 			t.Errorf("%v: lasting: %v", tt.err, got)

@@ -52,6 +52,7 @@ func NewTransport(changes ...func(*http.Transport)) Transport {
 			return nil
 		},
 		DialContext:         dial,
+		TLSClientConfig:     new(tls.Config), // so that a change can set a field of it
 		TLSHandshakeTimeout: 15 * time.Second,
 		Protocols:           new(http.Protocols),
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: 15 * time.Second},
@@ -199,6 +200,16 @@ func isRefusedHandshake(err error) bool {
 	})
 }
 
+var errHTTP2 = errors.New("the server speaks only HTTP/2, which has to be added with WithTransport")
+
+// isHTTP2 reports whether the server responded to HTTP/1.1 with the first frame
+// of HTTP/2, its settings.
+func isHTTP2(err error) bool {
+	return says(err, func(text string) bool {
+		return strings.HasPrefix(text, `malformed HTTP response "\x00\x00`) && strings.Contains(text, `\x04\x00\x00\x00\x00\x00`)
+	})
+}
+
 // isOldTLS reports whether the server chose a version of TLS that the client
 // doesn't offer, instead of refusing the handshake.
 func isOldTLS(err error) bool {
@@ -212,7 +223,7 @@ func isOldTLS(err error) bool {
 // a proxy that refuses the connection or requires a password, or an error of the
 // transport that doesn't come from the network.
 func IsLasting(err error) bool {
-	if errors.Is(err, errOwn) {
+	if errors.Is(err, errOwn) || errors.Is(err, errHTTP2) {
 		return true
 	}
 	if e, ok := errors.AsType[*proxyError](err); ok {

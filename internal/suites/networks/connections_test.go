@@ -2,6 +2,7 @@ package networks_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log"
@@ -218,6 +219,80 @@ func TestErrorsNameTheHost(t *testing.T) {
 		}
 		if !strings.Contains(log.String(), "host="+host) {
 			t.Errorf("%s at %s: the log is %s", name, host, log.String())
+		}
+	}
+}
+
+// TestOnlyHTTP2: a server that speaks only HTTP/2 is named as that, and has
+// executed nothing.
+func TestOnlyHTTP2(t *testing.T) {
+	t.Parallel()
+	l := listen(t)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				conn.Read(make([]byte, 1))
+				io.WriteString(conn, "\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x80")         // the settings
+				io.WriteString(conn, "\x00\x00\x08\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01") // GOAWAY
+			}()
+		}
+	}()
+	client := newClient(t, "http://"+l.Addr().String())
+	_, created := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
+	_, got := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")
+	for _, err := range []error{created, got} {
+		if err == nil || !strings.Contains(err.Error(), "the server speaks only HTTP/2") || cloudapi.IsTransient(err) || errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+			t.Error(err)
+		}
+	}
+	if l.accepted.Load() != 2 {
+		t.Errorf("%d connections", l.accepted.Load())
+	}
+}
+
+// TestTLSConfigIsThere: a change of the transport can set a field of its TLS
+// configuration.
+func TestTLSConfigIsThere(t *testing.T) {
+	t.Parallel()
+	trusted := newAuthority(t)
+	l := listen(t)
+	executed := serve(t, tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{trusted.issue(t, time.Hour)}}), nil, 1)
+	trusting := cloudapi.WithTransport(func(t *http.Transport) { t.TLSClientConfig.RootCAs = trusted.pool() })
+	if _, err := newClient(t, "https://"+l.Addr().String(), trusting).VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil || executed.Load() != 1 {
+		t.Error(err)
+	}
+}
+
+// TestUnwantedEncodings: an error names the encoding of a response that the
+// request didn't accept. A plain response may have a nonsensical one.
+func TestUnwantedEncodings(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		encoding, body string
+		status         int
+		want           string
+	}{
+		{"br", "\x0b\x02\x80{}\x03", 200, `its encoding "br" wasn't requested`},
+		{"zstd", "(\xb5/\xfd\x04\x00\x11\x00\x00{}", 200, `its encoding "zstd" wasn't requested`},
+		{"br", "\x0b\x02\x80{}\x03", 404, `the body's encoding "br" wasn't requested`},
+		{"br", stub.Envelope(404), 404, "404 T: m"},
+		{"utf-8", stub.VM, 200, ""},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Encoding", tt.encoding)
+			w.WriteHeader(tt.status)
+			io.WriteString(w, tt.body)
+		}))
+		defer server.Close()
+		_, err := newClient(t, server.URL).VMs.Get(t.Context(), "eu-central-h1", "web-1")
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s, %d: %v", tt.encoding, tt.status, err)
 		}
 	}
 }
