@@ -51,6 +51,10 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Body = io.NopCloser(strings.NewReader(""))
 		}
 	}
+	if g.Own.fetches && next == g.Own.Transport {
+		req = req.Clone(req.Context())
+		req.Header.Set("js.fetch:redirect", "error") // by default, fetch follows redirects
+	}
 	resp, err := next.RoundTrip(req)
 	if err != nil && next == g.Own.Transport && req.Context().Err() != context.Canceled {
 		// If a gateway on the way has forgotten this connection, it has forgotten the

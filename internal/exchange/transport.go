@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ const maxConns = 64
 type Transport struct {
 	*http.Transport
 	onlyHTTP1 bool
+	fetches   bool // whether it uses the fetch of JavaScript
 }
 
 // NewTransport returns a transport for one host. It uses HTTP/1.1, unless
@@ -66,6 +68,9 @@ func NewTransport(changes ...func(*http.Transport)) Transport {
 		// The limit for bodies doesn't cover headers. net/http allows 10 MiB.
 		MaxResponseHeaderBytes: 1 << 20,
 	}
+	if runtime.GOOS == "js" {
+		t.DialContext = nil // so that net/http uses the fetch of JavaScript
+	}
 	t.Protocols.SetHTTP1(true)
 	for _, change := range changes {
 		change(t)
@@ -78,7 +83,8 @@ func NewTransport(changes ...func(*http.Transport)) Transport {
 	}
 	p := t.Protocols
 	http1 := p != nil && !p.HTTP2() && !p.UnencryptedHTTP2()
-	return Transport{t, http1 && (len(changes) == 0 || !isRegistered(t, "https") && !isRegistered(t, "http"))}
+	onlyHTTP1 := http1 && (len(changes) == 0 || !isRegistered(t, "https") && !isRegistered(t, "http"))
+	return Transport{t, onlyHTTP1, runtime.GOOS == "js" && t.DialContext == nil}
 }
 
 // dial connects to an address within 30 seconds. If the process has no file
