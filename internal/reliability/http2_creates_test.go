@@ -68,6 +68,7 @@ func TestResetCreates(t *testing.T) {
 		"HTTP/2 registered":              {"program", registers},
 		"HTTP/1.1 of an unknown type":    {"unknown", speaks(true, false)},
 		"HTTP/2 of an unknown type":      {"unknown", speaks(false, true)},
+		"HTTP/2 of the default":          {"default", speaks(false, true)},
 	} {
 		for _, op := range creates {
 			synctest.Test(t, func(t *testing.T) {
@@ -90,10 +91,14 @@ func TestResetCreates(t *testing.T) {
 					tt.change(t)
 				}
 				option := transport(tt.transport == "program", change)
-				if tt.transport == "unknown" {
-					own := new(http.Transport)
-					change(own)
+				own := new(http.Transport)
+				change(own)
+				switch tt.transport {
+				case "unknown":
 					option = cloudapi.WithHTTPClient(&http.Client{Transport: struct{ http.RoundTripper }{own}})
+				case "default": // the program replaces http.DefaultTransport; no other test runs meanwhile
+					defer func(original http.RoundTripper) { http.DefaultTransport = original }(http.DefaultTransport)
+					http.DefaultTransport, option = own, nil
 				}
 				client := newClient(t, base, option)
 				if _, err := op.call(t.Context(), client); !errors.Is(err, cloudapi.ErrOutcomeUnknown) || p.executed.Load() != 1 {
