@@ -45,8 +45,8 @@ func Begin(parent context.Context, now time.Time, timeout time.Duration, once bo
 // request, if there was no connection to send it on, if the request was the
 // first on a connection for which the server refused the TLS handshake or which
 // it takes for HTTP/2, or if the server said that it didn't execute the request.
-// Sent returns true for every
-// request that may be executed twice, since net/http may have sent it before.
+// Sent returns true for every request that may be executed twice, since net/http
+// may have sent it before.
 func (a *Attempt) Sent(err error) bool {
 	_, refused := errors.AsType[refusedError](err)
 	unusable := a.got.Load() && !a.reused.Load() && (isRefusedHandshake(err) || errors.Is(err, errHTTP2))

@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
 const maxConns = 64
@@ -85,41 +83,6 @@ func NewTransport(changes ...func(*http.Transport)) Transport {
 	http1 := p != nil && !p.HTTP2() && !p.UnencryptedHTTP2()
 	onlyHTTP1 := http1 && (len(changes) == 0 || !isRegistered(t, "https") && !isRegistered(t, "http"))
 	return Transport{t, onlyHTTP1, runtime.GOOS == "js" && t.DialContext == nil}
-}
-
-// dial connects to an address within 30 seconds. If the process has no file
-// descriptor left, dial waits for one: meanwhile, net/http gives the request a
-// connection that another request of the client no longer needs.
-func dial(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	for {
-		conn, err := dialOnce(ctx, network, address)
-		if err == nil || !lacksDescriptor(err) || pace.Sleep(ctx, 100*time.Millisecond) != nil {
-			return conn, err
-		}
-	}
-}
-
-// lacksDescriptor reports whether the process or the system has too many open
-// files. It compares texts, since the errors of lookups wrap no errno.
-func lacksDescriptor(err error) bool { return strings.Contains(err.Error(), "too many open files") }
-
-// dialOnce connects to an address. Even localhost isn't looked up: without a
-// hosts file, a DNS server would say where it leads.
-func dialOnce(ctx context.Context, network, address string) (net.Conn, error) {
-	var dialer net.Dialer
-	host, port, err := net.SplitHostPort(address)
-	if err != nil || !isLocalhost(host) {
-		return dialer.DialContext(ctx, network, address)
-	}
-	conn, err := dialer.DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port))
-	if err != nil {
-		if conn6, err := dialer.DialContext(ctx, network, net.JoinHostPort("::1", port)); err == nil {
-			return conn6, nil
-		}
-	}
-	return conn, err
 }
 
 // isRegistered reports whether a transport passes requests with the scheme to

@@ -1,0 +1,83 @@
+package exchange
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+)
+
+// dial connects to an address within 30 seconds. If the process has no file
+// descriptor left, dial waits for one: meanwhile, net/http gives the request a
+// connection that another request of the client no longer needs.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		conn, err := dialOnce(ctx, network, address)
+		if err == nil {
+			return &tunnelConn{Conn: conn}, nil
+		}
+		if !lacksDescriptor(err) || pace.Sleep(ctx, 100*time.Millisecond) != nil {
+			return nil, err
+		}
+	}
+}
+
+// lacksDescriptor reports whether the process or the system has too many open
+// files. It compares texts, since the errors of lookups wrap no errno.
+func lacksDescriptor(err error) bool { return strings.Contains(err.Error(), "too many open files") }
+
+// dialOnce connects to an address. Even localhost isn't looked up: without a
+// hosts file, a DNS server would say where it leads.
+func dialOnce(ctx context.Context, network, address string) (net.Conn, error) {
+	var dialer net.Dialer
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || !isLocalhost(host) {
+		return dialer.DialContext(ctx, network, address)
+	}
+	conn, err := dialer.DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port))
+	if err != nil {
+		if conn6, err := dialer.DialContext(ctx, network, net.JoinHostPort("::1", port)); err == nil {
+			return conn6, nil
+		}
+	}
+	return conn, err
+}
+
+// connectTimeout limits the time that a proxy has for a response to CONNECT. The
+// limit of net/http is a minute, as long as the default timeout of an attempt,
+// and its error doesn't say what took so long.
+const connectTimeout = 30 * time.Second
+
+// tunnelConn is a connection on which a response to CONNECT must begin within
+// connectTimeout.
+type tunnelConn struct {
+	net.Conn
+	connecting atomic.Bool
+}
+
+func (c *tunnelConn) Write(b []byte) (int, error) {
+	if bytes.HasPrefix(b, []byte("CONNECT ")) {
+		c.connecting.Store(true)
+		c.SetReadDeadline(time.Now().Add(connectTimeout))
+	}
+	return c.Conn.Write(b)
+}
+
+func (c *tunnelConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if !c.connecting.CompareAndSwap(true, false) {
+		return n, err
+	}
+	if e, ok := err.(net.Error); ok && e.Timeout() {
+		return n, fmt.Errorf("the proxy didn't respond to CONNECT within %v: %w", connectTimeout, err)
+	}
+	c.SetReadDeadline(time.Time{})
+	return n, err
+}

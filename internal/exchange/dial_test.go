@@ -1,0 +1,61 @@
+package exchange
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestSilentProxy: a proxy has 30 seconds for its response to CONNECT. The limit
+// doesn't hold for what comes after it, or without CONNECT.
+func TestSilentProxy(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, scheme string
+		answers      bool // whether the proxy responds to CONNECT
+		took         time.Duration
+		want         string
+	}{
+		{"no response to CONNECT", "https", false, connectTimeout, "the proxy didn't respond to CONNECT within 30s"},
+		{"a tunnel to a silent server", "https", true, 45 * time.Second, "TLS handshake timeout"},
+		{"no response to a request", "http", false, time.Hour, "context deadline exceeded"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			transport := NewTransport(func(t *http.Transport) {
+				t.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy.example.com:3128"})
+				t.TLSHandshakeTimeout = 45 * time.Second
+				t.DialContext = func(context.Context, string, string) (net.Conn, error) {
+					near, far := net.Pipe()
+					go func() {
+						defer far.Close()
+						req, err := http.ReadRequest(bufio.NewReader(far))
+						if err == nil && req.Method == http.MethodConnect && tt.answers {
+							io.WriteString(far, "HTTP/1.1 200 OK\r\n\r\n")
+						}
+						io.Copy(io.Discard, far)
+					}()
+					return &tunnelConn{Conn: near}, nil
+				}
+			})
+			defer transport.CloseIdleConnections()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, tt.scheme+"://api.example.com/", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			_, err = transport.RoundTrip(req)
+			if took := time.Since(start); took != tt.took || err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %v after %v", tt.name, err, took)
+			}
+		})
+	}
+}
