@@ -6,9 +6,9 @@
 // of n Gets.
 //
 // A list can only show that a wait isn't over. A wait gets its resource itself
-// if the list shows anything else, can't be read, takes longer than the wait's
-// pause, or is too long. It also does so from time to time in any case. So a
-// wait never depends on a list, and the full record decides when it ends.
+// if the list shows anything else, can't be read, is overdue, or is too long. It
+// also does so from time to time in any case. So a wait never depends on a list,
+// and the full record decides when it ends.
 package sharedlist
 
 import (
@@ -83,6 +83,10 @@ type reading[T any] struct {
 	began time.Time     // zero if it hasn't begun
 	ended chan struct{} // closed when records is set
 
+	// overdue says that a wait has given up on the reading. No other wait begins
+	// to wait for it.
+	overdue bool
+
 	// records has the records by ID and by name. Of records with the same name,
 	// the map has the last. The map is nil if the list wasn't read to its end.
 	records map[string]*T
@@ -128,9 +132,14 @@ func (l *List[T]) Leave() {
 	l.group.waits--
 }
 
+// patience is how long a wait that is due waits for a reading, or its pause if
+// that is longer. On a busy machine, waits that give up make it busier: then the
+// next reading takes even longer.
+const patience = 10 * time.Second
+
 // Await waits for a reading that begins at the time earliest or later, and
 // returns its records. If none has ended when the wait is due, Await takes the
-// reading in progress, or begins one, and waits for up to one more pause. It
+// reading in progress, or begins one, and waits until it ends or is overdue. It
 // returns nil if the wait must get its resource itself, and the context's error
 // if the context ends.
 func (l *List[T]) Await(ctx context.Context, earliest, due time.Time, pause time.Duration) (map[string]*T, error) {
@@ -148,13 +157,13 @@ func (l *List[T]) Await(ctx context.Context, earliest, due time.Time, pause time
 			r = l.current()
 		case <-timer.C:
 			if isDue {
-				return nil, nil
+				return l.giveUp(r), nil
 			}
 			if r = l.begin(earliest); r == nil {
 				return nil, nil
 			}
 			isDue = true
-			timer.Reset(pause)
+			timer.Reset(max(pause, patience))
 		}
 	}
 }
@@ -165,9 +174,18 @@ func (l *List[T]) current() *reading[T] {
 	return l.next
 }
 
+// giveUp returns the records of a reading if it has ended: the goroutine may be
+// late. Otherwise, the reading is overdue.
+func (l *List[T]) giveUp(r *reading[T]) map[string]*T {
+	l.group.mu.Lock()
+	defer l.group.mu.Unlock()
+	r.overdue = true
+	return r.records
+}
+
 // begin returns the last reading if it began after earliest. Otherwise, it
-// returns the reading in progress, or begins one. It returns nil if reading the
-// list would take more requests than getting each resource.
+// returns the reading in progress, or begins one. It returns nil if the reading
+// is overdue, or would take more requests than getting each resource.
 func (l *List[T]) begin(earliest time.Time) *reading[T] {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
@@ -183,6 +201,9 @@ func (l *List[T]) begin(earliest time.Time) *reading[T] {
 		r.began = time.Now()
 		l.wait = parallel.Go(func() { l.read(r) })
 	}
+	if r.overdue {
+		return nil
+	}
 	return r
 }
 
@@ -196,9 +217,11 @@ func (l *List[T]) isWorthIt() bool {
 }
 
 func (l *List[T]) read(r *reading[T]) {
+	var whole map[string]*T // nil until the list is read to its end
 	defer func() {
 		l.group.mu.Lock()
 		defer l.group.mu.Unlock()
+		r.records = whole
 		l.last, l.next = r, &reading[T]{ended: make(chan struct{})}
 		close(r.ended)
 	}()
@@ -210,7 +233,7 @@ func (l *List[T]) read(r *reading[T]) {
 		id, name := l.source.Keys(record)
 		records[id], records[name] = record, record
 	}
-	r.records = records
+	whole = records
 }
 
 func (l *List[T]) isStillWorthIt(items int) bool {
