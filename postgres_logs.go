@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -122,7 +123,8 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 // PostgresLogMarker is a position in the logs of a database, from which
 // [PostgresService.FollowLogs] continues with the same filters. Store it as
 // JSON, which has about 16 characters for each line of the last poll. A poll
-// covers about a minute, and up to a day while FollowLogs catches up.
+// covers about a minute, and up to a day or 10,000 lines while FollowLogs
+// catches up.
 type PostgresLogMarker struct {
 	Start time.Time      `json:"start,omitzero"`
 	End   time.Time      `json:"end,omitzero"`
@@ -160,6 +162,10 @@ const (
 	logsOverlap = time.Minute
 	maxHeldLogs = 64 << 20
 	logLineSize = 512 // an estimate of the bytes of a line without its message
+
+	// maxRangeLines is how many lines a range can have that isn't as short as
+	// possible. A program that ends in the middle of a range gets its lines again.
+	maxRangeLines = 10_000
 )
 
 // FollowLogs yields the lines of a database's logs as the server receives them:
@@ -181,15 +187,16 @@ const (
 // recognizes lines by their contents. It can miss a line that appears later
 // than Overlap. This machine's clock or the Date of the server's responses must
 // be right, and the two must differ by less than a day. FollowLogs holds up to
-// about 64 MiB of lines in memory. If a range has more, it requests shorter
-// ranges, and yields ErrPaginationStalled if even a range of twice the Overlap
-// has too many. † Only the service has this.
+// about 64 MiB of lines in memory. If a range has more, or more than 10,000
+// lines, it requests shorter ranges, but none shorter than twice the Overlap. It
+// yields ErrPaginationStalled if even that has more than 64 MiB. † Only the
+// service has this.
 func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, opts *PostgresFollowLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	o := orZero(opts)
 	o.Overlap = cmp.Or(max(o.Overlap, 0), logsOverlap)
 	o.maxHeld = cmp.Or(o.maxHeld, maxHeldLogs)
 	return func(yield func(*PostgresLogEntry, error) bool) {
-		f := logFollower{PostgresFollowLogsOptions: o, conn: s.conn, op: opPostgresLogs, location: location, postgres: postgres, span: logsMaxSpan}
+		f := logFollower{PostgresFollowLogsOptions: o, conn: s.conn, op: opPostgresLogs, location: location, postgres: postgres}
 		if err := f.run(ctx, yield); err != nil {
 			yield(nil, err)
 		}
@@ -204,10 +211,11 @@ type logFollower struct {
 	location, postgres        string
 	last                      func() *Exchange // returns the exchange of the last request
 
-	span   time.Duration // the length of the next range
-	sent   time.Time     // when the first page of the last range was requested, by this machine's clock
-	until  time.Time     // for UntilNow: the time of the first response
-	behind time.Duration // how far this machine's clock is behind the Date of the last response; 0 before the first
+	span     time.Duration // the length of the next range
+	sent     time.Time     // when the first page of the last range was requested, by this machine's clock
+	answered time.Time     // when that page arrived
+	until    time.Time     // for UntilNow: the time of the first response
+	behind   time.Duration // how far this machine's clock is behind the Date of the last response; 0 before the first
 }
 
 // now returns when the last range was requested, by this machine's clock or the
@@ -271,23 +279,29 @@ func (f *logFollower) poll(ctx context.Context) (lines []*PostgresLogEntry, wait
 		}
 		f.Marker = PostgresLogMarker{Start: earlier(f.Marker.Start, f.now()), Seen: map[string]int{}}
 	}
+	// A range that ends before the Marker's End would yield the lines after it twice.
 	start := f.Marker.Start.UTC()
-	end, shortest := start.Add(f.span), max(2*f.Overlap, f.Marker.End.Sub(start))
-	lines, err = f.read(ctx, start, end)
+	shortest := min(max(2*f.Overlap, f.Marker.End.Sub(start)), logsMaxSpan)
+	f.span = max(f.span, shortest)
+	end, most := start.Add(f.span), maxRangeLines
+	if f.span == shortest {
+		most = math.MaxInt
+	}
+	lines, err = f.read(ctx, start, end, most)
 	switch oldest := f.sent.Add(f.behind - logsKept); {
 	case errors.Is(err, ErrInvalidRequest) && start.Before(oldest):
 		f.Marker = PostgresLogMarker{Start: oldest.Add(logsArriving), Seen: map[string]int{}}
 		return nil, false, fmt.Errorf("cloudapi: %s: %w: those from %s to %s", followLogs, ErrLogsExpired, start.Format(time.RFC3339), f.Marker.Start.Format(time.RFC3339))
 	case errors.Is(err, ErrPaginationStalled) && f.span > shortest:
-		f.span = max(f.span/4, shortest)
+		f.span /= 8
 		return nil, false, nil
 	case err != nil:
 		return nil, true, err
 	}
-	f.span = min(2*f.span, logsMaxSpan)
+	f.span = nextSpan(f.span, len(lines))
 	next := PostgresLogMarker{
 		Start: earlier(f.now(), end).Add(-f.Overlap),
-		End:   earlier(f.sent.Add(max(f.behind, 0)), end),
+		End:   earlier(f.answered.Add(max(f.behind, 0)+time.Second), end), // a Date has whole seconds
 		Seen:  map[string]int{},
 	}
 	if next.Start.Before(start) {
@@ -306,9 +320,19 @@ func (f *logFollower) poll(ctx context.Context) (lines []*PostgresLogEntry, wait
 	return lines, !end.Before(present), nil
 }
 
-func (f *logFollower) read(ctx context.Context, start, end time.Time) ([]*PostgresLogEntry, error) {
+// nextSpan returns the length of the range that follows one with n lines. The
+// next one may have twice as many, at least 100 and at most half of what a range
+// can have, but it's at most four times as long: there can be a burst of lines.
+func nextSpan(span time.Duration, n int) time.Duration {
+	want := min(max(2*n, 100), maxRangeLines/2)
+	return min(span/time.Duration(max(n, want/4))*time.Duration(want), logsMaxSpan)
+}
+
+// read returns the lines of a range. It returns ErrPaginationStalled if there
+// are more lines than most, or than fit into memory.
+func (f *logFollower) read(ctx context.Context, start, end time.Time, most int) ([]*PostgresLogEntry, error) {
 	var pages [][]*PostgresLogEntry // the newest first
-	size := 0
+	size, n := 0, 0
 	for page, err := range follow(f.op.Name, "", func(ctx context.Context, key string) (*Page[PostgresLogEntry], error) {
 		return f.page(ctx, PostgresLogsOptions{
 			Start: start, End: end, PaginationKey: key, PageSize: maxLogLines,
@@ -323,7 +347,7 @@ func (f *logFollower) read(ctx context.Context, start, end time.Time) ([]*Postgr
 		for _, line := range page.Items {
 			size += logLineSize + len(line.Message)
 		}
-		if size > f.maxHeld {
+		if n += len(page.Items); n > most || size > f.maxHeld {
 			return nil, fmt.Errorf("cloudapi: %s: %w: more than %d MiB of lines from %s to %s; use filters or a shorter Overlap", followLogs,
 				ErrPaginationStalled, f.maxHeld>>20, start.Format(time.RFC3339), end.Format(time.RFC3339))
 		}
@@ -341,7 +365,7 @@ func (f *logFollower) page(ctx context.Context, o PostgresLogsOptions) (*Page[Po
 		f.op.class &^= serviceOnly // the server has the operation: a later 404 says that the database is gone
 	}
 	if exchange := f.last(); o.PaginationKey == "" && exchange != nil {
-		f.sent = sent
+		f.sent, f.answered = sent, time.Now().Round(0).UTC()
 		if date, err := http.ParseTime(exchange.Header.Get("Date")); err == nil {
 			f.behind = date.Sub(sent)
 		}
