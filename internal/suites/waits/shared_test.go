@@ -271,15 +271,15 @@ func TestWaitsSendFewRequests(t *testing.T) {
 }
 
 // TestLateWaitsSendFewRequests: on a busy machine, where lists take long and
-// waits are late, 3,000 waits send hardly more requests than on an idle one.
+// waits are late, 1,000 waits send hardly more requests than on an idle one.
 func TestLateWaitsSendFewRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const vms = 3000
+		const vms = 1000
 		late := func(most time.Duration) { stub.Elapse(rand.N(most)) }
 		f := &fleet{n: vms, runs: time.Now().Add(40 * time.Second)}
 		client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-			late(2 * time.Second) // a list takes three pages, and an empty one
+			late(4 * time.Second) // a list takes one page, and an empty one
 			return f.RoundTrip(req)
 		}), cloudapi.WithTokenSource(func(context.Context) (string, error) {
 			late(time.Second / 2)
