@@ -24,16 +24,17 @@
 //   - a resource in a location: its service's Get
 //   - the record of a reference that a person typed: [Lookup]
 //   - the resource that such a reference means, of any kind: [Client.Resolve]
-//   - the record of a [Resource]: [Client.Fetch]
+//   - the record of a [Resource], or a proof that it's gone: [Fetch]; of any
+//     kind: [Client.Fetch]
 //   - the resources of any kind: [Client.Resources]
-//   - whether resources exist that a list doesn't have: [Client.CheckAccess]
+//   - which of many resources still exist: [Client.CheckAccess]
 //
 // Waiting:
 //
 //   - for a state: its service's Wait methods
 //   - for a deletion, of any kind: [Client.WaitDeleted]
 //   - for a condition of your own: [Wait]
-//   - for many resources: [WaitAll]
+//   - for many resources: [WaitAll]; in calls of their own: [WithSharedWaits]
 //   - for changes: a service's Watch
 //
 // Confirming, if the outcome is unknown:

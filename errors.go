@@ -421,17 +421,24 @@ func causes(errs ...error) []error {
 // These predicates classify failures, for waits, Ensure, Watch, Resolve and
 // Confirm. [call.Class] says which failures may be retried.
 
-// IsGone reports whether an error proves that a resource doesn't exist in the
-// location of the request; [Client.CheckAccess] also looks in other locations.
+// IsGone reports whether an error proves that a resource doesn't exist. What it
+// proves depends on the call. An error of [Fetch], [Client.Fetch], or of
+// [Client.Resolve], [Lookup] or [Client.DeleteExisting] with only the ID of a
+// resource that is in a location, proves that the resource isn't in the client's
+// project. An error of any other method, such as a Get, proves only that it
+// isn't in the location and the project of the request: IsGone is then also true
+// if the location is wrong, or if the project is gone or the token can't see it.
+//
 // IsGone returns false for errors that match [ErrNotFound] but prove less: the
 // location doesn't exist; the service may lack the operation (‡, or for private
-// link services); or [ProjectsService.ObjectInfo], [Client.Resolve] or [Lookup]
-// searched for an ID and found nothing among what the token can see. IsGone
-// returns true for a project that the token can't see. On servers without the
-// operations marked †, test for [ErrMaybeUnsupported] first.
+// link services); or a search, such as [ProjectsService.ObjectInfo], found
+// nothing among what the token can see. It also returns false for errors that
+// match [ErrOutcomeUnknown]. On servers without the operations marked †, test
+// for [ErrMaybeUnsupported] first.
 func IsGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return isMissing(err) && !errors.Is(err, errNotShown) && !(ok && (e.class&unproven != 0 || e.Operation == "Projects.ObjectInfo"))
+	return isMissing(err) && !errors.Is(err, errNotShown) && !errors.Is(err, ErrOutcomeUnknown) &&
+		!(ok && (e.class&unproven != 0 || e.Operation == "Projects.ObjectInfo"))
 }
 
 // isMissing reports whether a resource doesn't exist, or the server hides it.

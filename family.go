@@ -22,6 +22,7 @@ type family[T any] struct {
 	pauses *WaitOptions // the default pauses of waits; nil if no method waits
 
 	lingers  bool // whether a resource still exists for some time after Delete
+	hidden   bool // whether the server also returns a 404 for a resource that the token can't see
 	homonyms bool // whether a location can have two resources of one name
 
 	// each iterates over the list. If it's nil, [all] is used.
@@ -36,6 +37,7 @@ type anyFamily interface {
 	takesNames() bool  // whether a name is a valid reference
 	takesIDs() bool    // whether an ID is a valid reference
 	hasHomonyms() bool // whether a location can have two resources of one name
+	hides() bool       // whether the server also returns a 404 for a resource that the token can't see
 
 	all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[any, error]
 	read(ctx context.Context, c *conn, location, reference string) (any, error)
@@ -51,6 +53,7 @@ func (f *family[T]) hasLocations() bool { return strings.Contains(f.get.Route, "
 func (f *family[T]) takesNames() bool   { return !f.get.lastRule().idOnly }
 func (f *family[T]) takesIDs() bool     { return f.get.lastRule().takesIDs() }
 func (f *family[T]) hasHomonyms() bool  { return f.homonyms }
+func (f *family[T]) hides() bool        { return f.hidden }
 
 func (f *family[T]) all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[any, error] {
 	return untyped(f.items(ctx, c, opts))
@@ -171,13 +174,14 @@ type listKey struct {
 	location string
 }
 
-// join lets a wait share the list of a location with other waits of a WaitAll.
-// It returns nil if the family has no list, or if ctx isn't a WaitAll's.
+// join lets a wait share the list of a location with other waits of a WaitAll,
+// or of the client if it has [WithSharedWaits]. It returns nil if the family has
+// no list, or if the wait shares nothing.
 func (f *family[T]) join(ctx context.Context, c *conn, location string) *sharedlist.List[T] {
 	if f.lists == nil {
 		return nil
 	}
-	return sharedlist.Join(ctx, listKey{c, f.lists, location}, func() sharedlist.Source[T] {
+	open := func() sharedlist.Source[T] {
 		var failure error       // of the last reading that failed
 		var notBefore time.Time // when the list may be read again, after a Retry-After
 		return sharedlist.Source[T]{
@@ -199,7 +203,12 @@ func (f *family[T]) join(ctx context.Context, c *conn, location string) *sharedl
 			},
 			Keys: func(record *T) (id, name string) { r := resourceOf(record); return r.ID, r.Name },
 		}
-	})
+	}
+	key := listKey{c, f.lists, location}
+	if list := sharedlist.Join(ctx, key, open); list != nil || c.config.shared == nil {
+		return list
+	}
+	return sharedlist.JoinLasting(c.config.shared, key, open)
 }
 
 // waitDeleted waits until the resource that ref names is gone. It returns an

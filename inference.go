@@ -66,7 +66,7 @@ var (
 	opInferenceAPIKeysDelete = Operation{"InferenceAPIKeys.Delete", "DELETE", inferenceAPIKeyRoute, idempotent}
 
 	listInferenceAPIKeys  = listRoutes{project: &opInferenceAPIKeysList, unpaged: true}
-	inferenceAPIKeyFamily = family[InferenceAPIKey]{lists: &listInferenceAPIKeys, get: &opInferenceAPIKeysGet, del: &opInferenceAPIKeysDelete}
+	inferenceAPIKeyFamily = family[InferenceAPIKey]{lists: &listInferenceAPIKeys, get: &opInferenceAPIKeysGet, del: &opInferenceAPIKeysDelete, hidden: true}
 )
 
 // List returns the valid keys that the token can see: one page, oldest first.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
+	"github.com/cloudapi-sdk/cloudapi/internal/sharedlist"
 	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
@@ -38,6 +39,7 @@ type config struct {
 	retry        RetryPolicy
 	logger       *slog.Logger
 	prefetch     int
+	shared       *sharedlist.Lasting // set by WithSharedWaits; or nil
 	insecureHTTP bool
 	fromEnv      bool // whether FromEnv was among the options
 }
@@ -389,6 +391,19 @@ func WithPrefetch(pages int) Option {
 			return optionError("prefetch", fmt.Sprint(pages), fmt.Sprintf("must be 0 to %d", maxPrefetch))
 		}
 		c.prefetch = pages
+		return nil
+	}
+}
+
+// WithSharedWaits lets the waits of a client that are in progress share lists,
+// as the waits of one [WaitAll] do, although each has a context of its own. At
+// the same time, calls of [Fetch] share the requests that prove that something
+// is gone. A wait that fails or is canceled doesn't affect the others. Shared
+// requests have a context without values: don't use this option if a token
+// source or a middleware needs values of a call's context.
+func WithSharedWaits() Option {
+	return func(c *config) error {
+		c.shared = &sharedlist.Lasting{}
 		return nil
 	}
 }

@@ -46,7 +46,7 @@ var (
 	opProjectsDelete = Operation{"Projects.Delete", "DELETE", projectRoute, idempotent}
 
 	listProjects  = listRoutes{project: &opProjectsList}
-	projectFamily = family[Project]{lists: &listProjects, get: &opProjectsGet, del: &opProjectsDelete}
+	projectFamily = family[Project]{lists: &listProjects, get: &opProjectsGet, del: &opProjectsDelete, hidden: true}
 )
 
 // List returns one page of the account's projects, whatever rights the token

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
+	"github.com/cloudapi-sdk/cloudapi/internal/sharedlist"
 )
 
 // These methods work with resources of any kind. Programs that know the kind
@@ -104,16 +104,13 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitO
 	return f.waitGone(ctx, &c.conn, resource.Location, addressOf(f, resource), opts)
 }
 
-// CheckAccess returns the known resources that still exist. It returns an error
-// if the token can't see one of them. Without arguments, it checks only that
-// the token can see the client's project. Lists leave out what the token can't
-// see, and can be stale: call CheckAccess before you conclude from a list that
-// resources are deleted, or a project is empty.
-//
-// CheckAccess corrects a wrong Location. It returns [ErrLocationNotFound] if
-// neither the Location nor the resource exists, [ErrForbidden] if the server
-// refuses the token a resource twice, a second apart, and [ErrNotFound] if the
-// project is gone or the token's account has left it.
+// CheckAccess returns those of the known resources that still exist, with the
+// Location and Name that they have now. A resource that it leaves out is proven
+// to be gone, as by [Fetch]; it returns an error if the token can't see one of
+// them. Without arguments, it checks only that the token can see the client's
+// project. Lists leave out what the token can't see, and can be stale: call
+// CheckAccess before you conclude from a list that resources are deleted, or a
+// project is empty.
 func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing []Resource, err error) {
 	const operation = "CheckAccess"
 	if ctx == nil {
@@ -125,30 +122,22 @@ func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing [
 			return nil, err
 		}
 	}
-	_, err = fetch[Project](ctx, &c.conn, &opProjectsGet)
-	if err != nil && (len(known) == 0 || !errors.Is(err, ErrForbidden)) {
+	if len(known) == 0 {
+		_, err = fetch[Project](ctx, &c.conn, &opProjectsGet)
 		return nil, err
 	}
+	group := sharedlist.NewGroup(ctx, 0, 0)
+	defer group.End()
+	began := time.Now()
 	for i, r := range known {
-		exists, err := families[i].exists(ctx, &c.conn, r)
-		if errors.Is(err, ErrForbidden) {
-			pace.Sleep(ctx, time.Second) // if the context ends here, the next call returns its error
-			exists, err = families[i].exists(ctx, &c.conn, r)
-		}
-		isNotThere := err == nil && !exists || errors.Is(err, ErrLocationNotFound)
-		if isNotThere && families[i].hasLocations() { // perhaps it's in another location
-			switch elsewhere, lookup := families[i].locate(ctx, &c.conn, r.ID); {
-			case lookup == nil:
-				r, exists, err = *elsewhere, true, nil
-			case !isMissing(lookup):
-				err = lookup
-			}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("cloudapi: %s: %v: %w", operation, r, unprefixed{err})
-		}
-		if exists {
-			existing = append(existing, r)
+		s := c.seeker(operation, group, families[i], r)
+		s.began = began
+		record, err := s.seek(ctx)
+		switch {
+		case err == nil:
+			existing = append(existing, resourceOf(record))
+		case !IsGone(err):
+			return nil, err
 		}
 	}
 	return existing, nil
@@ -182,27 +171,11 @@ func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (
 	return resource, err
 }
 
-// Fetch returns the full record of a resource: a *[VM] for [KindVM], and so on.
-// For a resource inside another, such as a rule, Parent must be set.
+// Fetch is the function [Fetch] for resources of any kind: it returns a *[VM]
+// for [KindVM], and so on. For a resource inside another, such as a rule, Parent
+// must be set.
 func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
-	f, child := familyOf(resource.Kind)
-	switch {
-	case f == nil:
-		return nil, argumentError("Fetch", "resource", resource.String(), "is of an unknown kind")
-	case child == nil:
-		return f.read(ctx, &c.conn, resource.Location, addressOf(f, resource))
-	case resource.Parent == nil:
-		return nil, argumentError("Fetch", "resource", resource.String(), "must have its Parent")
-	}
-	container, err := child.container(ctx, &c.conn, f, *resource.Parent)
-	if err != nil {
-		return nil, err
-	}
-	record := child.find(container, resource.ID)
-	if record == nil {
-		return nil, fmt.Errorf("cloudapi: Fetch: %v: %w", resource, ErrNotFound)
-	}
-	return record, nil
+	return c.sought(ctx, "Fetch", resource)
 }
 
 // Lookup returns the full record of a reference, as in [Client.Resolve]:
@@ -277,8 +250,13 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 	case child != nil:
 		return c.findChild(ctx, operation, f, child, ref)
 	case f.hasLocations() && ref.Location == "":
-		resource, err := f.locate(ctx, &c.conn, ref.ID)
-		return resource, nil, err
+		resource, lookup := f.locate(ctx, &c.conn, ref.ID)
+		if !isMissing(lookup) {
+			return resource, nil, lookup
+		}
+		group, leave := c.group(ctx)
+		defer leave()
+		record, err = c.seeker(operation, group, f, Resource{Kind: kind, ID: ref.ID}).prove(ctx, nil)
 	case !f.takesIDs():
 		record, err = c.search(ctx, operation, f, ref, func(item any) (any, error) {
 			if resourceOf(item).ID != ref.ID {

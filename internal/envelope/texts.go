@@ -76,3 +76,15 @@ func (e *Error) SaysQuota(status int) bool {
 func hasAny(match func(text, end string) bool, text string, ends []string) bool {
 	return slices.ContainsFunc(ends, func(end string) bool { return match(text, end) })
 }
+
+// Locations returns the locations that an error about an unknown location
+// lists, or nil if it lists none.
+func (e *Error) Locations() []string {
+	var locations []string
+	for _, text := range Fields(e.Details)["location"] {
+		if _, list, found := strings.Cut(text, "Available locations: "); found {
+			locations = append(locations, strings.Split(list, ", ")...)
+		}
+	}
+	return locations
+}

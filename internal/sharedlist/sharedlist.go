@@ -33,7 +33,9 @@ type Group struct {
 	mu    sync.Mutex                 // guards the fields below, and those of the lists
 	calls int                        // that haven't ended
 	waits int                        // that share a list
-	lists map[any]interface{ end() } // the lists, each a *List, by the key passed to [Join]
+	lists map[any]interface{ end() } // the lists, each a *List, by the key passed to [Join]; and what [Once] shares
+
+	leave func() // ends a use of the group; nil unless it's [Lasting]'s
 }
 
 // NewGroup returns a context to pass to the given number of calls, of which up
@@ -99,6 +101,10 @@ func Join[T any](ctx context.Context, key any, open func() Source[T]) *List[T] {
 	if !ok {
 		return nil
 	}
+	return join(g, key, open)
+}
+
+func join[T any](g *Group, key any, open func() Source[T]) *List[T] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	list, found := g.lists[key].(*List[T])
@@ -126,6 +132,9 @@ func (l *List[T]) end() {
 
 // Leave says that a wait no longer uses the list.
 func (l *List[T]) Leave() {
+	if l.group.leave != nil {
+		defer l.group.leave()
+	}
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
 	l.waits--

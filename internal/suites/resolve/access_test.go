@@ -28,12 +28,13 @@ func TestCheckAccess(t *testing.T) {
 		requests    int
 	}{
 		{"all permissions", []string{"*"}, "", nil, nil, 1},
-		{"all permissions, and resources", []string{"*"}, "", []string{"vm", "firewall", "gone"}, nil, 5},
+		{"all permissions, and resources", []string{"*"}, "", []string{"vm", "firewall", "gone"}, nil, 8},
 		{"no permission", nil, "", nil, cloudapi.ErrForbidden, 1},
-		{"none for a VM", []string{"Project:view", "Firewall:view"}, "", []string{"gone", "firewall", "vm"}, cloudapi.ErrForbidden, 6},
-		{"none for a VM that the program does not know", []string{"Project:view", "Firewall:view"}, "", []string{"firewall"}, nil, 2},
-		{"none for the project", []string{"Vm:view"}, "", []string{"vm"}, nil, 2},
-		{"of another account", nil, other, []string{"vm"}, cloudapi.ErrNotFound, 1},
+		{"none for a VM", []string{"Project:view", "Firewall:view"}, "", []string{"gone", "firewall", "vm"}, cloudapi.ErrForbidden, 9},
+		{"none for a VM that the program does not know", []string{"Project:view", "Firewall:view"}, "", []string{"firewall"}, nil, 1},
+		{"none for the project", []string{"Vm:view"}, "", []string{"vm"}, nil, 1},
+		{"none for the project, and a VM that is gone", []string{"Vm:view"}, "", []string{"gone"}, cloudapi.ErrForbidden, 3},
+		{"of another account", nil, other, []string{"vm"}, cloudapi.ErrNotFound, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -94,13 +95,13 @@ func TestCheckAccessLooksElsewhere(t *testing.T) {
 	if err != nil || !slices.Equal(existing, want) {
 		t.Errorf("%v exist, %v, want %v", existing, err, want)
 	}
-	for name, resource := range map[string]cloudapi.Resource{
-		"a location that doesn't exist": {Kind: cloudapi.KindVM, ID: stub.VMID, Location: "us-east-a9"},
-		"an ID that is cut off":         {Kind: cloudapi.KindVM, ID: vm.ID[:20], Location: "eu-central-h1"},
-	} {
-		if existing, err := client.CheckAccess(t.Context(), resource); err == nil {
-			t.Errorf("%s: %v exist", name, existing)
-		}
+	nowhere := cloudapi.Resource{Kind: cloudapi.KindVM, ID: stub.VMID, Location: "us-east-a9"}
+	if existing, err := client.CheckAccess(t.Context(), nowhere); err != nil || existing != nil {
+		t.Errorf("in a location that doesn't exist: %v, %v", existing, err)
+	}
+	cut := cloudapi.Resource{Kind: cloudapi.KindVM, ID: vm.ID[:20], Location: "eu-central-h1"}
+	if existing, err := client.CheckAccess(t.Context(), cut); err == nil {
+		t.Errorf("an ID that is cut off: %v exist", existing)
 	}
 	srv.Fail(cloudapitest.Match{Operation: "Projects.ObjectInfo"}, cloudapitest.Reply(500, nil, stub.Envelope(500)).Repeating())
 	once := srv.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
@@ -145,26 +146,38 @@ func TestCheckAccessRefuses(t *testing.T) {
 	}
 }
 
-// TestHiddenIsNotGone: a search doesn't find what the token can't see, so its
-// ErrNotFound doesn't prove that the resource is gone.
-func TestHiddenIsNotGone(t *testing.T) {
+// TestHiddenIsNotMissing: what the token can't see is forbidden and not missing,
+// also if only its ID is known. A search for a rule can't tell the two apart.
+func TestHiddenIsNotMissing(t *testing.T) {
 	t.Parallel()
-	const location = "eu-central-h1"
-	srv := cloudapitest.New(t)
-	id := srv.AddVMs(location, "web", 1)[0]
-	srv.SetPermissions(srv.ProjectID(), srv.Token(), "Project:view")
-	client := srv.Client()
-	_, byID := cloudapi.Lookup[cloudapi.VM](t.Context(), client, id)
-	_, inLocation := cloudapi.Lookup[cloudapi.VM](t.Context(), client, location+"/"+id)
-	_, resolved := client.Resolve(t.Context(), id)
-	_, rule := client.Resolve(t.Context(), "fr"+stub.VMID[2:])
-	_, deleted := client.DeleteExisting(t.Context(), id)
-	for name, err := range map[string]error{"Lookup": byID, "Resolve": resolved, "a rule": rule, "DeleteExisting": deleted} {
-		if !errors.Is(err, cloudapi.ErrNotFound) || cloudapi.IsGone(err) {
-			t.Errorf("%s: %v; gone: %v", name, err, cloudapi.IsGone(err))
+	synctest.Test(t, func(t *testing.T) {
+		const location = "us-east-a2"
+		srv := cloudapitest.New(t)
+		id := srv.AddVMs(location, "web", 1)[0]
+		client := srv.Client()
+		look := func(id string) map[string]error {
+			_, byID := cloudapi.Lookup[cloudapi.VM](t.Context(), client, id)
+			_, inLocation := cloudapi.Lookup[cloudapi.VM](t.Context(), client, location+"/"+id)
+			_, resolved := client.Resolve(t.Context(), id)
+			_, deleted := client.DeleteExisting(t.Context(), id)
+			return map[string]error{"Lookup": byID, "Lookup in its location": inLocation, "Resolve": resolved, "DeleteExisting": deleted}
 		}
-	}
-	if !errors.Is(inLocation, cloudapi.ErrForbidden) {
-		t.Errorf("in its location: %v", inLocation)
-	}
+		for name, err := range look(stub.VMID) {
+			if !cloudapi.IsGone(err) || errors.Is(err, cloudapi.ErrForbidden) {
+				t.Errorf("%s of what is gone: %v", name, err)
+			}
+		}
+		srv.SetPermissions(srv.ProjectID(), srv.Token(), "Project:view")
+		for name, err := range look(id) {
+			if !errors.Is(err, cloudapi.ErrForbidden) || errors.Is(err, cloudapi.ErrNotFound) {
+				t.Errorf("%s of what is hidden: %v", name, err)
+			}
+		}
+		if _, err := client.Resolve(t.Context(), "fr"+stub.VMID[2:]); !errors.Is(err, cloudapi.ErrNotFound) || cloudapi.IsGone(err) {
+			t.Errorf("a rule: %v; gone: %v", err, cloudapi.IsGone(err))
+		}
+		if n := len(srv.IDs(cloudapi.KindVM, "")); n != 1 {
+			t.Errorf("%d VMs are left", n)
+		}
+	})
 }

@@ -247,6 +247,7 @@ func TestSecretsInEveryOption(t *testing.T) {
 		"WithLimiter":       cloudapi.WithLimiter(noLimit{}),
 		"WithResponseLimit": cloudapi.WithResponseLimit(1 << 20),
 		"WithPrefetch":      cloudapi.WithPrefetch(1),
+		"WithSharedWaits":   cloudapi.WithSharedWaits(),
 		"WithInsecureHTTP":  cloudapi.WithInsecureHTTP(),
 		"WithLogger":        cloudapi.WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug - 100}))),
 		"WithMiddleware": cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {

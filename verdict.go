@@ -1,0 +1,303 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+	"github.com/cloudapi-sdk/cloudapi/internal/sharedlist"
+)
+
+// seeker looks for a resource, and for a proof if the resource is gone. A 404
+// is no proof: the location can be wrong, the project can be another, and what
+// the token can't see is missing from searches.
+type seeker struct {
+	operation string
+	conn      *conn
+	family    anyFamily
+	resource  Resource
+
+	began time.Time         // when the call of the operation began
+	group *sharedlist.Group // shares requests with other calls; or nil
+}
+
+func (c *conn) seeker(operation string, group *sharedlist.Group, f anyFamily, r Resource) *seeker {
+	return &seeker{operation: operation, conn: c, family: f, resource: r, began: time.Now(), group: group}
+}
+
+// seek returns the resource's record. The error matches ErrNotFound without
+// errNotShown only if it's proven that the resource isn't in the project.
+func (s *seeker) seek(ctx context.Context) (any, error) {
+	f, r := s.family, s.resource
+	var missing error // from the location of the resource
+	if r.Location != "" || !f.hasLocations() {
+		record, err := s.read(ctx, r.Location)
+		if !errors.Is(err, ErrNotFound) && !s.isOther(record, err) {
+			return record, err
+		}
+		missing = err
+	}
+	if f.hasLocations() {
+		switch elsewhere, err := f.locate(ctx, s.conn, r.ID); {
+		case err == nil:
+			record, err := s.read(ctx, elsewhere.Location)
+			if !isMissing(err) {
+				return record, err
+			}
+			return nil, s.gone(err) // deleted since it was located
+		case !isMissing(err):
+			return nil, s.failed(err)
+		}
+	}
+	return s.prove(ctx, missing)
+}
+
+// prove returns the record of a resource that is neither in its location nor
+// found by ID, or an error. missing is the error from its location, or nil.
+func (s *seeker) prove(ctx context.Context, missing error) (any, error) {
+	f, r := s.family, s.resource
+	if errors.Is(missing, ErrMaybeUnsupported) && !IsGone(missing) {
+		return nil, s.failed(missing) // the server lacks the list, too
+	}
+	if err := s.seesProject(ctx); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.hides():
+		return nil, s.unproven(missing)
+	case errors.Is(missing, ErrMaybeUnsupported):
+		if err := s.hasList(ctx); err != nil {
+			return nil, s.unproven(missing)
+		}
+	case !f.takesIDs() && r.ID != "":
+		return s.search(ctx)
+	}
+	if !f.hasLocations() {
+		return nil, s.gone(missing)
+	}
+	locations, err := s.locations(ctx, missing)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(locations) == 0 && (missing == nil || errors.Is(missing, ErrLocationNotFound)):
+		return nil, s.unproven(ErrLocationNotFound) // the server doesn't say which locations there are
+	}
+	for _, location := range locations {
+		if location == r.Location {
+			continue
+		}
+		record, err := s.read(ctx, location)
+		if !errors.Is(err, ErrNotFound) || errors.Is(err, ErrMaybeUnsupported) && !IsGone(err) {
+			return record, err
+		}
+		missing = err
+	}
+	return nil, s.gone(missing)
+}
+
+// read gets the resource in a location. It asks twice if the server refuses
+// that, since a resource that is being destroyed can be forbidden for a moment.
+func (s *seeker) read(ctx context.Context, location string) (record any, err error) {
+	for range 2 {
+		record, err = s.family.read(ctx, s.conn, location, addressOf(s.family, s.resource))
+		if !errors.Is(err, ErrForbidden) {
+			break
+		}
+		if end := pace.Sleep(ctx, time.Second); end != nil {
+			return nil, s.failed(end)
+		}
+	}
+	if err != nil {
+		return nil, s.failed(err)
+	}
+	return record, nil
+}
+
+// isOther reports whether another resource has taken the name.
+func (s *seeker) isOther(record any, err error) bool {
+	return err == nil && s.resource.ID != "" && resourceOf(record).ID != s.resource.ID
+}
+
+// search looks for the ID in the list: the resource may have been renamed.
+func (s *seeker) search(ctx context.Context) (any, error) {
+	for item, err := range s.family.all(ctx, s.conn, nil) {
+		if err != nil {
+			return nil, s.failed(err)
+		}
+		if resourceOf(item).ID == s.resource.ID {
+			return item, nil
+		}
+	}
+	return nil, s.gone(ErrNotFound)
+}
+
+// seesProject returns an error unless the token can see the project. Otherwise,
+// everything in the project would seem to be gone.
+func (s *seeker) seesProject(ctx context.Context) error {
+	_, err := shared(ctx, s, "project", func(ctx context.Context) (*Project, error) {
+		return fetch[Project](ctx, s.conn, &opProjectsGet)
+	})
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return s.unproven(err)
+	case err != nil:
+		return s.failed(err)
+	}
+	return nil
+}
+
+// hasList returns an error unless the server has the list of the family, and so
+// its other operations.
+func (s *seeker) hasList(ctx context.Context) error {
+	_, err := shared(ctx, s, s.family.kind(), func(ctx context.Context) (_ any, err error) {
+		for _, err = range s.family.all(ctx, s.conn, &ListOptions{PageSize: 1}) {
+			break
+		}
+		return nil, err
+	})
+	return err
+}
+
+// noLocation is in the place of a location. The server's error for it lists the
+// locations.
+const noLocation = "unknown-location"
+
+// locations returns the locations of the project, or none if the server doesn't
+// list them. missing is the error from the location of the resource, or nil.
+func (s *seeker) locations(ctx context.Context, missing error) ([]string, error) {
+	if !errors.Is(missing, ErrLocationNotFound) {
+		var err error
+		missing, err = shared(ctx, s, "locations", func(ctx context.Context) (error, error) {
+			_, err := s.family.read(ctx, s.conn, noLocation, s.resource.ID)
+			if !errors.Is(err, ErrNotFound) {
+				return nil, err
+			}
+			return err, nil
+		})
+		if err != nil {
+			return nil, s.failed(err)
+		}
+	}
+	if e, ok := errors.AsType[*Error](missing); ok {
+		return e.content().Locations(), nil
+	}
+	return nil, nil
+}
+
+func (s *seeker) failed(err error) error {
+	return fmt.Errorf("cloudapi: %s: %v: %w", s.operation, s.resource, unprefixed{err})
+}
+
+// gone returns the error for a resource that is proven to be gone.
+func (s *seeker) gone(missing error) error {
+	if missing == nil || errors.Is(missing, ErrLocationNotFound) || errors.Is(missing, ErrMaybeUnsupported) {
+		missing = ErrNotFound
+	}
+	return fmt.Errorf("cloudapi: %s: %v isn't in the project: %w", s.operation, s.resource, unprefixed{missing})
+}
+
+// unproven returns an error that matches ErrNotFound, although the resource may
+// exist.
+func (s *seeker) unproven(err error) error {
+	return fmt.Errorf("cloudapi: %s: %v: %w: %w", s.operation, s.resource, errNotShown, unprefixed{err})
+}
+
+// shared calls do, or returns the result of another seeker's call of the same
+// client with the key, if that began after the call of s.
+func shared[T any](ctx context.Context, s *seeker, key any, do func(context.Context) (T, error)) (T, error) {
+	if s.group == nil {
+		return do(ctx)
+	}
+	return sharedlist.Once(ctx, s.group, seekerKey{s.conn, key}, s.began, do)
+}
+
+// seekerKey identifies a result that seekers share.
+type seekerKey struct {
+	conn *conn
+	key  any
+}
+
+// sought returns a resource's record for a function that is called operation.
+func (c *conn) sought(ctx context.Context, operation string, r Resource) (any, error) {
+	if ctx == nil {
+		return nil, noContext(operation)
+	}
+	group, leave := c.group(ctx)
+	defer leave()
+	f, child := familyOf(r.Kind)
+	switch {
+	case f == nil:
+		return nil, argumentError(operation, "resource", r.String(), "is of an unknown kind")
+	case child == nil:
+		return c.seeker(operation, group, f, r).seek(ctx)
+	case r.Parent == nil:
+		return nil, argumentError(operation, "resource", r.String(), "must have its Parent")
+	}
+	container, err := child.container(ctx, c, f, *r.Parent)
+	if errors.Is(err, ErrNotFound) {
+		parent, lookup := c.seeker(operation, group, f, *r.Parent).seek(ctx)
+		if lookup != nil {
+			return nil, lookup
+		}
+		container, err = child.container(ctx, c, f, resourceOf(parent))
+	}
+	if err != nil {
+		return nil, err
+	}
+	record := child.find(container, r.ID)
+	if record == nil {
+		return nil, fmt.Errorf("cloudapi: %s: %v: %w", operation, r, ErrNotFound)
+	}
+	return record, nil
+}
+
+// group returns the group with which a call shares requests, or nil. Call leave
+// at the end of the call.
+func (c *conn) group(ctx context.Context) (group *sharedlist.Group, leave func()) {
+	if g, ok := ctx.(*sharedlist.Group); ok {
+		return g, func() {}
+	}
+	if lasting := c.config.shared; lasting != nil {
+		return lasting.Use()
+	}
+	return nil, func() {}
+}
+
+// Fetch returns the full record of a resource, in whichever location it is, or
+// proves that it's gone:
+//
+//	vm, err := cloudapi.Fetch[cloudapi.VM](ctx, client, cloudapi.Resource{ID: id, Location: location})
+//	switch {
+//	case cloudapi.IsGone(err): // proven: the VM isn't in the client's project
+//	case err != nil: // nothing is proven
+//	}
+//
+// Only the ID is required, or for a private location the name. The Location
+// saves requests if it's right. The Kind can be empty. For a missing resource,
+// Fetch also looks for the ID in the project and in each of its locations, and
+// gets the project, which the token must be able to see; with [WithSharedWaits],
+// calls at the same time share what they can. It returns [ErrForbidden] if the
+// server refuses the token the resource twice, a second apart, and an
+// [ErrNotFound] for which [IsGone] is false if the project is gone or is another
+// account's. That is also its error for missing projects and inference API
+// keys, which look like hidden ones.
+func Fetch[T any, P interface {
+	*T
+	identified
+}](ctx context.Context, c *Client, resource Resource) (*T, error) {
+	const operation = "Fetch"
+	kind := kindOf[T]()
+	if resource.Kind == "" {
+		resource.Kind = kind
+	}
+	if !kind.includes(resource.Kind) {
+		return nil, argumentError(operation, "resource", resource.String(), "is not a "+kind.String())
+	}
+	record, err := c.sought(ctx, operation, resource)
+	if err != nil {
+		return nil, err
+	}
+	return record.(*T), nil
+}
