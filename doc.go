@@ -44,6 +44,14 @@
 //   - to create or change again without harm: a service's Ensure, or a method
 //     such as [FirewallsService.SetRules]
 //
+// Comparing:
+//
+//   - a record with a request: the request's Compare, such as
+//     [VMCreateRequest.Compare]; what removes a difference: [Remedy]
+//   - values that the server writes in another way: [ParseCIDR],
+//     [ParsePortRange], [CanonicalPostgresSize],
+//     [FirewallRuleCreateRequest.Matches]
+//
 // Deleting:
 //
 //   - a resource, whether or not it exists: its service's Delete

@@ -48,7 +48,7 @@ type EnsureOutcome string
 const (
 	EnsureCreated   EnsureOutcome = "created"   // the resource didn't exist, and Ensure created it; the create's response may have been lost
 	EnsureUpdated   EnsureOutcome = "updated"   // the resource differed, and Ensure changed it
-	EnsureUnchanged EnsureOutcome = "unchanged" // the resource matches the request
+	EnsureUnchanged EnsureOutcome = "unchanged" // the resource matches the request in all that Ensure compares
 )
 
 // ensureSpec describes one call of an Ensure method.
@@ -330,10 +330,10 @@ func (e *DriftError) Is(target error) bool { return target == ErrAlreadyExists }
 
 // Drift is a difference between a request and the existing resource.
 type Drift struct {
-	Field     string // the JSON name in the request, or in the record if no request has such a field
-	Wanted    any    // the value in the request
-	Found     any    // the value in the record
-	Updatable bool   // whether EnsureOptions.Update could remove the difference
+	Field  string // the JSON name in the request, or in the record if no request has such a field
+	Wanted any    // the value in the request
+	Found  any    // the value in the record
+	Remedy Remedy // what removes the difference: an update, another method, or only a replacement
 }
 
 // drift collects the differences between a request and a record.
@@ -343,10 +343,7 @@ func (d drift) String() string {
 	var texts []string
 	for _, f := range d {
 		text := fmt.Sprintf("%s is %s, wanted %s", f.Field, driftText(f.Found), driftText(f.Wanted))
-		if !f.Updatable {
-			text += " (which no update can change)"
-		}
-		texts = append(texts, text)
+		texts = append(texts, text+f.Remedy.text())
 	}
 	return strings.Join(texts, ", ")
 }
@@ -358,18 +355,21 @@ func driftText(v any) string {
 	return mask.OneLine(fmt.Sprint(v))
 }
 
-// wants adds a field if the request sets it and the record has another value.
+// wants adds a field if the request sets it and the record has another value,
+// which only a replacement of the resource can change.
 func wants[V comparable](d *drift, field string, wanted, found V) {
-	if wanted != *new(V) && wanted != found {
-		*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found})
-	}
+	wantsBy(d, RemedyReplace, field, wanted, found)
 }
 
 // wantsUpdatable is like wants, for a field that an update can change.
 func wantsUpdatable[V comparable](d *drift, field string, wanted, found V) {
-	before := len(*d)
-	if wants(d, field, wanted, found); len(*d) > before {
-		(*d)[before].Updatable = true
+	wantsBy(d, RemedyUpdate, field, wanted, found)
+}
+
+// wantsBy is like wants, for a field with the given remedy.
+func wantsBy[V comparable](d *drift, remedy Remedy, field string, wanted, found V) {
+	if wanted != *new(V) && wanted != found {
+		*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found, Remedy: remedy})
 	}
 }
 
@@ -378,5 +378,5 @@ func (d drift) has(fields ...string) bool {
 }
 
 func (d drift) updatable() bool {
-	return !slices.ContainsFunc(d, func(f Drift) bool { return !f.Updatable })
+	return !slices.ContainsFunc(d, func(f Drift) bool { return f.Remedy != RemedyUpdate })
 }

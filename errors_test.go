@@ -61,7 +61,7 @@ func TestErrorTexts(t *testing.T) {
 			"cloudapi: VMs.Get: GET /project/pj/vm/web-1: status 200 with an unusable response: EOF (a/b; [2J)"},
 		{"wait, lines", &WaitError{Operation: op, Resource: "eu\x1b/id1", Polls: 2, State: "a\nb", Record: &VM{ID: "id1", Name: "a\n\x1b[2J"}, Err: io.EOF},
 			`cloudapi: VMs.Get of eu /"a\n\x1b[2J" (id1) ended after 0s and 2 polls, last state "a\nb": EOF`},
-		{"drift, lines", &DriftError{Operation: op, Resource: hostile, Fields: []Drift{{Field: "tags", Wanted: []string{"a"}, Found: []string{"b\nc"}}}},
+		{"drift, lines", &DriftError{Operation: op, Resource: hostile, Fields: []Drift{{Field: "tags", Wanted: []string{"a"}, Found: []string{"b\nc"}, Remedy: RemedyReplace}}},
 			`cloudapi: VMs.Get: VM "eu\n"/"a\u202e" ("id\x1b") of private subnet "b\r" differs from the request: tags is [b c], wanted [a] (which no update can change)`},
 		{"unlisted, lines", &UnlistedError{Operation: op, Resources: []Resource{{Kind: KindLoadBalancer, Name: "a\nb"}}},
 			`cloudapi: VMs.Get: the server cannot show load balancer "a\nb" while its Kubernetes cluster has no Service; all others were listed`},

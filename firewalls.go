@@ -42,6 +42,21 @@ type FirewallRuleCreateRequest struct {
 	ProjectID   string `json:"project_id,omitzero"`  // in the contract; the server ignores it
 }
 
+// Matches reports whether a rule allows what the request asks for, in whichever
+// spelling: "10.1.2.3" and "10.1.2.3/32", or "22" and "22..22". It ignores the
+// description, and returns false if CIDR is a subnet.
+func (r *FirewallRuleCreateRequest) Matches(rule *FirewallRule) bool {
+	if _, err := ParseCIDR(r.CIDR); err != nil {
+		return false
+	}
+	return ruleKey(&FirewallRule{CIDR: r.CIDR, PortRange: r.PortRange, Protocol: strings.ToLower(r.Protocol)}) == ruleKey(rule)
+}
+
+// ruleKey identifies a rule in a firewall.
+func ruleKey(rule *FirewallRule) string {
+	return cmp.Or(rule.Protocol, FirewallProtocolTCP) + " " + normalCIDR(rule.CIDR) + " " + normalPortRange(rule.PortRange)
+}
+
 func (r FirewallRuleCreateRequest) check() *ArgumentError {
 	return cmp.Or(optionalReference.check("", "firewall_id", r.FirewallID), optionalReference.check("", "project_id", r.ProjectID))
 }
@@ -168,12 +183,11 @@ func (s *FirewallsService) Ensure(ctx context.Context, location, name string, re
 		request: request,
 		create:  func(ctx context.Context) (*Firewall, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, firewall *Firewall) (d drift, err error) {
-			if request != nil {
-				compare := wantsUpdatable[string]
+			d, _ = request.Compare(firewall)
+			for i := range d {
 				if cannotUpdate {
-					compare = wants
+					d[i].Remedy = RemedyReplace
 				}
-				compare(&d, "description", request.Description, firewall.Description)
 			}
 			return d, nil
 		},
@@ -186,6 +200,15 @@ func (s *FirewallsService) Ensure(ctx context.Context, location, name string, re
 			return s.Get(ctx, location, firewall.ID)
 		},
 	}, opts)
+}
+
+// Compare returns the difference between a firewall and the request: another
+// description, which an update removes with the service, and only a replacement
+// with the contract.
+func (r *FirewallCreateRequest) Compare(firewall *Firewall) (differences []Drift, uncompared []string) {
+	var c comparison
+	wantsUpdatable(&c.drift, "description", orZero(r).Description, firewall.Description)
+	return c.result()
 }
 
 // Delete deletes a firewall, and detaches it from its subnets.
@@ -264,9 +287,7 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 			}
 			return rules, nil
 		},
-		key: func(rule *FirewallRule) string {
-			return cmp.Or(rule.Protocol, FirewallProtocolTCP) + " " + normalCIDR(rule.CIDR) + " " + normalPortRange(rule.PortRange)
-		},
+		key: ruleKey,
 		add: func(ctx context.Context, request FirewallRuleCreateRequest, rule *FirewallRule) (*FirewallRule, error) {
 			if _, err := ParseCIDR(request.CIDR); err != nil {
 				request.CIDR = rule.CIDR // one of a subnet's ranges: the other may have a rule already

@@ -95,17 +95,32 @@ func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScript
 	return vmInitScriptFamily.ensure(ctx, s.conn, "", request.Name, ensureSpec[VMInitScript]{
 		request: request,
 		create:  func(ctx context.Context) (*VMInitScript, error) { return s.Create(ctx, request) },
-		compare: func(_ context.Context, script *VMInitScript) (d drift, err error) {
-			if request.Script != "" && request.Script != script.Script {
-				size := func(s string) string { return fmt.Sprintf("a script of %d bytes", len(s)) }
-				d = drift{{Field: "script", Wanted: size(request.Script), Found: size(script.Script), Updatable: true}}
-			}
-			return d, nil
+		compare: func(_ context.Context, script *VMInitScript) (drift, error) {
+			d, uncompared := request.Compare(script)
+			return orInvalid("VMInitScripts.Ensure", d, uncompared)
 		},
 		update: func(ctx context.Context, script *VMInitScript, _ drift) (*VMInitScript, error) {
 			return s.Update(ctx, script.ID, &VMInitScriptUpdateRequest{Script: request.Script})
 		},
 	}, opts)
+}
+
+// Compare returns the differences between an init script and the request: in the
+// name, which [VMInitScriptsService.Update] changes, and in the script, which an
+// update changes. They have only the sizes of the texts. It can't compare the
+// script of an item of a list.
+func (r *VMInitScriptCreateRequest) Compare(script *VMInitScript) (differences []Drift, uncompared []string) {
+	if r == nil {
+		return nil, nil
+	}
+	var c comparison
+	c.wantsName(r.Name, script.Name, opVMInitScriptsUpdate.Name)
+	c.skip("script", script.Script == "" && r.Script != "")
+	if script.Script != "" && r.Script != "" && r.Script != script.Script {
+		size := func(s string) string { return fmt.Sprintf("a script of %d bytes", len(s)) }
+		c.drift = append(c.drift, Drift{Field: "script", Wanted: size(r.Script), Found: size(script.Script), Remedy: RemedyUpdate})
+	}
+	return c.result()
 }
 
 // Delete deletes an init script; VMs created with it aren't affected.

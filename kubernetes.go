@@ -109,19 +109,9 @@ func (s *KubernetesService) Ensure(ctx context.Context, location, name string, r
 	return clusterFamily.ensure(ctx, s.conn, location, name, ensureSpec[KubernetesCluster]{
 		request: request,
 		create:  func(ctx context.Context) (*KubernetesCluster, error) { return s.Create(ctx, location, name, request) },
-		compare: func(_ context.Context, cluster *KubernetesCluster) (d drift, err error) {
-			if request == nil {
-				return nil, nil
-			}
-			wants(&d, "version", request.Version, cluster.Version)
-			wants(&d, "cp_nodes", request.CPNodes, cluster.CPNodeCount)
-			workers, compare := cluster.workers(), wantsUpdatable[int]
-			if workers == nil {
-				workers, compare = &KubernetesNodePool{}, wants
-			}
-			wants(&d, "worker_size", request.WorkerSize, workers.NodeSize)
-			compare(&d, "worker_nodes", request.WorkerNodes, workers.NodeCount)
-			return d, nil
+		compare: func(_ context.Context, cluster *KubernetesCluster) (drift, error) {
+			d, uncompared := request.Compare(cluster)
+			return orInvalid("Kubernetes.Ensure", d, uncompared)
 		},
 		update: func(ctx context.Context, cluster *KubernetesCluster, _ drift) (*KubernetesCluster, error) {
 			if _, err := s.ResizeNodePool(ctx, location, cluster.ID, cluster.workers().ID, request.WorkerNodes); err != nil {
@@ -131,6 +121,32 @@ func (s *KubernetesService) Ensure(ctx context.Context, location, name string, r
 		},
 		isBusy: isClusterBusy,
 	}, opts)
+}
+
+// Compare returns the differences between a cluster and the request. An update
+// removes those of worker_nodes, Upgrade those of an older version, and
+// CreateNodePool those of worker_size, once the other node pool is deleted: it
+// compares the node pool that [KubernetesService.Ensure] compares. Others need a
+// replacement. Compare can't compare the workers of a cluster in a list.
+func (r *KubernetesClusterCreateRequest) Compare(cluster *KubernetesCluster) (differences []Drift, uncompared []string) {
+	if r == nil {
+		return nil, nil
+	}
+	var c comparison
+	wantsBy(&c.drift, upgradeOr("Kubernetes.Upgrade", r.Version, cluster.Version), "version", r.Version, cluster.Version)
+	wants(&c.drift, "cp_nodes", r.CPNodes, cluster.CPNodeCount)
+	if cluster.NodePools == nil {
+		c.skip("worker_size", r.WorkerSize != "")
+		c.skip("worker_nodes", r.WorkerNodes != 0)
+		return c.result()
+	}
+	workers, remedy := cluster.workers(), RemedyUpdate
+	if workers == nil {
+		workers, remedy = &KubernetesNodePool{}, "Kubernetes.CreateNodePool"
+	}
+	wantsBy(&c.drift, "Kubernetes.CreateNodePool", "worker_size", r.WorkerSize, workers.NodeSize)
+	wantsBy(&c.drift, remedy, "worker_nodes", r.WorkerNodes, workers.NodeCount)
+	return c.result()
 }
 
 // Delete deletes a cluster and its nodes; see WaitDeleted.

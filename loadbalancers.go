@@ -236,15 +236,7 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 		},
 		create: func(ctx context.Context) (*LoadBalancer, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, l *LoadBalancer) (d drift, err error) {
-			wantsUpdatable(&d, "algorithm", request.Algorithm, l.Algorithm)
-			wantsUpdatable(&d, "src_port", request.SrcPort, l.SrcPort)
-			wantsUpdatable(&d, "dst_port", request.DstPort, l.DstPort)
-			wants(&d, "health_check_protocol", request.HealthCheckProtocol, l.HealthCheckProtocol)
-			wants(&d, "stack", request.Stack, l.Stack)
-			wantsUpdatable(&d, "health_check_endpoint", request.HealthCheckEndpoint, l.HealthCheckEndpoint)
-			if request.CertEnabled != nil && *request.CertEnabled != l.CertEnabled {
-				d = append(d, Drift{Field: "cert_enabled", Wanted: *request.CertEnabled, Found: l.CertEnabled, Updatable: true})
-			}
+			d, _ = request.Compare(l)
 			return d, nil
 		},
 		update: func(ctx context.Context, l *LoadBalancer, _ drift) (*LoadBalancer, error) {
@@ -258,6 +250,27 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 			})
 		},
 	}, opts)
+}
+
+// Compare returns the differences between a load balancer and the request. An
+// update removes all but those of stack and health_check_protocol, which need a
+// replacement. Compare can't compare private_subnet_id.
+func (r *LoadBalancerCreateRequest) Compare(l *LoadBalancer) (differences []Drift, uncompared []string) {
+	if r == nil {
+		return nil, nil
+	}
+	var c comparison
+	wantsUpdatable(&c.drift, "algorithm", r.Algorithm, l.Algorithm)
+	wantsUpdatable(&c.drift, "src_port", r.SrcPort, l.SrcPort)
+	wantsUpdatable(&c.drift, "dst_port", r.DstPort, l.DstPort)
+	wants(&c.drift, "health_check_protocol", r.HealthCheckProtocol, l.HealthCheckProtocol)
+	wants(&c.drift, "stack", r.Stack, l.Stack)
+	wantsUpdatable(&c.drift, "health_check_endpoint", r.HealthCheckEndpoint, l.HealthCheckEndpoint)
+	if r.CertEnabled != nil && *r.CertEnabled != l.CertEnabled {
+		c.drift = append(c.drift, Drift{Field: "cert_enabled", Wanted: *r.CertEnabled, Found: l.CertEnabled, Remedy: RemedyUpdate})
+	}
+	c.skip("private_subnet_id", r.PrivateSubnetID != "")
+	return c.result()
 }
 
 // inSubnet returns the load balancer that is in the subnet and has the name.

@@ -115,7 +115,7 @@ func (s *MachineImagesService) Ensure(ctx context.Context, location, name string
 				labels = append(labels, v.Version)
 			}
 			if !slices.Contains(labels, request.Version) {
-				d = drift{{Field: "version", Wanted: request.Version, Found: labels, Updatable: true}}
+				d = drift{{Field: "version", Wanted: request.Version, Found: labels, Remedy: RemedyUpdate}}
 			}
 			return d, nil
 		},
@@ -125,6 +125,19 @@ func (s *MachineImagesService) Ensure(ctx context.Context, location, name string
 			return image, err
 		},
 	}, opts)
+}
+
+// Compare returns no differences, and the fields that it can't compare: a record
+// shows only its latest version. [MachineImagesService.AllVersions] lists all.
+func (r *MachineImageCreateRequest) Compare(image *MachineImage) (differences []Drift, uncompared []string) {
+	if r == nil {
+		return nil, nil
+	}
+	var c comparison
+	c.skip("version", r.Version != "" && r.Version != image.LatestVersion)
+	c.skip("vm", r.VM != "")
+	c.skip("destroy_source", r.DestroySource)
+	return c.result()
 }
 
 // Update chooses which version is the latest. It returns [ErrInvalidRequest] if

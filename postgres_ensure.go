@@ -20,32 +20,13 @@ func (s *PostgresService) Ensure(ctx context.Context, location, name string, req
 	return postgresFamily.ensure(ctx, s.conn, location, name, ensureSpec[Postgres]{
 		request: request,
 		create:  func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
-		compare: func(ctx context.Context, p *Postgres) (d drift, err error) {
-			if p.ReadReplica {
-				d = drift{{Field: "read_replica", Wanted: false, Found: true}}
-			}
+		compare: func(ctx context.Context, p *Postgres) (drift, error) {
+			d, uncompared := request.Compare(p)
 			if request == nil {
 				return d, nil
 			}
-			if size := cmp.Or(p.TargetVMSize, p.VMSize); contractSize(request.Size) != contractSize(size) {
-				wantsUpdatable(&d, "size", request.Size, size)
-			}
-			wantsUpdatable(&d, "storage_size", request.StorageSize, cmp.Or(p.TargetStorageSizeGiB, p.StorageSizeGiB))
-			wantsUpdatable(&d, "ha_type", request.HAType, p.HAType)
-			wants(&d, "flavor", request.Flavor, p.Flavor)
-			wants(&d, "version", request.Version, cmp.Or(p.TargetVersion, p.Version))
-			if request.Tags != nil && !slices.Equal(sortedTags(request.Tags), sortedTags(p.Tags)) {
-				d = append(d, Drift{Field: "tags", Wanted: request.Tags, Found: p.Tags, Updatable: true})
-			}
-			if orZero(request.RestrictByDefault) && p.FirewallRules == nil {
+			if slices.Contains(uncompared, "restrict_by_default") && *request.RestrictByDefault {
 				return nil, fmt.Errorf("cloudapi: Postgres.Ensure: %w: the record has no firewall_rules", ErrInvalidResponse)
-			}
-			if open := openRules(p); orZero(request.RestrictByDefault) && len(open) > 0 {
-				ranges := []string{}
-				for _, rule := range open {
-					ranges = append(ranges, rule.CIDR)
-				}
-				d = append(d, Drift{Field: "restrict_by_default", Wanted: true, Found: slices.Compact(ranges), Updatable: true})
 			}
 			if len(request.PGConfig)+len(request.PgBouncerConfig) == 0 {
 				return d, nil
@@ -54,9 +35,10 @@ func (s *PostgresService) Ensure(ctx context.Context, location, name string, req
 			if err != nil {
 				return nil, err
 			}
-			wantsSettings(&d, "pg_config", request.PGConfig, config.PGConfig)
-			wantsSettings(&d, "pgbouncer_config", request.PgBouncerConfig, config.PgBouncerConfig)
-			return d, nil
+			all := drift(d)
+			wantsSettings(&all, "pg_config", request.PGConfig, config.PGConfig)
+			wantsSettings(&all, "pgbouncer_config", request.PgBouncerConfig, config.PgBouncerConfig)
+			return all, nil
 		},
 		update: func(ctx context.Context, p *Postgres, d drift) (*Postgres, error) {
 			if d.has("restrict_by_default") {
@@ -90,6 +72,45 @@ func (s *PostgresService) Ensure(ctx context.Context, location, name string, req
 	}, opts)
 }
 
+// Compare returns the differences between a database and the request. An update
+// removes most of them, Upgrade those of an older version, PromoteReadReplica
+// makes a replica a database of its own, and others need a replacement. Compare
+// can't compare pg_config, pgbouncer_config and private_subnet_name, and in an
+// item of a list restrict_by_default.
+func (r *PostgresCreateRequest) Compare(p *Postgres) (differences []Drift, uncompared []string) {
+	var c comparison
+	if p.ReadReplica {
+		c.drift = drift{{Field: "read_replica", Wanted: false, Found: true, Remedy: "Postgres.PromoteReadReplica"}}
+	}
+	if r == nil {
+		return c.result()
+	}
+	if size := cmp.Or(p.TargetVMSize, p.VMSize); CanonicalPostgresSize(r.Size) != CanonicalPostgresSize(size) {
+		wantsUpdatable(&c.drift, "size", r.Size, size)
+	}
+	wantsUpdatable(&c.drift, "storage_size", r.StorageSize, cmp.Or(p.TargetStorageSizeGiB, p.StorageSizeGiB))
+	wantsUpdatable(&c.drift, "ha_type", r.HAType, p.HAType)
+	wants(&c.drift, "flavor", r.Flavor, p.Flavor)
+	version := cmp.Or(p.TargetVersion, p.Version)
+	wantsBy(&c.drift, upgradeOr("Postgres.Upgrade", r.Version, version), "version", r.Version, version)
+	if r.Tags != nil && !slices.Equal(sortedTags(r.Tags), sortedTags(p.Tags)) {
+		c.drift = append(c.drift, Drift{Field: "tags", Wanted: r.Tags, Found: p.Tags, Remedy: RemedyUpdate})
+	}
+	isRestricted := orZero(r.RestrictByDefault)
+	if open := openRules(p); isRestricted && len(open) > 0 {
+		ranges := []string{}
+		for _, rule := range open {
+			ranges = append(ranges, rule.CIDR)
+		}
+		c.drift = append(c.drift, Drift{Field: "restrict_by_default", Wanted: true, Found: slices.Compact(ranges), Remedy: RemedyUpdate})
+	}
+	c.skip("restrict_by_default", r.RestrictByDefault != nil && (!isRestricted || p.FirewallRules == nil))
+	c.skip("pg_config", len(r.PGConfig) > 0)
+	c.skip("pgbouncer_config", len(r.PgBouncerConfig) > 0)
+	c.skip("private_subnet_name", r.PrivateSubnetName != "")
+	return c.result()
+}
+
 // openRules returns the firewall rules that allow all IPv4 or IPv6 addresses.
 func openRules(p *Postgres) (open []PostgresFirewallRule) {
 	for _, rule := range p.FirewallRules {
@@ -100,9 +121,10 @@ func openRules(p *Postgres) (open []PostgresFirewallRule) {
 	return open
 }
 
-// contractSize returns the contract's name for a size. The service still
-// accepts "burstable", but shows "hobby".
-func contractSize(size string) string {
+// CanonicalPostgresSize returns the name that requests use for a size: the
+// service accepts "burstable-1" as well as "hobby-1", and shows "hobby-1", and
+// the contract has only "burstable-1".
+func CanonicalPostgresSize(size string) string {
 	if cpus, found := strings.CutPrefix(size, "hobby-"); found {
 		return "burstable-" + cpus
 	}
@@ -113,7 +135,7 @@ func contractSize(size string) string {
 func wantsSettings(d *drift, field string, wanted map[string]string, found map[string]PostgresSetting) {
 	for name, value := range wanted {
 		if other, ok := found[name]; !ok || other.String() != value {
-			*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found, Updatable: true})
+			*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found, Remedy: RemedyUpdate})
 			return
 		}
 	}

@@ -2,7 +2,6 @@ package cloudapi
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 )
@@ -194,18 +193,11 @@ func (s *PrivateLinkServicesService) Ensure(ctx context.Context, location, name 
 				return nil, nil
 			}
 			if l.AWS == nil {
-				return nil, fmt.Errorf("cloudapi: PrivateLinkServices.Ensure: %w: the record has no aws", ErrInvalidResponse)
+				return orInvalid("PrivateLinkServices.Ensure", nil, []string{"aws"})
 			}
-			if err := wantsSubnet(ctx, s.conn, &d, request.PrivateSubnetID, l.Location, l.PrivateSubnet); err != nil {
-				return nil, err
-			}
-			wants(&d, "postgres_resource_id", request.PostgresResourceID, l.PostgresResource)
-			wantsPorts(&d, request.Ports, request.TargetPorts, l.Ports)
-			wants(&d, "ip_address_type", request.IPAddressType, l.IPAddressType)
-			wantsUpdatableSet(&d, "aws.allowed_principals", request.AWS.AllowedPrincipals, l.AllowedPrincipals)
-			wantsUpdatableSet(&d, "aws.allowed_vpc_endpoints", request.AWS.AllowedVPCEndpoints, l.AWS.AllowedVPCEndpoints)
-			wantsUpdatableSet(&d, "aws.supported_regions", request.AWS.SupportedRegions, l.AWS.SupportedRegions)
-			return d, nil
+			d, _ = request.Compare(l)
+			err = wantsSubnet(ctx, s.conn, &d, request.PrivateSubnetID, l.Location, l.PrivateSubnet)
+			return d, err
 		},
 		update: func(ctx context.Context, l *PrivateLinkService, d drift) (*PrivateLinkService, error) {
 			var update PrivateLinkServiceUpdateRequest
@@ -223,6 +215,29 @@ func (s *PrivateLinkServicesService) Ensure(ctx context.Context, location, name 
 	}, opts)
 }
 
+// Compare returns the differences between a private link service and the
+// request, and the fields that it can't compare. Ensure can update those in AWS;
+// only a replacement removes the others. Items of lists have no AWS.
+func (r *PrivateLinkServiceCreateRequest) Compare(l *PrivateLinkService) (differences []Drift, uncompared []string) {
+	if r == nil {
+		return nil, nil
+	}
+	var c comparison
+	c.skip("private_subnet_id", r.PrivateSubnetID != "")
+	wants(&c.drift, "postgres_resource_id", r.PostgresResourceID, l.PostgresResource)
+	wantsPorts(&c.drift, r.Ports, r.TargetPorts, l.Ports)
+	wants(&c.drift, "ip_address_type", r.IPAddressType, l.IPAddressType)
+	wantsSet(&c.drift, RemedyUpdate, "aws.allowed_principals", r.AWS.AllowedPrincipals, l.AllowedPrincipals)
+	if l.AWS == nil {
+		c.skip("aws.allowed_vpc_endpoints", r.AWS.AllowedVPCEndpoints != nil)
+		c.skip("aws.supported_regions", r.AWS.SupportedRegions != nil)
+		return c.result()
+	}
+	wantsSet(&c.drift, RemedyUpdate, "aws.allowed_vpc_endpoints", r.AWS.AllowedVPCEndpoints, l.AWS.AllowedVPCEndpoints)
+	wantsSet(&c.drift, RemedyUpdate, "aws.supported_regions", r.AWS.SupportedRegions, l.AWS.SupportedRegions)
+	return c.result()
+}
+
 // wantsPorts adds differences between the ports of a request and a record. The
 // lists of the request are parallel; it may set only one of them.
 func wantsPorts(d *drift, ports, targets []int, found []PrivateLinkServicePort) {
@@ -231,31 +246,23 @@ func wantsPorts(d *drift, ports, targets []int, found []PrivateLinkServicePort) 
 		foundPorts, foundTargets = append(foundPorts, p.Port), append(foundTargets, p.TargetPort)
 	}
 	if len(ports) != len(targets) || len(ports) == 0 {
-		wantsSet(d, "ports", ports, foundPorts)
-		wantsSet(d, "target_ports", targets, foundTargets)
+		wantsSet(d, RemedyReplace, "ports", ports, foundPorts)
+		wantsSet(d, RemedyReplace, "target_ports", targets, foundTargets)
 		return
 	}
 	pairs := make([]PrivateLinkServicePort, len(ports))
 	for i := range ports {
 		pairs[i] = PrivateLinkServicePort{ports[i], targets[i]}
 	}
-	wantsSet(d, "ports", pairs, found)
+	wantsSet(d, RemedyReplace, "ports", pairs, found)
 }
 
 // wantsSet adds a field if the request sets the list, and the record's list
 // doesn't have the same elements, in any order.
-func wantsSet[V comparable](d *drift, field string, wanted, found []V) {
+func wantsSet[V comparable](d *drift, remedy Remedy, field string, wanted, found []V) {
 	isMissingFrom := func(list []V) func(V) bool { return func(v V) bool { return !slices.Contains(list, v) } }
 	if wanted != nil && (slices.ContainsFunc(wanted, isMissingFrom(found)) || slices.ContainsFunc(found, isMissingFrom(wanted))) {
-		*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found})
-	}
-}
-
-// wantsUpdatableSet is like wantsSet, for a field that an update can change.
-func wantsUpdatableSet[V comparable](d *drift, field string, wanted, found []V) {
-	before := len(*d)
-	if wantsSet(d, field, wanted, found); len(*d) > before {
-		(*d)[before].Updatable = true
+		*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found, Remedy: remedy})
 	}
 }
 

@@ -109,10 +109,26 @@ func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLo
 		request: request,
 		create:  func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, request) },
 		compare: func(_ context.Context, l *PrivateLocation) (d drift, err error) {
-			wants(&d, "provider_location_name", request.ProviderLocationName, l.Name)
+			d, _ = request.Compare(l)
 			return d, nil
 		},
 	}, opts)
+}
+
+// Compare returns the differences between a private location and the request: in
+// the name, which [PrivateLocationsService.Rename] changes, and in
+// provider_location_name, which only a replacement changes. It can't compare the
+// credentials.
+func (r *PrivateLocationCreateRequest) Compare(l *PrivateLocation) (differences []Drift, uncompared []string) {
+	if r == nil {
+		return nil, nil
+	}
+	var c comparison
+	c.wantsName(r.Name, l.UIName, opPrivateLocationsRename.Name)
+	wants(&c.drift, "provider_location_name", r.ProviderLocationName, l.Name)
+	c.skip("access_key", !r.AccessKey.IsZero())
+	c.skip("secret_key", !r.SecretKey.IsZero())
+	return c.result()
 }
 
 // Delete deletes a private location; see WaitDeleted. It returns [ErrConflict]

@@ -113,14 +113,30 @@ func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKey
 	return sshPublicKeyFamily.ensure(ctx, s.conn, "", request.Name, ensureSpec[SSHPublicKey]{
 		request: request,
 		create:  func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, request) },
-		compare: func(_ context.Context, key *SSHPublicKey) (d drift, err error) {
-			wantsUpdatable(&d, "public_key", strings.TrimSpace(request.PublicKey), strings.TrimSpace(key.PublicKey))
-			return d, nil
+		compare: func(_ context.Context, key *SSHPublicKey) (drift, error) {
+			d, uncompared := request.Compare(key)
+			return orInvalid("SSHPublicKeys.Ensure", d, uncompared)
 		},
 		update: func(ctx context.Context, key *SSHPublicKey, _ drift) (*SSHPublicKey, error) {
 			return s.Update(ctx, key.ID, &SSHPublicKeyUpdateRequest{PublicKey: request.PublicKey})
 		},
 	}, opts)
+}
+
+// Compare returns the differences between an SSH public key and the request: in
+// the name, which [SSHPublicKeysService.Update] changes, and in public_key,
+// which an update changes. It can't compare the public_key of an item of a list.
+func (r *SSHPublicKeyCreateRequest) Compare(key *SSHPublicKey) (differences []Drift, uncompared []string) {
+	if r == nil {
+		return nil, nil
+	}
+	var c comparison
+	c.wantsName(r.Name, key.Name, opSSHPublicKeysUpdate.Name)
+	if key.PublicKey != "" {
+		wantsUpdatable(&c.drift, "public_key", strings.TrimSpace(r.PublicKey), strings.TrimSpace(key.PublicKey))
+	}
+	c.skip("public_key", key.PublicKey == "" && r.PublicKey != "")
+	return c.result()
 }
 
 // Delete deletes an SSH public key. VMs created with it still accept it.

@@ -75,16 +75,7 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 		request: request,
 		create:  func(ctx context.Context) (*PrivateSubnet, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, subnet *PrivateSubnet) (d drift, err error) {
-			if wanted == "" {
-				return nil, nil
-			}
-			attached := []string{}
-			for _, f := range subnet.Firewalls {
-				attached = append(attached, f.ID)
-			}
-			if !slices.Equal(attached, []string{wanted}) {
-				d = drift{{Field: "firewall_id", Wanted: wanted, Found: attached, Updatable: true}}
-			}
+			d, _ = request.Compare(subnet)
 			return d, nil
 		},
 		update: func(ctx context.Context, subnet *PrivateSubnet, _ drift) (*PrivateSubnet, error) {
@@ -95,6 +86,22 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 			return subnet, err
 		},
 	}, opts)
+}
+
+// Compare returns the difference between a private subnet and the request, which
+// an update removes, if it hasn't that firewall and no other.
+func (r *PrivateSubnetCreateRequest) Compare(subnet *PrivateSubnet) (differences []Drift, uncompared []string) {
+	if r == nil || r.FirewallID == "" {
+		return nil, nil
+	}
+	attached := []string{}
+	for _, f := range subnet.Firewalls {
+		attached = append(attached, f.ID)
+	}
+	if !slices.Equal(attached, []string{r.FirewallID}) {
+		differences = []Drift{{Field: "firewall_id", Wanted: r.FirewallID, Found: attached, Remedy: RemedyUpdate}}
+	}
+	return differences, nil
 }
 
 // SetFirewalls attaches exactly the firewalls with these IDs to a private
@@ -171,7 +178,7 @@ func wantsSubnet(ctx context.Context, c *conn, d *drift, wantedID, location, fou
 		return err
 	}
 	if err != nil || subnet.Location != location || subnet.Name != foundName {
-		*d = append(*d, Drift{Field: "private_subnet_id", Wanted: wantedID, Found: foundName})
+		*d = append(*d, Drift{Field: "private_subnet_id", Wanted: wantedID, Found: foundName, Remedy: RemedyReplace})
 	}
 	return nil
 }

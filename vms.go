@@ -223,24 +223,39 @@ func (s *VMsService) Ensure(ctx context.Context, location, name string, request 
 		request: request,
 		create:  func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, vm *VM) (d drift, err error) {
-			if request == nil {
-				return nil, nil
-			}
-			wants(&d, "size", request.Size, vm.Size)
-			if vm.StorageSizeGiB != 0 {
-				wants(&d, "storage_size", max(request.StorageSize, 0), vm.StorageSizeGiB)
-			}
-			if vm.BootImage != "" {
-				wants(&d, "boot_image", request.BootImage, vm.BootImage)
-			}
-			wants(&d, "unix_user", request.UnixUser, vm.UnixUser)
-			if request.EnableIP4 != nil && *request.EnableIP4 != vm.IP4Enabled {
-				d = append(d, Drift{Field: "enable_ip4", Wanted: *request.EnableIP4, Found: vm.IP4Enabled})
-			}
-			err = wantsSubnet(ctx, s.conn, &d, request.PrivateSubnetID, vm.Location, vm.Subnet)
+			d, _ = request.Compare(vm)
+			err = wantsSubnet(ctx, s.conn, &d, orZero(request).PrivateSubnetID, vm.Location, vm.Subnet)
 			return d, err
 		},
 	}, opts)
+}
+
+// Compare returns the differences between a VM and the request, all of which
+// only a replacement removes, and the fields that it can't compare.
+func (r *VMCreateRequest) Compare(vm *VM) (differences []Drift, uncompared []string) {
+	if r == nil {
+		return nil, nil
+	}
+	var c comparison
+	wants(&c.drift, "size", r.Size, vm.Size)
+	if vm.StorageSizeGiB != 0 {
+		wants(&c.drift, "storage_size", max(r.StorageSize, 0), vm.StorageSizeGiB)
+	}
+	c.skip("storage_size", vm.StorageSizeGiB == 0 && r.StorageSize > 0)
+	if vm.BootImage != "" {
+		wants(&c.drift, "boot_image", r.BootImage, vm.BootImage)
+	}
+	c.skip("boot_image", vm.BootImage == "" && r.BootImage != "")
+	wants(&c.drift, "unix_user", r.UnixUser, vm.UnixUser)
+	if r.EnableIP4 != nil && *r.EnableIP4 != vm.IP4Enabled {
+		c.drift = append(c.drift, Drift{Field: "enable_ip4", Wanted: *r.EnableIP4, Found: vm.IP4Enabled, Remedy: RemedyReplace})
+	}
+	c.skip("private_subnet_id", r.PrivateSubnetID != "")
+	c.skip("public_key", r.PublicKey != "")
+	c.skip("gpu", r.GPU != "")
+	c.skip("init_script", r.InitScript != "" || r.InitScriptText != "")
+	c.skip("init_script_args", r.InitScriptArgs != "")
+	return c.result()
 }
 
 // Delete deletes a VM, but not its subnet; see WaitDeleted. It returns

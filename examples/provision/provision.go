@@ -59,7 +59,7 @@ func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service
 	record, outcome, err := s.Ensure(ctx, p.env.Location, of.name, request, opts)
 	if drift, ok := errors.AsType[*cloudapi.DriftError](err); ok {
 		record = drift.Record.(*T)
-		if p.planOnly && p.update && !slices.ContainsFunc(drift.Fields, func(f cloudapi.Drift) bool { return !f.Updatable }) {
+		if p.planOnly && p.update && !slices.ContainsFunc(drift.Fields, func(f cloudapi.Drift) bool { return f.Remedy != cloudapi.RemedyUpdate }) {
 			p.report.changes(of, driftText(drift.Fields))
 			return record, cloudapi.EnsureUpdated, nil
 		}

@@ -157,7 +157,7 @@ func ruleText[R any](changes *cloudapi.SetChanges[R], text func(*R) string) stri
 
 func (p *provisioner) advice(drift []cloudapi.Drift) string {
 	switch {
-	case slices.ContainsFunc(drift, func(d cloudapi.Drift) bool { return !d.Updatable }):
+	case slices.ContainsFunc(drift, func(d cloudapi.Drift) bool { return d.Remedy != cloudapi.RemedyUpdate }):
 		return ": change the file" // Ensure changes nothing unless it can remove all differences
 	case p.update:
 		return ": --update has not changed that"

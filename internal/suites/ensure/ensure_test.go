@@ -240,7 +240,7 @@ func TestEnsure(t *testing.T) {
 				t.Errorf("%s: %v", variant, err)
 				return
 			}
-			if len(drift.Fields) != 1 || drift.Fields[0].Field != variant || drift.Fields[0].Updatable != updatable ||
+			if len(drift.Fields) != 1 || drift.Fields[0].Field != variant || (drift.Fields[0].Remedy == cloudapi.RemedyUpdate) != updatable ||
 				reflect.DeepEqual(drift.Fields[0].Wanted, drift.Fields[0].Found) || drift.Resource.ID != id || drift.Resource.Kind != c.kind ||
 				drift.Record == nil || drift.Operation != c.name+".Ensure" {
 				t.Errorf("%s: %+v", variant, drift)
@@ -262,7 +262,7 @@ func TestEnsure(t *testing.T) {
 		if len(c.fixed) > 0 && len(c.updatable) > 0 { // an update changes all or nothing
 			both := c.fixed[0] + " " + c.updatable[0]
 			_, _, err := ensure(both, true)
-			if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || len(drift.Fields) != 2 || drift.Fields[0].Updatable == drift.Fields[1].Updatable {
+			if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || len(drift.Fields) != 2 || drift.Fields[0].Remedy == drift.Fields[1].Remedy {
 				t.Errorf("%s: %v", both, err)
 			}
 		}

@@ -258,7 +258,7 @@ func TestEnsureAmongNodePools(t *testing.T) {
 				step[int]{2, true, "updated", "Kubernetes.ResizeNodePool"},
 				step[int]{2, true, "unchanged", ""})
 			stub.Must(client.Kubernetes.Rename(t.Context(), sdktest.Somewhere, "k8s-1", "renamed"))(t) // so that the request can mean either node pool
-			runSteps(t, srv, ensureNodes(t, client, "renamed", "v1.34"), step[int]{3, true, `worker_size is "", wanted "standard-2" (which no update can change), worker_nodes is 0, wanted 3 (which no update can change)`, ""})
+			runSteps(t, srv, ensureNodes(t, client, "renamed", "v1.34"), step[int]{3, true, `worker_size is "", wanted "standard-2" (which Kubernetes.CreateNodePool changes), worker_nodes is 0, wanted 3 (which Kubernetes.CreateNodePool changes)`, ""})
 		})
 	}
 }

@@ -121,7 +121,7 @@ func TestEnsureIsNoReplica(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := sdktest.NewEverything(t)
-		const want = "read_replica is true, wanted false (which no update can change)"
+		const want = "read_replica is true, wanted false (which Postgres.PromoteReadReplica changes)"
 		runSteps(t, p.Server, func(request *cloudapi.PostgresCreateRequest, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
 			return outcomeOf(p.Client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-2", request, opts))
 		}, step[*cloudapi.PostgresCreateRequest]{nil, true, want, ""}, step[*cloudapi.PostgresCreateRequest]{&cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}, true, want, ""})

@@ -1,0 +1,95 @@
+package cloudapi
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Requests to create have a method Compare, which compares a record with the
+// request, as Ensure does, but sends nothing. The record may have been found by
+// name or ID, in a list, or by a Watch:
+//
+//	differences, uncompared := request.Compare(vm)
+//
+// uncompared are the JSON names of the fields that the request sets and Compare
+// can't compare, because the record doesn't show them: keys, passwords and
+// scripts; in an item of a list, what only Get returns; and what the record
+// shows in another form, such as a private_subnet_id by name.
+
+// Remedy says what removes a [Drift]: one of the constants, or the name of the
+// method that does, such as "Postgres.Upgrade".
+type Remedy string
+
+// Values of [Remedy]. Compare with RemedyReplace before you replace a resource:
+// other values don't mean that.
+const (
+	RemedyUpdate  Remedy = "update"  // an Ensure with EnsureOptions.Update; the comment of the Ensure names what it calls
+	RemedyReplace Remedy = "replace" // only deleting the resource and creating another
+)
+
+// text says which remedy other than an update removes a difference.
+func (r Remedy) text() string {
+	switch r {
+	case RemedyUpdate, "":
+		return ""
+	case RemedyReplace:
+		return " (which no update can change)"
+	}
+	return " (which " + string(r) + " changes)"
+}
+
+// comparison is the result of a Compare method.
+type comparison struct {
+	drift
+	uncompared []string
+}
+
+// skip adds a field to those that aren't compared, if the request sets it.
+func (c *comparison) skip(field string, isSet bool) {
+	if isSet && !slices.Contains(c.uncompared, field) {
+		c.uncompared = append(c.uncompared, field)
+	}
+}
+
+// wantsName adds a different name, which a method changes.
+func (c *comparison) wantsName(wanted, found, method string) {
+	wantsBy(&c.drift, Remedy(method), "name", wanted, found)
+}
+
+func (c *comparison) result() (differences []Drift, uncompared []string) {
+	return c.drift, c.uncompared
+}
+
+// orInvalid returns the differences that a Compare method has found, or an error
+// if it couldn't compare a field that every full record shows.
+func orInvalid(operation string, differences []Drift, uncompared []string) (drift, error) {
+	if len(uncompared) > 0 {
+		return nil, fmt.Errorf("cloudapi: %s: %w: the record shows no %s", operation, ErrInvalidResponse, uncompared[0])
+	}
+	return differences, nil
+}
+
+// upgradeOr returns the method that upgrades a version, or RemedyReplace for a
+// version that is older than the present one.
+func upgradeOr(method string, wanted, found string) Remedy {
+	w, isKnown := versionOf(wanted)
+	f, isAlsoKnown := versionOf(found)
+	if isKnown && isAlsoKnown && slices.Compare(w, f) < 0 {
+		return RemedyReplace
+	}
+	return Remedy(method)
+}
+
+// versionOf parses a version such as "17" or "v1.36".
+func versionOf(s string) (version []int, ok bool) {
+	for part := range strings.SplitSeq(strings.TrimPrefix(s, "v"), ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return nil, false
+		}
+		version = append(version, n)
+	}
+	return version, true
+}
