@@ -22,6 +22,7 @@
 // Finding:
 //
 //   - a resource in a location: its service's Get
+//   - a load balancer by its subnet and name: [LoadBalancersService.GetInSubnet]
 //   - the record of a reference that a person typed: [Lookup]
 //   - the resource that such a reference means, of any kind: [Client.Resolve]
 //   - the record of a [Resource], or a proof that it's gone: [Fetch]; of any
@@ -42,7 +43,7 @@
 //   - of a create: [Confirm]
 //   - of a change: [ConfirmChange]
 //   - to create or change again without harm: a service's Ensure, or a method
-//     such as [FirewallsService.SetRules]
+//     such as [FirewallsService.SetRules] or [LoadBalancersService.SetVMs]
 //
 // Comparing:
 //

@@ -16,7 +16,8 @@ import (
 
 // LoadBalancersService manages load balancers, which distribute TCP connections
 // over VMs. Refer to one by its ID: names are unique only within a subnet, so a
-// name may mean either of two load balancers in a location.
+// name may mean either of two load balancers in a location; GetInSubnet takes
+// both.
 type LoadBalancersService service
 
 // LoadBalancer accepts TCP connections on SrcPort and distributes them over its
@@ -232,7 +233,7 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 	return loadBalancerFamily.ensure(ctx, s.conn, location, name, ensureSpec[LoadBalancer]{
 		request: request,
 		find: func(ctx context.Context) (*LoadBalancer, error) {
-			return s.inSubnet(ctx, location, request.PrivateSubnetID, name)
+			return s.inSubnet(ctx, "LoadBalancers.Ensure", location, request.PrivateSubnetID, name)
 		},
 		create: func(ctx context.Context) (*LoadBalancer, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, l *LoadBalancer) (d drift, err error) {
@@ -277,13 +278,13 @@ func (r *LoadBalancerCreateRequest) Compare(l *LoadBalancer) (differences []Drif
 // Other subnets of the location may have load balancers with the same name. It
 // returns an error if the subnet is in another location, where the server would
 // create the load balancer.
-func (s *LoadBalancersService) inSubnet(ctx context.Context, location, subnetID, name string) (*LoadBalancer, error) {
+func (s *LoadBalancersService) inSubnet(ctx context.Context, operation, location, subnetID, name string) (*LoadBalancer, error) {
 	subnet, err := locate(ctx, s.conn, KindPrivateSubnet, subnetID)
 	if err != nil {
 		return nil, err
 	}
 	if subnet.Location != location {
-		return nil, argumentError("LoadBalancers.Ensure", "location", location, "is not the location of the subnet, "+mask.Name(subnet.Location))
+		return nil, argumentError(operation, "location", location, "is not the location of the subnet, "+mask.Name(subnet.Location))
 	}
 	l, err := s.Get(ctx, location, name)
 	if err == nil && l.Subnet != subnet.Name {
@@ -313,6 +314,8 @@ func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resour
 }
 
 // Delete deletes a load balancer; see WaitDeleted. Records show no deletion.
+// Delete by ID: if two subnets have a load balancer with the name, Delete takes
+// one of them. See [LoadBalancersService.GetInSubnet].
 func (s *LoadBalancersService) Delete(ctx context.Context, location, loadBalancer string) error {
 	return remove(ctx, s.conn, &opLoadBalancersDelete, location, loadBalancer)
 }

@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,8 +67,9 @@ func describe(text, description string) string {
 // caller passes for it.
 type exactSet[T, W any] struct {
 	operation string
-	argument  string // the name of the argument with the wanted elements
-	resource  string // the location and reference of the resource that has the set
+	argument  string       // the name of the argument with the wanted elements
+	resource  string       // the location and reference of the resource that has the set
+	pauses    *WaitOptions // between attempts to add an element; nil means waitQuick
 
 	list func(context.Context) ([]T, error)
 	read func(context.Context, W) ([]*T, error) // returns the elements that a W asks for
@@ -77,6 +79,12 @@ type exactSet[T, W any] struct {
 	// the element may be in the set already.
 	add    func(context.Context, W, *T) (*T, error)
 	remove func(context.Context, *T) error
+
+	// settle waits until the set shows that elements are removed. It's nil if it
+	// does so immediately.
+	settle func(context.Context) error
+
+	latest map[string]*T // the last list, by key
 
 	// look returns an element that a dry run would add, or why it can't be added.
 	// It's nil if adding creates the element.
@@ -204,8 +212,21 @@ func (s *exactSet[T, W]) parse(ctx context.Context, wanted []W) ([]wantedElement
 	return elements, nil
 }
 
-func (s *exactSet[T, W]) plan(ctx context.Context, wanted []wantedElement[T, W]) (*setPlan[T, W], error) {
+// elements lists the set.
+func (s *exactSet[T, W]) elements(ctx context.Context) ([]T, error) {
 	list, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.latest = map[string]*T{}
+	for i := range list {
+		s.latest[s.key(&list[i])] = &list[i]
+	}
+	return list, nil
+}
+
+func (s *exactSet[T, W]) plan(ctx context.Context, wanted []wantedElement[T, W]) (*setPlan[T, W], error) {
+	list, err := s.elements(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -266,6 +287,10 @@ func (s *exactSet[T, W]) carryOut(ctx context.Context, plan *setPlan[T, W], want
 		return err
 	}
 	for _, w := range plan.missing {
+		if record := s.latest[s.key(w.record)]; record != nil && s.isHalf == nil { // another program has just added it
+			done.Kept = append(done.Kept, record)
+			continue
+		}
 		record, outcome, err := s.ensure(ctx, w)
 		switch {
 		case err != nil:
@@ -292,6 +317,11 @@ func (s *exactSet[T, W]) carryOut(ctx context.Context, plan *setPlan[T, W], want
 	if err := s.removeAll(ctx, plan.unwanted, done); err != nil {
 		return err
 	}
+	if s.settle != nil {
+		if err := s.settle(ctx); err != nil {
+			return err
+		}
+	}
 	left, err := s.plan(ctx, wanted)
 	if err != nil {
 		return err
@@ -304,6 +334,13 @@ func (s *exactSet[T, W]) carryOut(ctx context.Context, plan *setPlan[T, W], want
 
 // errOtherChanges says that a set isn't as wanted although all changes succeeded.
 var errOtherChanges = errors.New("another program made changes")
+
+// notInSetError says that a set lacks an element. It proves nothing about
+// whether what the element stands for exists.
+type notInSetError struct{ resource string }
+
+func (e notInSetError) Error() string        { return "not in " + mask.OneLine(e.resource) }
+func (e notInSetError) Is(target error) bool { return target == ErrNotFound || target == errNotShown }
 
 // removeAll removes groups of elements with the same key. It adds the first of
 // a group to done when the whole group is removed.
@@ -325,19 +362,19 @@ func (s *exactSet[T, W]) ensure(ctx context.Context, wanted wantedElement[T, W])
 	e := ensureSpec[T]{
 		operation: s.operation,
 		name:      s.resource,
-		pauses:    &waitQuick,
+		pauses:    cmp.Or(s.pauses, &waitQuick),
 		find: func(ctx context.Context) (*T, error) {
 			if listed {
 				listed = false
 				return nil, ErrNotFound
 			}
-			found, err := s.list(ctx)
+			found, err := s.elements(ctx)
 			if err != nil {
 				return nil, err
 			}
 			i := slices.IndexFunc(found, func(r T) bool { return s.key(&r) == s.key(wanted.record) })
 			if i < 0 {
-				return nil, ErrNotFound
+				return nil, notInSetError{s.resource}
 			}
 			return &found[i], nil
 		},

@@ -1,0 +1,138 @@
+package cloudapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// GetInSubnet returns the load balancer with the name in the subnet with the ID.
+// Two subnets of a location can each have one of that name, of which Get, Delete
+// and all other methods take one. It returns [ErrNotFound] if the subnet doesn't
+// exist or has no such load balancer, and an [*ArgumentError] if the subnet is in
+// another location.
+func (s *LoadBalancersService) GetInSubnet(ctx context.Context, location, subnetID, name string) (*LoadBalancer, error) {
+	const operation = "LoadBalancers.GetInSubnet"
+	if err := idOf(KindPrivateSubnet).check(operation, "private_subnet_id", subnetID); err != nil {
+		return nil, err
+	}
+	return s.inSubnet(ctx, operation, location, subnetID, name)
+}
+
+// attachPause is the pause between attempts to attach a VM that is attached to
+// another load balancer. There are four attempts.
+const attachPause = 5 * time.Second
+
+// SetVMs attaches exactly the VMs with these IDs to a load balancer. It attaches
+// those that are missing, then detaches all others, and waits until these are
+// detached and their connections have ended. An empty slice detaches all; a nil
+// one is invalid. SetVMs changes no settings, and may run in parallel and be
+// repeated. The VMs in the changes have only IDs and locations; those that a dry
+// run would attach have all fields.
+//
+// SetVMs sends a request for each change. It returns an [*ArgumentError] for a
+// VM that isn't in the location. It waits about 15 seconds for a VM that another
+// load balancer is detaching, and then returns [ErrAlreadyExists]. If it changes
+// something and finds other members at the end, it returns an error; call it
+// again.
+//
+// A VM that this load balancer is detaching still looks like a member: SetVMs
+// keeps it, and it's gone seconds later. After [LoadBalancersService.DetachVM],
+// call WaitVMDetached, or call SetVMs again.
+func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalancer string, vmIDs []string, opts *SetOptions) (*SetChanges[VM], error) {
+	const operation = "LoadBalancers.SetVMs"
+	vms := &VMsService{s.conn}
+	var detached []string // not yet out of the list
+	unknown := func(id string) error {
+		return argumentError(operation, "vm_id", id, "is not the ID of a VM in the location")
+	}
+	set := exactSet[VM, string]{
+		operation: operation,
+		argument:  "vmIDs",
+		resource:  qualify(location, loadBalancer),
+		pauses:    &WaitOptions{Interval: attachPause, MaxInterval: attachPause},
+		list: func(ctx context.Context) ([]VM, error) {
+			l, err := s.Get(ctx, location, loadBalancer)
+			if err != nil {
+				return nil, err
+			}
+			if l.VMs == nil {
+				return nil, fmt.Errorf("cloudapi: %s: %w: the record has no vms", operation, ErrInvalidResponse)
+			}
+			loadBalancer = l.ID // another load balancer of the location may have the name
+			members := []VM{}
+			for _, id := range l.VMs {
+				members = append(members, VM{ID: id, Location: l.Location})
+			}
+			return members, nil
+		},
+		read: func(_ context.Context, id string) ([]*VM, error) {
+			if err := idOf(KindVM).check("", "vm_id", id); err != nil {
+				return nil, err
+			}
+			return []*VM{{ID: id, Location: location}}, nil
+		},
+		key: func(vm *VM) string { return vm.ID },
+		look: func(ctx context.Context, vm *VM) (*VM, error) {
+			record, err := vms.Get(ctx, location, vm.ID)
+			if isMissing(err) {
+				err = unknown(vm.ID)
+			}
+			return record, err
+		},
+		add: func(ctx context.Context, id string, vm *VM) (*VM, error) {
+			_, err := s.AttachVM(ctx, location, loadBalancer, id)
+			switch {
+			case err == nil:
+				return vm, nil
+			case isAttached(err): // to this one or another
+				return nil, fmt.Errorf("VM %s: %w: %w", id, ErrAlreadyExists, unprefixed{err})
+			case errors.Is(err, ErrInvalidRequest):
+				if _, lookup := vms.Get(ctx, location, id); isMissing(lookup) {
+					return nil, unknown(id)
+				}
+			}
+			return nil, fmt.Errorf("VM %s: %w", id, unprefixed{err})
+		},
+		remove: func(ctx context.Context, vm *VM) error {
+			_, err := s.DetachVM(ctx, location, loadBalancer, vm.ID)
+			if errors.Is(err, ErrInvalidRequest) {
+				if _, lookup := vms.Get(ctx, location, vm.ID); isMissing(lookup) { // it has just been deleted
+					err = nil
+				}
+			}
+			if err == nil {
+				detached = append(detached, vm.ID)
+			}
+			return err
+		},
+		settle: func(ctx context.Context) error {
+			if len(detached) == 0 {
+				return nil
+			}
+			w := loadBalancerFamily.waiter(s.conn, operation, location, loadBalancer)
+			w.done = func(l *LoadBalancer) (bool, error) {
+				isMember := func(id string) bool { return slices.Contains(l.VMs, id) }
+				return !slices.ContainsFunc(detached, isMember), nil
+			}
+			_, err := w.run(ctx, nil)
+			return err
+		},
+	}
+	return set.apply(ctx, vmIDs, opts)
+}
+
+// isAttached reports whether the server refused to attach a VM because it has a
+// load balancer, or has just got one. The error doesn't say which.
+func isAttached(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || !e.Is(ErrInvalidRequest) {
+		return false
+	}
+	return e.Message == "vm_id is already taken" || slices.ContainsFunc(e.FieldErrors()["vm_id"], func(text string) bool {
+		return strings.HasSuffix(text, "is already attached to a load balancer")
+	})
+}
