@@ -36,7 +36,8 @@
 //   - for a deletion, of any kind: [Client.WaitDeleted]
 //   - for a condition of your own: [Wait]
 //   - for many resources: [WaitAll]; in calls of their own: [WithSharedWaits]
-//   - for changes: a service's Watch
+//   - for changes: a service's Watch; immediately: [WatchOptions.Poll]
+//   - what a state means: the Phase of a record, such as [VM.Phase]
 //
 // Confirming, if the outcome is unknown:
 //
@@ -49,6 +50,7 @@
 //
 //   - a record with a request: the request's Compare, such as
 //     [VMCreateRequest.Compare]; what removes a difference: [Remedy]
+//   - a name with what the server accepts: [CheckName]
 //   - values that the server writes in another way: [ParseCIDR],
 //     [ParsePortRange], [CanonicalPostgresSize],
 //     [FirewallRuleCreateRequest.Matches]

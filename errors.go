@@ -56,7 +56,8 @@ var (
 
 	// ErrQuotaExceeded reports that the request exceeds a quota: the vCPUs of a
 	// project (for each of VMs, databases and clusters), its versions of machine
-	// images, or the projects of an account. It also matches ErrInvalidRequest.
+	// images, or the projects of an account. It also matches ErrInvalidRequest;
+	// see Error.Quota.
 	ErrQuotaExceeded = errors.New("quota exceeded")
 
 	ErrBillingRequired = errors.New("billing information required") // the project has none; also matches ErrInvalidRequest
@@ -87,6 +88,7 @@ var (
 	ErrRetryBudget = call.ErrBudget                                     // a retry wasn't sent; see RetryPolicy.Budget
 	ErrAmbiguous   = errors.New("ambiguous reference")                  // the reference matches more than one resource
 	ErrWaitFailed  = errors.New("the state can no longer be reached")   // for example because the resource is being deleted
+	ErrNoCapacity  = errors.New("no host has capacity")                 // see WaitOptions.FailWithoutCapacity
 )
 
 // Error is a response with a status of 300 or above, from the API or a gateway.
@@ -163,6 +165,27 @@ func (e *Error) FieldErrors() map[string][]string {
 		return fields
 	}
 	return nil
+}
+
+// Quota has the numbers of an error that matches [ErrQuotaExceeded]: vCPUs, or
+// the versions of a project's machine images.
+type Quota struct {
+	Requested int // the vCPUs that the request adds, or the versions that there would be
+	Used      int // the vCPUs in use, also of what is being deleted; -1 for versions
+	Maximum   int // the limit
+}
+
+// Quota returns the numbers of an exceeded quota. It returns nil for any other
+// error, and if the server's text, such as that for projects, has no numbers.
+func (e *Error) Quota() *Quota {
+	if !e.Is(ErrQuotaExceeded) {
+		return nil
+	}
+	requested, used, maximum, ok := e.content().Quota()
+	if !ok {
+		return nil
+	}
+	return &Quota{requested, used, maximum}
 }
 
 func (e *Error) Is(target error) bool {

@@ -3,6 +3,7 @@ package cloudapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -173,6 +174,33 @@ func TestRefusalsByText(t *testing.T) {
 			if errors.Is(e, ErrQuotaExceeded) || errors.Is(e, ErrBillingRequired) {
 				t.Errorf("a %d is taken for what only a 400 is: %v", status, e)
 			}
+		}
+	}
+}
+
+// TestQuota: an error has the numbers of its text, and no others.
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	refused := func(field, text string) *Error {
+		return &Error{StatusCode: 400, Type: "InvalidRequest", Details: stub.JSON(map[string]string{field: text})}
+	}
+	const numbers = "Insufficient quota for requested size. Requested vCPU count: 60, currently used vCPU count: 13, maximum allowed vCPU count: 32, remaining vCPU count: 19"
+	for _, tt := range []struct {
+		err  *Error
+		want *Quota
+	}{
+		{refused("size", numbers), &Quota{60, 13, 32}},
+		{refused("node_count", numbers), &Quota{60, 13, 32}},
+		{refused("version", "Insufficient quota for machine image versions. Requested: 17, maximum allowed: 16"), &Quota{17, -1, 16}},
+		{refused("size", "Insufficient quota for requested size. Ask your administrator."), nil},
+		{refused("size", "Insufficient quota for requested size. Requested vCPU count: x, currently used vCPU count: 13, maximum allowed vCPU count: 32"), nil},
+		{refused("name", numbers), nil},
+		{refused("size", "x "+numbers), nil},
+		{&Error{StatusCode: 400, Type: "InvalidRequest", Message: "Project limit exceeded. You can create up to 10 projects."}, nil},
+		{&Error{StatusCode: 404, Type: "ResourceNotFound"}, nil},
+	} {
+		if got := tt.err.Quota(); fmt.Sprint(got) != fmt.Sprint(tt.want) {
+			t.Errorf("%v: %v, want %v", tt.err, got, tt.want)
 		}
 	}
 }

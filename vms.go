@@ -342,9 +342,17 @@ func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts 
 }
 
 // WaitRunning waits until a VM is running, and returns it with its addresses.
-// It keeps waiting while the VM is stopped, and while no host has capacity.
+// It keeps waiting while the VM is stopped, and while no host has capacity,
+// unless [WaitOptions.FailWithoutCapacity] is set.
 func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts *WaitOptions) (*VM, error) {
-	return vmFamily.waitState(ctx, s.conn, "VMs.WaitRunning", location, vm, reaches[*VM](VMStateRunning), opts)
+	isRunning := reaches[*VM](VMStateRunning)
+	done := func(vm *VM) (bool, error) {
+		if orZero(opts).FailWithoutCapacity && vm.State == VMStateNoCapacityAvailable {
+			return false, ErrNoCapacity
+		}
+		return isRunning(vm)
+	}
+	return vmFamily.waitState(ctx, s.conn, "VMs.WaitRunning", location, vm, done, opts)
 }
 
 // WaitDeleted waits until a VM is gone and its name is free.

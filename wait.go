@@ -31,6 +31,11 @@ type WaitOptions struct {
 	// deletion. The default is 5; a negative value means none.
 	Tolerance int
 
+	// FailWithoutCapacity ends [VMsService.WaitRunning] with [ErrNoCapacity] once
+	// the VM is in the state "no capacity available": the server has found no host
+	// for 15 minutes. It keeps trying, so delete the VM if you create another.
+	FailWithoutCapacity bool
+
 	// Progress is called after each poll, on the goroutine of the wait. Err is the
 	// error of the poll or of the condition. The last poll of a successful wait has
 	// Done 1.
@@ -50,10 +55,11 @@ func (o *WaitOptions) over(defaults WaitOptions) WaitOptions {
 		return defaults
 	}
 	return WaitOptions{
-		Interval:    cmp.Or(max(o.Interval, 0), defaults.Interval),
-		MaxInterval: cmp.Or(max(o.MaxInterval, 0), defaults.MaxInterval),
-		Tolerance:   cmp.Or(o.Tolerance, defaults.Tolerance),
-		Progress:    o.Progress,
+		Interval:            cmp.Or(max(o.Interval, 0), defaults.Interval),
+		MaxInterval:         cmp.Or(max(o.MaxInterval, 0), defaults.MaxInterval),
+		Tolerance:           cmp.Or(o.Tolerance, defaults.Tolerance),
+		FailWithoutCapacity: o.FailWithoutCapacity,
+		Progress:            o.Progress,
 	}
 }
 

@@ -63,6 +63,12 @@ type WatchOptions struct {
 	// 30 s. Each is randomized by up to 20%, but not shorter than a Retry-After.
 	Interval, MaxInterval time.Duration
 
+	// Poll, if not nil, is a channel that ends pauses: after each value, the next
+	// poll begins immediately, or after the present one. It doesn't shorten the
+	// delay of a Retry-After. With a capacity of 1, a value can be sent without
+	// waiting: select with a default.
+	Poll <-chan struct{}
+
 	// Progress is called after each poll, on the goroutine of the loop. Polls is
 	// the number of polls, Done the number of records, and Err the error of the
 	// poll. Without Progress, a watch that always fails seems idle.
@@ -115,6 +121,12 @@ func (f *family[T]) watch(ctx context.Context, c *conn, opts *WatchOptions, know
 		}
 		p := newPoller(operation, o.Location, pace.Pauses{First: o.Interval, Longest: o.MaxInterval}, o.Progress)
 		p.tolerated = toleratedByWatch
+		p.sleep = func(ctx context.Context) error {
+			if err := pace.Sleep(ctx, time.Until(p.polled.Add(retryAfter(p.failure)))); err != nil {
+				return err
+			}
+			return pace.SleepOr(ctx, time.Until(p.due), o.Poll)
+		}
 		if err := p.run(ctx, func() (step, error) {
 			changed, err := w.poll(yield)
 			if w.left {

@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -67,10 +68,41 @@ func (e *Error) SaysQuota(status int) bool {
 	if status != http.StatusBadRequest || e.Type != "InvalidRequest" {
 		return false
 	}
+	return strings.HasPrefix(e.Message, "Project limit exceeded.") || e.quotaText() != ""
+}
+
+// quotaText returns the text that says that the request exceeds a quota, or "".
+func (e *Error) quotaText() string {
 	fields := Fields(e.Details)
-	return strings.HasPrefix(e.Message, "Project limit exceeded.") || slices.ContainsFunc(quotaFields, func(name string) bool {
-		return slices.ContainsFunc(fields[name], func(text string) bool { return hasAny(strings.HasPrefix, text, quotaPrefixes) })
-	})
+	for _, name := range quotaFields {
+		for _, text := range fields[name] {
+			if hasAny(strings.HasPrefix, text, quotaPrefixes) {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// quotaForms are the texts with the numbers of a quota, of which the first two
+// or three are requested, used and allowed.
+var quotaForms = []string{
+	"Insufficient quota for requested size. Requested vCPU count: %d, currently used vCPU count: %d, maximum allowed vCPU count: %d",
+	"Insufficient quota for machine image versions. Requested: %d, maximum allowed: %d",
+}
+
+// Quota returns the numbers in the text of an error for which SaysQuota returns
+// true. used is -1 if the text doesn't have it. ok is false if the text has no
+// numbers.
+func (e *Error) Quota() (requested, used, allowed int, ok bool) {
+	text := e.quotaText()
+	if n, _ := fmt.Sscanf(text, quotaForms[0], &requested, &used, &allowed); n == 3 {
+		return requested, used, allowed, true
+	}
+	if n, _ := fmt.Sscanf(text, quotaForms[1], &requested, &allowed); n == 2 {
+		return requested, -1, allowed, true
+	}
+	return 0, 0, 0, false
 }
 
 func hasAny(match func(text, end string) bool, text string, ends []string) bool {

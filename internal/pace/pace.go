@@ -37,7 +37,10 @@ func (e ended) Unwrap() error        { return e.error }
 func (e ended) Is(target error) bool { return target == ErrEnded }
 
 // Sleep pauses for d. It returns the error of [Err] if the context ends first.
-func Sleep(ctx context.Context, d time.Duration) error {
+func Sleep(ctx context.Context, d time.Duration) error { return SleepOr(ctx, d, nil) }
+
+// SleepOr is like Sleep, but ends when it receives from wake, which may be nil.
+func SleepOr(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	if d <= 0 {
 		if ctx.Err() != nil {
 			return Err(ctx)
@@ -46,11 +49,18 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return Err(ctx)
-	case <-timer.C:
-		return nil
+	for {
+		select {
+		case <-ctx.Done():
+			return Err(ctx)
+		case <-timer.C:
+			return nil
+		case _, ok := <-wake:
+			if ok {
+				return nil
+			}
+			wake = nil // it's closed
+		}
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -25,6 +27,7 @@ func TestRecordedErrors(t *testing.T) {
 			err := sdktest.Recorded(t, r.transport()).Do(t.Context(), "GET", []string{"x"}, nil, nil, nil)
 			if errors.Is(err, cloudapi.ErrQuotaExceeded) {
 				quotas = append(quotas, r.Operation)
+				r.checkQuota(t, err)
 			}
 			if errors.Is(err, cloudapi.ErrBillingRequired) {
 				t.Errorf("%s is taken for a lack of billing information: %v", &r, err)
@@ -43,6 +46,24 @@ func TestRecordedErrors(t *testing.T) {
 		}
 		t.Logf("%d errors with an envelope and %d without were read", envelopes, others)
 	})
+}
+
+// checkQuota compares the numbers of an error with its text, which also has the
+// difference of two of them.
+func (r *recording) checkQuota(t *testing.T, err error) {
+	t.Helper()
+	e, _ := errors.AsType[*cloudapi.Error](err)
+	quota := e.Quota()
+	if r.Operation == "createProject" { // its text has only the limit
+		if quota != nil {
+			t.Errorf("%s: %+v", r, quota)
+		}
+		return
+	}
+	if quota == nil || quota.Requested <= quota.Maximum-quota.Used || !strings.Contains(err.Error(), fmt.Sprintf("Requested vCPU count: %d, currently used vCPU count: %d, "+
+		"maximum allowed vCPU count: %d, remaining vCPU count: %d", quota.Requested, quota.Used, quota.Maximum, quota.Maximum-quota.Used)) {
+		t.Errorf("%s: %+v: %v", r, quota, err)
+	}
 }
 
 // checkError compares an error with its response, and reports whether the

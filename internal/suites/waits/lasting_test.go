@@ -65,7 +65,7 @@ func TestIndependentWaitsDoNoHarm(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		delays := cloudapitest.DefaultDelays()
-		delays.Create, delays.Delete = time.Minute, 15*time.Second // longer than a pause
+		delays.Create, delays.Delete = time.Minute, 20*time.Second
 		srv := cloudapitest.New(t, cloudapitest.WithDelays(delays))
 		client := srv.Client(cloudapi.WithSharedWaits())
 		created := createVMs(t, client, 10)

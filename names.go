@@ -1,0 +1,59 @@
+package cloudapi
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
+)
+
+// CheckName returns an [*ArgumentError] if no resource of the kind can have the
+// name. It sends nothing: the name can still be taken.
+func CheckName(kind Kind, name string) error {
+	longest, capitals := 63, false
+	switch kind {
+	case KindFirewall, KindLoadBalancer, KindMachineImage, KindPostgres, KindPrivateLocation, KindPrivateSubnet, KindSSHPublicKey, KindVM, KindVMInitScript:
+	case KindKubernetesCluster, KindKubernetesNodePool:
+		longest = 40
+	case KindProject:
+		capitals = true
+	case KindMachineImageVersion:
+		return checkVersionName(name)
+	default:
+		return argumentError("", "kind", kind.String(), "is not the kind of resources that you name")
+	}
+	for i := range len(name) {
+		if c := name[i]; !isLowerOrDigit(c) && c != '-' && !(capitals && 'A' <= c && c <= 'Z') {
+			letters := "lower-case letters"
+			if capitals {
+				letters = "ASCII letters"
+			}
+			return argumentError("", "name", name, "may only contain "+letters+", digits and hyphens")
+		}
+	}
+	switch {
+	case name == "" || len(name) > longest:
+		return argumentError("", "name", name, fmt.Sprintf("must have 1 to %d characters", longest))
+	case strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-"):
+		return argumentError("", "name", name, "must not begin or end with a hyphen")
+	case kind != KindPrivateLocation && len(name) == ubid.Length && strings.HasPrefix(name, string(kind)) && !strings.Contains(name, "-"):
+		return argumentError("", "name", name, fmt.Sprintf("has the form of an ID: %s and %d letters and digits", string(kind), ubid.Length-ubid.PrefixLength))
+	}
+	return nil
+}
+
+// checkVersionName is CheckName for a version of a machine image.
+func checkVersionName(name string) error {
+	const longest = 64
+	for i := range len(name) {
+		if c := name[i]; !isLowerOrDigit(c) && !('A' <= c && c <= 'Z') && (i == 0 || !strings.ContainsRune("._-", rune(c))) {
+			return argumentError("", "name", name, "may only contain letters, digits, dots, hyphens and underscores, and must begin with a letter or digit")
+		}
+	}
+	if name == "" || len(name) > longest {
+		return argumentError("", "name", name, fmt.Sprintf("must have 1 to %d characters", longest))
+	}
+	return nil
+}
+
+func isLowerOrDigit(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
