@@ -362,7 +362,7 @@ func TestPartialFailures(t *testing.T) {
 			func(_ *testing.T, ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress)) error {
 				_, err := cloudapi.Collect(c.Postgres.FollowLogs(ctx, location, "orders", &cloudapi.PostgresFollowLogsOptions{Progress: report}))
 				return err
-			}, endless, 3, cloudapi.ErrPaginationStalled}, // it first tries shorter ranges
+			}, 7, 3, cloudapi.ErrPaginationStalled}, // a page to learn the server's time, and two of each poll
 		{"stalled list, in a teardown", cloudapitest.Match{Operation: "LoadBalancers.ListInLocation"}, reply(200, stalled),
 			func(t *testing.T, ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress)) error {
 				stub.Must(c.PrivateSubnets.Create(ctx, location, "net-1", nil))(t)
