@@ -54,7 +54,9 @@ func TestPollNow(t *testing.T) {
 		if len(seen) != 2 || seen[0] != time.Minute || seen[1] != 2*time.Minute+30*time.Second {
 			t.Errorf("the events come after %v, in %d polls", seen, polls)
 		}
-		close(now) // which ends no pauses
+		closed := make(chan struct{}) // ends no pauses
+		close(closed)
+		opts.Poll = closed
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 		defer cancel()
 		polls = 0
