@@ -5,6 +5,7 @@ package exchange
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net/http/httptrace"
 	"sync/atomic"
@@ -17,6 +18,9 @@ type Attempt struct {
 	wanted, got atomic.Bool // whether the attempt wanted a connection, and got one
 	reused      atomic.Bool // whether another request was sent on that connection before
 	trace       httptrace.ClientTrace
+
+	fresh  atomic.Pointer[dialedConn] // the TLS connection, if no other request was sent on it
+	before atomic.Int64               // how many bytes were written on it before the request
 }
 
 // Begin returns the context of an attempt that began at now. The context ends
@@ -30,6 +34,11 @@ func Begin(parent context.Context, now time.Time, timeout time.Duration, once bo
 	a.trace.GotConn = func(info httptrace.GotConnInfo) {
 		a.got.Store(true)
 		a.reused.Store(info.Reused)
+		fresh := freshConn(info)
+		if fresh != nil {
+			a.before.Store(fresh.written.Load())
+		}
+		a.fresh.Store(fresh)
 	}
 	parent = httptrace.WithClientTrace(parent, &a.trace)
 	if timeout == 0 {
@@ -40,17 +49,36 @@ func Begin(parent context.Context, now time.Time, timeout time.Duration, once bo
 	return ctx, a, end
 }
 
+// freshConn returns the connection below a new TLS connection, or nil.
+func freshConn(info httptrace.GotConnInfo) *dialedConn {
+	conn, ok := info.Conn.(*tls.Conn)
+	if !ok || info.Reused {
+		return nil
+	}
+	dialed, _ := conn.NetConn().(*dialedConn)
+	return dialed
+}
+
+// isUnwritten reports whether nothing of the request was written: if the server
+// refuses the handshake, its alert can close the connection before. What was
+// written is then at most an alert of the client or an empty frame of HTTP/2. An
+// encrypted request has more than 31 bytes.
+func (a *Attempt) isUnwritten() bool {
+	fresh := a.fresh.Load()
+	return fresh != nil && fresh.written.Load()-a.before.Load() <= 31
+}
+
 // Sent reports whether the server may have executed the request, given the
 // transport's error. It returns false only if no transport accepted the
 // request, if there was no connection to send it on, if the request was the
 // first on a connection for which the server refused the TLS handshake or which
-// it takes for HTTP/2, or if the server said that it didn't execute the request.
-// Sent returns true for every request that may be executed twice, since net/http
+// it takes for HTTP/2 or on which nothing of it was written, or if the server
+// said that it didn't execute the request. Sent returns true for every request that may be executed twice, since net/http
 // may have sent it before.
 func (a *Attempt) Sent(err error) bool {
 	_, refused := errors.AsType[refusedError](err)
 	unusable := a.got.Load() && !a.reused.Load() && (isRefusedHandshake(err) || errors.Is(err, errHTTP2))
-	return !a.once || !a.HadNoConn() && !unusable && !isUnprocessed(err) && !refused
+	return !a.once || !a.HadNoConn() && !unusable && !a.isUnwritten() && !isUnprocessed(err) && !refused
 }
 
 // HadNoConn reports whether the attempt asked for a connection and got none.

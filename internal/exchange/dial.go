@@ -21,7 +21,7 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	for {
 		conn, err := dialOnce(ctx, network, address)
 		if err == nil {
-			return &tunnelConn{Conn: conn}, nil
+			return &dialedConn{Conn: conn}, nil
 		}
 		if !lacksDescriptor(err) || pace.Sleep(ctx, 100*time.Millisecond) != nil {
 			return nil, err
@@ -55,22 +55,25 @@ func dialOnce(ctx context.Context, network, address string) (net.Conn, error) {
 // and its error doesn't say what took so long.
 const connectTimeout = 30 * time.Second
 
-// tunnelConn is a connection on which a response to CONNECT must begin within
+// dialedConn is a connection of [dial]. A response to CONNECT must begin within
 // connectTimeout.
-type tunnelConn struct {
+type dialedConn struct {
 	net.Conn
-	connecting atomic.Bool
+	written    atomic.Int64 // bytes
+	connecting atomic.Bool  // whether it waits for a response to CONNECT
 }
 
-func (c *tunnelConn) Write(b []byte) (int, error) {
+func (c *dialedConn) Write(b []byte) (int, error) {
 	if bytes.HasPrefix(b, []byte("CONNECT ")) {
 		c.connecting.Store(true)
 		c.SetReadDeadline(time.Now().Add(connectTimeout))
 	}
-	return c.Conn.Write(b)
+	n, err := c.Conn.Write(b)
+	c.written.Add(int64(n))
+	return n, err
 }
 
-func (c *tunnelConn) Read(b []byte) (int, error) {
+func (c *dialedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if !c.connecting.CompareAndSwap(true, false) {
 		return n, err

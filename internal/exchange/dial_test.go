@@ -41,7 +41,7 @@ func TestSilentProxy(t *testing.T) {
 						}
 						io.Copy(io.Discard, far)
 					}()
-					return &tunnelConn{Conn: near}, nil
+					return &dialedConn{Conn: near}, nil
 				}
 			})
 			defer transport.CloseIdleConnections()

@@ -102,6 +102,32 @@ func TestSentAndRefused(t *testing.T) {
 	}
 }
 
+// TestUnwritten: a request wasn't sent if its new TLS connection broke before as
+// much was written as the shortest request has.
+func TestUnwritten(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		written      int
+		reused, sent bool
+	}{{0, false, false}, {31, false, false}, {32, false, true}, {0, true, true}} {
+		near, far := net.Pipe()
+		go io.Copy(io.Discard, far)
+		conn := &dialedConn{Conn: near}
+		conn.Write(make([]byte, 200)) // the handshake
+		ctx, attempt, end := Begin(t.Context(), time.Now(), 0, true)
+		trace := httptrace.ContextClientTrace(ctx)
+		trace.GetConn("api.test:443")
+		trace.GotConn(httptrace.GotConnInfo{Conn: tls.Client(conn, &tls.Config{}), Reused: tt.reused})
+		conn.Write(make([]byte, tt.written))
+		if got := attempt.Sent(net.ErrClosed); got != tt.sent {
+			t.Errorf("%+v: sent: %v", tt, got)
+		}
+		end()
+		near.Close()
+		far.Close()
+	}
+}
+
 // TestGuard: unless a transport is the SDK's and speaks only HTTP/1.1, a POST
 // or PATCH that isn't known to be idempotent has a body that can't be read
 // again. Other requests are unchanged.

@@ -188,9 +188,9 @@ func isOldTLS(err error) bool {
 }
 
 // IsLasting reports whether another attempt would fail for the same reason: an
-// untrusted certificate, a server without TLS or one that refuses the handshake,
-// a proxy that refuses the connection or requires a password, or an error of the
-// transport that doesn't come from the network.
+// untrusted certificate, a server without TLS or HTTP/1.1 or one that refuses the
+// handshake, a proxy that refuses the connection or requires a password, or an
+// error of the transport that doesn't come from the network.
 func IsLasting(err error) bool {
 	if errors.Is(err, errOwn) || errors.Is(err, errHTTP2) {
 		return true

@@ -69,12 +69,15 @@ func TestRefusedHandshakes(t *testing.T) {
 					return
 				}
 				for _, err := range []error{created, got} {
-					if http2 && strings.Contains(err.Error(), "http2: client conn") && !errors.Is(err, cloudapi.ErrOutcomeUnknown) {
-						continue // the alert came before the request: net/http doesn't return it
+					if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+						t.Error(err)
 					}
 					e, ok := errors.AsType[*cloudapi.TransportError](err)
-					if !ok || !strings.Contains(e.Err.Error(), tt.want) || e.Attempts != 1 && !http2 || cloudapi.IsTransient(err) || errors.Is(err, cloudapi.ErrOutcomeUnknown) {
-						t.Errorf("%v; transient %v, outcome unknown %v", err, cloudapi.IsTransient(err), errors.Is(err, cloudapi.ErrOutcomeUnknown))
+					if ok && !strings.Contains(e.Err.Error(), "tls: ") {
+						continue // each time, the connection was closed before net/http had a request for the alert
+					}
+					if !ok || !strings.Contains(e.Err.Error(), tt.want) || cloudapi.IsTransient(err) {
+						t.Errorf("%v; transient %v", err, cloudapi.IsTransient(err))
 					}
 				}
 				if executed.Load() != 0 {
