@@ -43,7 +43,7 @@ func TestFewDescriptors(t *testing.T) {
 		return
 	}
 	l := listen(t)
-	executed := serve(t, l, nil, 50) // so that some calls find no descriptor
+	executed := serve(t, l, nil, 40) // so that some calls find no descriptor
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFewDescriptors$")
 	cmd.Env = []string{"TEST_FEW_DESCRIPTORS_ADDRESS=http://" + l.Addr().String()}
 	out, err := cmd.CombinedOutput()
