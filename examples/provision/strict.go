@@ -38,11 +38,11 @@ func decode(name string, data []byte, env *environment) error {
 		return fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true))
 	}
 	c := &checker{name: name, anchors: map[string]ast.Node{}}
-	c.check("the file", file.Docs[0].Body, reflect.TypeFor[environment]())
+	c.check("the file", file.Docs[0].Body, reflect.ValueOf(*env))
 	return errors.Join(c.errs...)
 }
 
-// checker compares the nodes of a file with the types that they were decoded
+// checker compares the nodes of a file with the values that they were decoded
 // into.
 type checker struct {
 	name    string
@@ -57,33 +57,33 @@ func (c *checker) failf(at ast.Node, format string, args ...any) {
 // decimal matches a whole number that everybody reads as the same number.
 var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-// check checks the value of a key, which has the type t or is decoded into it.
-func (c *checker) check(key string, node ast.Node, t reflect.Type) {
+// check checks the value of a key, which was decoded into v.
+func (c *checker) check(key string, node ast.Node, v reflect.Value) {
 	switch n := node.(type) {
 	case *ast.AnchorNode:
-		c.check(key, n.Value, t)
+		c.check(key, n.Value, v)
 		c.anchors[n.Name.GetToken().Value] = n.Value
 		return
 	case *ast.AliasNode:
 		if value := c.anchors[n.Value.GetToken().Value]; value != nil {
-			c.check(key, value, t)
+			c.check(key, value, v)
 		}
 		return
 	case *ast.TagNode:
 		c.failf(n, "%s has the tag %s: remove it", key, n.Start.Value)
 		return
 	case *ast.NullNode:
-		if t.Kind() != reflect.Slice {
+		if v.Kind() != reflect.Slice {
 			c.failf(n, "%s has no value", key)
 		}
 		return
 	}
 	written := node.GetToken().Value
-	switch t.Kind() {
+	switch v.Kind() {
 	case reflect.Struct:
-		c.checkFields(node, t)
+		c.checkFields(node, v)
 	case reflect.Slice:
-		c.checkItems(key, node, t.Elem())
+		c.checkItems(key, node, v)
 	case reflect.String:
 		switch node.(type) {
 		case *ast.StringNode, *ast.LiteralNode:
@@ -97,20 +97,20 @@ func (c *checker) check(key string, node ast.Node, t reflect.Type) {
 	}
 }
 
-func (c *checker) checkFields(node ast.Node, t reflect.Type) {
+func (c *checker) checkFields(node ast.Node, v reflect.Value) {
 	fields, ok := node.(ast.MapNode)
 	if !ok {
 		return
 	}
 	for i := fields.MapRange(); i.Next(); {
 		if _, merged := i.Key().(*ast.MergeKeyNode); merged {
-			c.check("<<", i.Value(), t)
+			c.check("<<", i.Value(), v)
 			continue
 		}
 		key := i.Key().GetToken().Value
-		for f := range t.Fields() {
+		for f, value := range v.Fields() {
 			if f.Tag.Get("yaml") == key {
-				c.check(key, i.Value(), f.Type)
+				c.check(key, i.Value(), value)
 			}
 		}
 	}
@@ -118,35 +118,22 @@ func (c *checker) checkFields(node ast.Node, t reflect.Type) {
 
 // checkItems also finds two items of a list with one name: each run would
 // change the resource to the one and then to the other.
-func (c *checker) checkItems(key string, node ast.Node, t reflect.Type) {
+func (c *checker) checkItems(key string, node ast.Node, v reflect.Value) {
 	list, ok := node.(*ast.SequenceNode)
 	if !ok {
 		return
 	}
 	lines := map[string]int{} // by name
-	for _, item := range list.Values {
-		c.check(key, item, t)
-		if name := nameOf(item); name != nil {
-			if before := lines[name.Value]; before != 0 {
-				c.failf(name, "%s has the name %s again, after line %d", key, name.Value, before)
+	for i, item := range list.Values {
+		c.check(key, item, v.Index(i))
+		if v.Index(i).Kind() != reflect.Struct {
+			continue
+		}
+		if name := v.Index(i).FieldByName("Name"); name.IsValid() && name.String() != "" { // a rule has no name
+			if before := lines[name.String()]; before != 0 {
+				c.failf(item, "%s has the name %s again, after line %d", key, name, before)
 			}
-			lines[name.Value] = name.GetToken().Position.Line
+			lines[name.String()] = item.GetToken().Position.Line
 		}
 	}
-}
-
-// nameOf returns the text of the key "name", or nil.
-func nameOf(item ast.Node) *ast.StringNode {
-	if anchor, ok := item.(*ast.AnchorNode); ok {
-		item = anchor.Value
-	}
-	if fields, ok := item.(ast.MapNode); ok {
-		for i := fields.MapRange(); i.Next(); {
-			if i.Key().GetToken().Value == "name" {
-				name, _ := i.Value().(*ast.StringNode)
-				return name
-			}
-		}
-	}
-	return nil
 }
