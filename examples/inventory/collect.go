@@ -105,15 +105,13 @@ func listFull[T any](r *reader, to *[]*T, items iter.Seq2[*T, error], get func(*
 		for i, item := range short {
 			gets.Go(func() (err error) {
 				full[i], err = get(item)
-				if errors.Is(err, cloudapi.ErrNotFound) {
-					return nil // deleted since it was listed
+				if err != nil && !errors.Is(err, cloudapi.ErrNotFound) { // not deleted since it was listed
+					r.fail(err)
 				}
-				return err
+				return nil
 			})
 		}
-		if err := gets.Wait(); err != nil {
-			r.fail(err) // of the first that failed
-		}
+		_ = gets.Wait()
 		*to = slices.DeleteFunc(full, func(item *T) bool { return item == nil })
 	})
 }

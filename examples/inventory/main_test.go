@@ -148,12 +148,19 @@ func TestWhatCannotBeRead(t *testing.T) {
 	client, ctx := server.Client(), t.Context()
 	stub.Must(client.Firewalls.Create(ctx, "eu-central-h1", "web", nil))(t)
 	cluster := stub.Must(client.Kubernetes.Create(ctx, "eu-central-h1", "fresh", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.37", WorkerSize: "standard-2"}))(t)
-	stub.Must(client.VMs.Create(ctx, "eu-central-h1", "app-1", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))(t)
+	for _, name := range []string{"app-1", "app-2", "app-3"} {
+		stub.Must(client.VMs.Create(ctx, "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))(t)
+	}
+	broken := [2]string{} // the paths of VMs
+	for i, name := range []string{"app-2", "app-3"} {
+		broken[i] = "/project/" + client.Project() + "/location/eu-central-h1/vm/" + stub.Must(client.VMs.Get(ctx, "eu-central-h1", name))(t).ID
+		server.Fail(cloudapitest.Match{Operation: "VMs.Get", Path: broken[i]}, cloudapitest.Reply(403, nil, stub.Envelope(403)))
+	}
 	server.Fail(cloudapitest.Match{Operation: "SSHPublicKeys.List"}, cloudapitest.Reply(403, nil, stub.Envelope(403)))
 
 	var stdout, stderr strings.Builder
 	err := run(ctx, nil, &stdout, &stderr)
-	for _, want := range []string{cluster.ID + "-services", "SSHPublicKeys.List", "isn't complete"} {
+	for _, want := range []string{cluster.ID + "-services", "SSHPublicKeys.List", broken[0], broken[1], "isn't complete"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %s in the error %v", want, err)
 		}
