@@ -154,7 +154,7 @@ func Header(name, value string) string {
 // private key, and a byte order mark, which makes the key after it useless. The
 // server checks the rest.
 func PublicKey(text string) string {
-	if strings.Contains(text, "PRIVATE KEY-----") || strings.Contains(text, "PuTTY-User-Key-File-") {
+	if strings.Contains(text, "----") && strings.Contains(text, "PRIVATE KEY") || strings.Contains(text, "PuTTY-User-Key-File-") {
 		return "is a private key: use the public key, such as the file with the same name and .pub"
 	}
 	for line := range strings.Lines(text) {

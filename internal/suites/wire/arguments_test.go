@@ -24,6 +24,7 @@ func TestRefusedArguments(t *testing.T) {
 	const bom, private = "\uFEFF", "-----BEGIN OPENSSH PRIVATE KEY-----\nsecret\n-----END OPENSSH PRIVATE KEY-----\n"
 	var keys []sdktest.Call // with a text that is no public key
 	for _, text := range []string{private, stub.PublicKey + "\n" + private, "-----BEGIN RSA PRIVATE KEY-----\nsecret", "PuTTY-User-Key-File-3: ssh-ed25519\nsecret\n",
+		"-----BEGIN PGP PRIVATE KEY BLOCK-----\nsecret", "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nsecret",
 		bom + stub.PublicKey, "# secret\n " + bom + stub.PublicKey + "\n"} {
 		for _, dry := range []bool{true, false} {
 			opts := &cloudapi.EnsureOptions{DryRun: dry}
