@@ -138,6 +138,8 @@ func TestInvalidOptions(t *testing.T) {
 		{"base URL", cloudapi.WithBaseURL("https://api.example.com:0"), "has a port that isn't 1 to 65535"},
 		{"base URL", cloudapi.WithBaseURL("https://api.example.com\r"), `"https://api.example.com\r" begins or ends with white space`},
 		{"base URL", cloudapi.WithBaseURL("'https://u:hunter2@example.com'"), "base URL begins or ends with a quote"},
+		{"base URL", cloudapi.WithBaseURL("https://u:hunter2?x@example.com"), "base URL cannot be parsed: its port isn't a number"},
+		{"base URL", cloudapi.WithBaseURL("https://hunter2#x@example.com"), "base URL must not have a query or a fragment"},
 		{"token", cloudapi.WithToken(`"` + stub.Token + `"`), "token begins or ends with a quote"},
 		{"project", cloudapi.WithProject("'" + stub.Project + "'"), "begins or ends with a quote"},
 		{"project", cloudapi.WithProject(stub.Project + "\n"), "begins or ends with white space"},

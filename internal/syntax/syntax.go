@@ -59,7 +59,7 @@ func BaseURL(address string) (u *url.URL, shown, reason string) {
 	if end := strings.IndexAny(shown, "?#"); end >= 0 {
 		shown = shown[:end]
 	}
-	if strings.Contains(shown, "@") {
+	if strings.Contains(address, "@") { // even after a "?" or "#": a password may contain these
 		shown = ""
 	}
 	if reason := Pasted(address); reason != "" {
