@@ -52,11 +52,15 @@ func dialOnce(ctx context.Context, network, address string) (net.Conn, error) {
 
 // connectTimeout limits the time that a proxy has for a response to CONNECT. The
 // limit of net/http is a minute, as long as the default timeout of an attempt,
-// and its error doesn't say what took so long.
+// and its error doesn't say what took so long. For SOCKS5 it has no limit.
 const connectTimeout = 30 * time.Second
 
-// dialedConn is a connection of [dial]. A response to CONNECT must begin within
-// connectTimeout.
+// socks5 is the first byte of each message to a SOCKS5 proxy but the password.
+// TLS and HTTP don't begin with it.
+const socks5 = 5
+
+// dialedConn is a connection of [dial]. A response to CONNECT, or to a SOCKS5
+// message, must begin within connectTimeout.
 type dialedConn struct {
 	net.Conn
 	written    atomic.Int64 // bytes
@@ -64,7 +68,7 @@ type dialedConn struct {
 }
 
 func (c *dialedConn) Write(b []byte) (int, error) {
-	if bytes.HasPrefix(b, []byte("CONNECT ")) {
+	if bytes.HasPrefix(b, []byte("CONNECT ")) || len(b) > 0 && b[0] == socks5 {
 		c.connecting.Store(true)
 		c.SetReadDeadline(time.Now().Add(connectTimeout))
 	}

@@ -19,17 +19,19 @@ func TestSilentProxy(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, scheme string
-		answers      bool // whether the proxy responds to CONNECT
+		proxy        string // the scheme of the proxy
+		answers      bool   // whether the proxy responds to CONNECT
 		took         time.Duration
 		want         string
 	}{
-		{"no response to CONNECT", "https", false, connectTimeout, "the proxy didn't respond to CONNECT within 30s"},
-		{"a tunnel to a silent server", "https", true, 45 * time.Second, "TLS handshake timeout"},
-		{"no response to a request", "http", false, time.Hour, "context deadline exceeded"},
+		{"no response to CONNECT", "https", "http", false, connectTimeout, "the proxy didn't respond to CONNECT within 30s"},
+		{"no response to SOCKS5", "https", "socks5", false, connectTimeout, "the proxy didn't respond to CONNECT within 30s"},
+		{"a tunnel to a silent server", "https", "http", true, 45 * time.Second, "TLS handshake timeout"},
+		{"no response to a request", "http", "http", false, time.Hour, "context deadline exceeded"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			transport := NewTransport(func(t *http.Transport) {
-				t.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy.example.com:3128"})
+				t.Proxy = http.ProxyURL(&url.URL{Scheme: tt.proxy, Host: "proxy.example.com:3128"})
 				t.TLSHandshakeTimeout = 45 * time.Second
 				t.DialContext = func(context.Context, string, string) (net.Conn, error) {
 					near, far := net.Pipe()
