@@ -250,7 +250,7 @@ type TransportError struct {
 func (e *TransportError) Error() string {
 	var b strings.Builder
 	cause, host := mask.OneLine(fmt.Sprint(e.Err)), e.Host
-	if strings.Contains(cause, host) {
+	if namesHost(cause, host) {
 		host = "" // named once is enough
 	}
 	writeCall(&b, e.Operation, e.Method, e.Path, host)
@@ -260,6 +260,14 @@ func (e *TransportError) Error() string {
 	}
 	writeEnd(&b, e.Operation, &e.outcome, e.Attempts, e.RequestID)
 	return b.String()
+}
+
+// namesHost reports whether the text of an error names a host. A host without a
+// dot or a port, such as "server", may just be a word of the text.
+func namesHost(text, host string) bool {
+	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(` ,>"`, r) }) // addresses have "->" between them
+	return strings.ContainsAny(host, ".:") &&
+		slices.ContainsFunc(words, func(word string) bool { return word == host || strings.HasPrefix(word, host+":") })
 }
 
 // previousText returns the text of the earlier failure without the call, which
