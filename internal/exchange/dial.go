@@ -3,9 +3,11 @@ package exchange
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 // descriptor left, dial waits for one: meanwhile, net/http gives the request a
 // connection that another request of the client no longer needs.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	loadRoots()
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
@@ -28,6 +31,11 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 		}
 	}
 }
+
+// loadRoots reads the certificate authorities of the system while there are file
+// descriptors. crypto/x509 reads them once, at the first handshake: if it can't,
+// no later handshake of the process succeeds.
+var loadRoots = sync.OnceFunc(func() { x509.SystemCertPool() })
 
 // lacksDescriptor reports whether the process or the system has too many open
 // files. It compares texts, since the errors of lookups wrap no errno.

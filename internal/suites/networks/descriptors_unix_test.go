@@ -3,16 +3,23 @@
 package networks_test
 
 import (
+	"crypto/tls"
+	"encoding/pem"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
 // TestFewDescriptors: calls that find no free file descriptor wait for a
@@ -42,13 +49,26 @@ func TestFewDescriptors(t *testing.T) {
 		}
 		return
 	}
-	l := listen(t)
-	executed := serve(t, l, nil, 40) // so that some calls find no descriptor
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFewDescriptors$")
-	cmd.Env = []string{"TEST_FEW_DESCRIPTORS_ADDRESS=http://" + l.Addr().String()}
-	out, err := cmd.CombinedOutput()
-	if err != nil || executed.Load() != calls {
-		t.Errorf("%v; %d requests were executed on %d connections\n%s", err, executed.Load(), l.accepted.Load(), last(string(out), 8))
+	trusted := newAuthority(t)
+	certs := tls.Config{Certificates: []tls.Certificate{trusted.issue(t, time.Hour)}}
+	file := filepath.Join(t.TempDir(), "roots.pem")
+	stub.Must(0, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: trusted.cert.Raw}), 0o600))(t)
+	for _, scheme := range []string{"http", "https"} {
+		if scheme == "https" && runtime.GOOS != "linux" {
+			continue // no variable names the certificate authorities
+		}
+		l := listen(t)
+		var listener net.Listener = l
+		if scheme == "https" {
+			listener = tls.NewListener(l, &certs)
+		}
+		executed := serve(t, listener, nil, 40) // so that some calls find no descriptor
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFewDescriptors$")
+		cmd.Env = []string{"TEST_FEW_DESCRIPTORS_ADDRESS=" + scheme + "://" + l.Addr().String(), "SSL_CERT_FILE=" + file}
+		out, err := cmd.CombinedOutput()
+		if err != nil || executed.Load() != calls {
+			t.Errorf("%s: %v; %d requests were executed on %d connections\n%s", scheme, err, executed.Load(), l.accepted.Load(), last(string(out), 8))
+		}
 	}
 }
 
