@@ -251,7 +251,7 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 		return c.findChild(ctx, operation, f, child, ref)
 	case f.hasLocations() && ref.Location == "":
 		resource, lookup := f.locate(ctx, &c.conn, ref.ID)
-		if !isMissing(lookup) {
+		if !isMissing(lookup) || errors.Is(lookup, ErrMaybeUnsupported) {
 			return resource, nil, lookup
 		}
 		group, leave := c.group(ctx)

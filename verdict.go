@@ -35,7 +35,7 @@ func (s *seeker) seek(ctx context.Context) (any, error) {
 	if r.Location != "" || !f.hasLocations() {
 		record, err := s.read(ctx, r.Location)
 		if !errors.Is(err, ErrNotFound) && !s.isOther(record, err) {
-			return record, err
+			return record, s.failed(err)
 		}
 		missing = err
 	}
@@ -44,10 +44,10 @@ func (s *seeker) seek(ctx context.Context) (any, error) {
 		case err == nil:
 			record, err := s.read(ctx, elsewhere.Location)
 			if !isMissing(err) {
-				return record, err
+				return record, s.failed(err)
 			}
 			return nil, s.gone(err) // deleted since it was located
-		case !isMissing(err):
+		case !isMissing(err), errors.Is(err, ErrMaybeUnsupported):
 			return nil, s.failed(err)
 		}
 	}
@@ -89,8 +89,8 @@ func (s *seeker) prove(ctx context.Context, missing error) (any, error) {
 			continue
 		}
 		record, err := s.read(ctx, location)
-		if !errors.Is(err, ErrNotFound) || errors.Is(err, ErrMaybeUnsupported) && !IsGone(err) {
-			return record, err
+		if !errors.Is(err, ErrNotFound) {
+			return record, s.failed(err)
 		}
 		missing = err
 	}
@@ -106,13 +106,10 @@ func (s *seeker) read(ctx context.Context, location string) (record any, err err
 			break
 		}
 		if end := pace.Sleep(ctx, time.Second); end != nil {
-			return nil, s.failed(end)
+			return nil, end
 		}
 	}
-	if err != nil {
-		return nil, s.failed(err)
-	}
-	return record, nil
+	return record, err
 }
 
 // isOther reports whether another resource has taken the name.
@@ -186,7 +183,11 @@ func (s *seeker) locations(ctx context.Context, missing error) ([]string, error)
 	return nil, nil
 }
 
+// failed adds to an error, if any, which resource was sought.
 func (s *seeker) failed(err error) error {
+	if err == nil {
+		return nil
+	}
 	return fmt.Errorf("cloudapi: %s: %v: %w", s.operation, s.resource, unprefixed{err})
 }
 

@@ -113,7 +113,7 @@ func TestPrivateLinks(t *testing.T) {
 		}
 		_, unproven := links.Get(ctx, "own", missing.ID)
 		_, proven := p.Client.Fetch(ctx, missing)
-		_, nowhere := p.Client.Resolve(ctx, missing.ID)
+		_, resolved := p.Client.Resolve(ctx, missing.ID)
 		if _, err := p.Client.Resolve(ctx, "own/none", cloudapi.KindPrivateLinkService); !errors.Is(err, cloudapi.ErrNotFound) || errors.Is(err, cloudapi.ErrMaybeUnsupported) {
 			t.Errorf("a name that none has: %v", err)
 		}
@@ -123,8 +123,8 @@ func TestPrivateLinks(t *testing.T) {
 		if !cloudapi.IsGone(proven) || errors.Is(proven, cloudapi.ErrMaybeUnsupported) {
 			t.Errorf("a 404 with a proof: %v", proven)
 		}
-		if !cloudapi.IsGone(nowhere) || errors.Is(nowhere, cloudapi.ErrMaybeUnsupported) {
-			t.Errorf("in no location: %v", nowhere)
+		if !cloudapi.IsGone(resolved) || errors.Is(resolved, cloudapi.ErrMaybeUnsupported) {
+			t.Errorf("by ID: %v", resolved)
 		}
 
 		for _, err := range []error{p.Client.Postgres.Delete(ctx, "own", "db"), p.Client.PrivateSubnets.Delete(ctx, "own", "net")} {
