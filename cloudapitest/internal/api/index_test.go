@@ -20,7 +20,7 @@ func TestIndexMatchesAllObjects(t *testing.T) {
 	for step := range 3000 {
 		switch pick := random.IntN(10); {
 		case pick < 5 || len(there) == 0:
-			o := &thing{c.NewObject(cloudapi.KindVM, fmt.Sprint("n", random.IntN(50)))}
+			o := &thing{Object: c.NewObject(cloudapi.KindVM, fmt.Sprint("n", random.IntN(50)))}
 			o.Location = c.State.Locations[random.IntN(2)]
 			c.State.Add(o)
 			there = append(there, o)

@@ -35,21 +35,21 @@ func (m *Moment) Delays(o *Object) Delays {
 	return m.Config.Delays
 }
 
-// Remove deletes the object after the delay, and then calls onGone unless it's
-// nil. Removing the object again changes nothing.
-func (m *Moment) Remove(o Stored, delay time.Duration, onGone func()) {
+// Remove deletes the object after the delay; see [Moment.Sweep]. Removing the
+// object again changes nothing.
+func (m *Moment) Remove(o Stored, delay time.Duration) {
 	core := o.Core()
 	if core.Deleting() {
 		return
 	}
-	core.gone, core.afterGone = m.Now.Add(delay), onGone
+	core.gone = m.Now.Add(delay)
 	s := m.State
 	i := len(s.leaving)
 	for i > 0 && s.leaving[i-1].Core().gone.After(core.gone) {
 		i--
 	}
 	s.leaving = slices.Insert(s.leaving, i, o)
-	s.Sweep(m.Now)
+	m.Sweep()
 }
 
 // Arrive adds an object at the given time, if wanted returns true at that time.

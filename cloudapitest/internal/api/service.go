@@ -141,16 +141,20 @@ func (s *Service) Reset(seed func(*Moment)) {
 func (s *Service) Do(f func(*Moment)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := &Moment{Config: &s.Config, State: s.State, Now: s.initial.Now()}
-	s.State.Sweep(m.Now)
+	m := s.moment()
+	m.Sweep()
 	f(m)
+}
+
+func (s *Service) moment() *Moment {
+	return &Moment{Config: &s.Config, State: s.State, Now: s.initial.Now()}
 }
 
 func (s *Service) whileUnlocked(f func()) {
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
-		s.State.Sweep(s.initial.Now())
+		s.moment().Sweep()
 	}()
 	f()
 }

@@ -32,12 +32,8 @@ type Object struct {
 	Project  *Project
 	Location *Location // nil for kinds without locations
 
-	gone      time.Time // when the deletion is complete, unless it is blocked
-	afterGone func()    // called after the deletion, or nil
-	Forced    string    // the state set by SetState, or ""
-
-	// Blocked, if not nil, reports whether the deletion has to wait.
-	Blocked func(now time.Time) bool
+	gone   time.Time // when the deletion is complete, unless it is blocked
+	Forced string    // the state set by SetState, or ""
 }
 
 func (o *Object) Core() *Object { return o }
@@ -99,26 +95,31 @@ type arrival struct {
 
 // Sweep adds the objects whose time to arrive has come, if they're still
 // wanted, and completes the deletions that are due and not blocked, the
-// earliest first.
-func (s *State) Sweep(now time.Time) {
+// earliest first. An object with a method Blocked can block its deletion. Its
+// method Gone, if it has one, does what follows from the deletion, at the time
+// at which the deletion was complete.
+func (m *Moment) Sweep() {
+	s := m.State
 	s.arriving = slices.DeleteFunc(s.arriving, func(a arrival) bool {
-		due := !now.Before(a.when)
+		due := !m.Now.Before(a.when)
 		if due && a.wanted() {
 			s.Add(a.object)
 		}
 		return due
 	})
 	var blocked []Stored
-	for len(s.leaving) > 0 && s.leaving[0].Core().GoneBy(now) {
+	for len(s.leaving) > 0 && s.leaving[0].Core().GoneBy(m.Now) {
 		o := s.leaving[0]
 		s.leaving = s.leaving[1:]
-		if isBlocked := o.Core().Blocked; isBlocked != nil && isBlocked(now) {
+		if b, ok := o.(interface{ Blocked(*Moment) bool }); ok && b.Blocked(m) {
 			blocked = append(blocked, o)
 			continue
 		}
 		s.Drop(o)
-		if then := o.Core().afterGone; then != nil {
-			then()
+		if g, ok := o.(interface{ Gone(*Moment) }); ok {
+			then := *m
+			then.Now = o.Core().gone
+			g.Gone(&then)
 		}
 	}
 	if blocked != nil {

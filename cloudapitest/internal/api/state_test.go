@@ -8,7 +8,14 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 )
 
-type thing struct{ Object }
+type thing struct {
+	Object
+	gone *[]string // the names of the things that are gone, each with the time
+}
+
+func (t *thing) Gone(at *Moment) {
+	*t.gone = append(*t.gone, t.Name+at.Now.Sub(time.Unix(1_000_000, 0)).String())
+}
 
 // newCall returns a call in a new server's project and first location.
 func newCall(t *testing.T) *Call {
@@ -30,11 +37,11 @@ func TestDeletionsAreCompletedInTime(t *testing.T) {
 	c := newCall(t)
 	var gone []string
 	for _, name := range []string{"slow", "fast", "stays"} {
-		c.State.Add(&thing{c.NewObject(cloudapi.KindVM, name)})
+		c.State.Add(&thing{c.NewObject(cloudapi.KindVM, name), &gone})
 	}
 	remove := func(name string, after time.Duration) {
 		o, _ := FindByName[*thing](c, cloudapi.KindVM, name)
-		c.Remove(o, after, func() { gone = append(gone, name) })
+		c.Remove(o, after)
 	}
 	remove("slow", 2*time.Minute)
 	remove("fast", time.Minute)
@@ -52,10 +59,12 @@ func TestDeletionsAreCompletedInTime(t *testing.T) {
 		gone  []string
 	}{
 		{59 * time.Second, []string{"slow:deleting", "fast:deleting", "stays:running"}, nil},
-		{time.Minute, []string{"slow:deleting", "stays:running"}, []string{"fast"}},
-		{time.Hour, []string{"stays:running"}, []string{"fast", "slow"}},
+		{time.Minute, []string{"slow:deleting", "stays:running"}, []string{"fast1m0s"}},
+		{time.Hour, []string{"stays:running"}, []string{"fast1m0s", "slow2m0s"}},
 	} {
-		c.State.Sweep(c.Now.Add(tt.after))
+		then := *c.Moment
+		then.Now = c.Now.Add(tt.after)
+		then.Sweep()
 		if got := names(); !reflect.DeepEqual(got, tt.there) || !reflect.DeepEqual(gone, tt.gone) {
 			t.Errorf("after %v: %q are there and %q gone, want %q and %q", tt.after, got, gone, tt.there, tt.gone)
 		}

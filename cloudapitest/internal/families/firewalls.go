@@ -139,7 +139,7 @@ func (f *firewall) delete(c *api.Call) error {
 	for _, s := range subnets {
 		s.drop(f)
 	}
-	c.Remove(f, 0, nil)
+	c.Remove(f, 0)
 	c.Log("destroy", f.ID)
 	return nil
 }

@@ -154,7 +154,7 @@ func (g *githubRepository) list(c *api.Call) (any, error) {
 func (g *githubRepository) clear(c *api.Call) (any, error) {
 	entries := g.entries(c)
 	for _, o := range entries {
-		c.Remove(o, c.Delays(o.Core()).Delete, nil)
+		c.Remove(o, c.Delays(o.Core()).Delete)
 	}
 	if len(entries) > 0 {
 		c.Log("delete_all_cache_entries", g.ID)
@@ -184,7 +184,7 @@ func (g *githubRepository) drop(c *api.Call) (any, error) {
 		return nil, reply.NotFound()
 	}
 	if e := g.entry(c); e != nil {
-		c.Remove(e, 0, nil)
+		c.Remove(e, 0)
 		c.Log("destroy", e.ID)
 	}
 	return reply.NoContent{}, nil

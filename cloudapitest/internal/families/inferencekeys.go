@@ -61,7 +61,7 @@ func deleteInferenceAPIKey(c *api.Call) (any, error) {
 		return nil, reply.NotFound()
 	}
 	return api.Delete(findInferenceAPIKey, func(k *inferenceAPIKey, c *api.Call) error {
-		c.Remove(k, 0, nil)
+		c.Remove(k, 0)
 		c.Log("destroy", k.ID)
 		return nil
 	})(c)

@@ -124,3 +124,14 @@ func TestPortRanges(t *testing.T) {
 		}
 	}
 }
+
+func TestUnknownSizes(t *testing.T) {
+	t.Parallel()
+	servers := postgresServers{vm: "m9gd.large", storage: 118, standbys: 2}
+	if n := servers.vcpus(); n != 0 {
+		t.Errorf("%d vCPUs", n)
+	}
+	if d := servers.defaults(); d["max_wal_size"] != "5GB" {
+		t.Errorf("%v", d)
+	}
+}

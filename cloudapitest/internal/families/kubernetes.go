@@ -228,16 +228,19 @@ func checkKubernetesLocation(c *api.Call) error {
 }
 
 func (k *kubernetesCluster) delete(c *api.Call) error {
-	c.Remove(k, c.Delays(&k.Object).Delete, func() {
-		k.controlPlane.drop(c)
-		for _, p := range k.pools {
-			p.drop(c)
-			c.Remove(p, 0, nil)
-		}
-		k.dropNetwork(c)
-	})
+	c.Remove(k, c.Delays(&k.Object).Delete)
 	c.Log("destroy", k.ID)
 	return nil
+}
+
+// Gone deletes what the cluster consists of.
+func (k *kubernetesCluster) Gone(at *api.Moment) {
+	k.controlPlane.drop(at)
+	for _, p := range slices.Clone(k.pools) {
+		p.drop(at)
+		at.Remove(p, 0)
+	}
+	k.dropNetwork(at)
 }
 
 // The response of upgrade has the new version, but is otherwise from before the

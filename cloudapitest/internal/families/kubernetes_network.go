@@ -55,17 +55,17 @@ func (k *kubernetesCluster) newBalancer(at *api.Moment, purpose string) *loadBal
 
 func (k *kubernetesCluster) exists(at *api.Moment) bool { return at.State.ByID[k.ID] != nil }
 
-func (k *kubernetesCluster) dropNetwork(c *api.Call) {
+func (k *kubernetesCluster) dropNetwork(at *api.Moment) {
 	if k.subnet == nil {
 		return
 	}
-	after := 2 * c.Delays(&k.Object).Delete
-	for _, l := range k.subnet.balancers(c.Moment) {
+	after := at.Delays(&k.Object).Delete
+	for _, l := range k.subnet.balancers(at) {
 		if l.cluster == k {
-			c.Remove(l, after, nil)
+			at.Remove(l, after)
 		}
 	}
-	k.subnet.leave(c, k.ID, after)
+	k.subnet.leave(at, k.ID, after)
 }
 
 // SetClusterService sets the ports of a running cluster's load balancer for

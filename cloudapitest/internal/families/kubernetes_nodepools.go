@@ -163,12 +163,15 @@ func (p *nodePool) delete(c *api.Call) error {
 	if !others && !p.Deleting() {
 		return reply.Unprocessable("You cannot delete the last nodepool of a cluster")
 	}
-	c.Remove(p, c.Delays(&p.cluster.Object).Delete, func() {
-		p.drop(c)
-		p.cluster.pools = slices.DeleteFunc(p.cluster.pools, func(other *nodePool) bool { return other == p })
-	})
+	c.Remove(p, c.Delays(&p.cluster.Object).Delete)
 	c.Log("destroy", p.ID, p.cluster.ID)
 	return nil
+}
+
+// Gone deletes the nodes, and removes the node pool from its cluster.
+func (p *nodePool) Gone(at *api.Moment) {
+	p.drop(at)
+	p.cluster.pools = slices.DeleteFunc(p.cluster.pools, func(other *nodePool) bool { return other == p })
 }
 
 // rename doesn't change the names of the nodes.
@@ -265,7 +268,7 @@ func retireNode(c *api.Call) (any, error) {
 	}
 	p.count--
 	before := p.details(c.Moment)
-	c.Remove(node, c.Delays(&p.cluster.Object).Resize, nil)
+	c.Remove(node, c.Delays(&p.cluster.Object).Resize)
 	c.Log("retire", api.NewID("kd").String(), p.cluster.ID, p.ID) // only the audit log contains a node's own ID
 	return before, nil
 }

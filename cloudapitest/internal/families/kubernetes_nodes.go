@@ -54,7 +54,7 @@ func (g *nodeGroup) grow(c *api.Call, joinTime time.Time) {
 func (g *nodeGroup) shrink(at *api.Moment, delay time.Duration) {
 	staying := g.staying()
 	for _, v := range staying[:max(0, len(staying)-g.count)] {
-		at.Remove(v, delay, nil)
+		at.Remove(v, delay)
 	}
 }
 
@@ -65,7 +65,7 @@ func (g *nodeGroup) replace(c *api.Call, perNode time.Duration) time.Time {
 	for _, v := range g.staying() {
 		g.order(c, c.Now.Add(after), c.Now.Add(after+perNode/2))
 		after += perNode
-		c.Remove(v, after, nil)
+		c.Remove(v, after)
 	}
 	return c.Now.Add(after)
 }
@@ -89,8 +89,8 @@ func (g *nodeGroup) order(c *api.Call, orderTime, joinTime time.Time) {
 	g.nodes = append(g.nodes, v)
 }
 
-func (g *nodeGroup) drop(c *api.Call) {
+func (g *nodeGroup) drop(at *api.Moment) {
 	for _, v := range g.nodes {
-		c.Remove(v, 0, nil)
+		at.Remove(v, 0)
 	}
 }

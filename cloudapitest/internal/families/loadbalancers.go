@@ -199,13 +199,13 @@ func (s *privateSubnet) balancers(at *api.Moment) []*loadBalancer {
 
 // detach removes the VM, if it's a member, after a delay in which its
 // connections end.
-func (l *loadBalancer) detach(c *api.Call, v *vm) {
-	if i := l.memberIndex(c.Now, v); i >= 0 && l.members[i].until.IsZero() {
-		l.members[i].until = c.Now.Add(c.Delays(&l.Object).Detach)
+func (l *loadBalancer) detach(at *api.Moment, v *vm) {
+	if i := l.memberIndex(at.Now, v); i >= 0 && l.members[i].until.IsZero() {
+		l.members[i].until = at.Now.Add(at.Delays(&l.Object).Detach)
 	}
 }
 
-func (l *loadBalancer) destroy(at *api.Moment) { at.Remove(l, at.Delays(&l.Object).Delete, nil) }
+func (l *loadBalancer) destroy(at *api.Moment) { at.Remove(l, at.Delays(&l.Object).Delete) }
 
 func findLoadBalancer(c *api.Call) (*loadBalancer, error) {
 	return api.Find[*loadBalancer](c, cloudapi.KindLoadBalancer, "load_balancer_reference")
@@ -406,7 +406,7 @@ func (l *loadBalancer) detachMember(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.detach(c, v)
+	l.detach(c.Moment, v)
 	c.Log("detach_vm", l.ID, v.ID)
 	return l.details(c.Moment), nil
 }

@@ -223,7 +223,7 @@ func (m *machineImage) capture(c *api.Call, source *vm, label string) (*machineI
 	source.capture = v
 	c.State.Add(v)
 	if c.Body.Flag("destroy_source") {
-		source.remove(c, delays.Create+delays.Delete)
+		source.remove(c.Moment, delays.Create+delays.Delete)
 	}
 	return v, nil
 }
@@ -254,7 +254,7 @@ func (m *machineImage) delete(c *api.Call) error {
 	if len(m.versions(c.Moment)) > 0 {
 		return reply.InvalidRequest("Machine image still has versions; destroy them first")
 	}
-	c.Remove(m, 0, nil)
+	c.Remove(m, 0)
 	c.Log("destroy", m.ID)
 	return nil
 }
@@ -270,7 +270,7 @@ func (m *machineImage) deleteVersion(c *api.Call) (any, error) {
 		return nil, reply.NoVersion()
 	}
 	m.latestVersion(c.Moment)
-	c.Remove(v, c.Delays(&v.Object).Delete, nil)
+	c.Remove(v, c.Delays(&v.Object).Delete)
 	if m.latest == v {
 		m.latest = m.newestReady(c.Moment)
 	}

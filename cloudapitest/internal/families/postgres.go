@@ -246,13 +246,15 @@ func (p *postgres) delete(c *api.Call) error {
 	if p.privateLink(c.Moment) != nil {
 		return reply.Dependency("PostgreSQL resource '%s' has a private link service, first, delete it.", p.Name)
 	}
-	delays := c.Delays(&p.Object)
-	c.Remove(p, delays.Delete, func() {
-		p.Location.InUse = latest(p.Location.InUse, c.Now.Add(delays.Delete+keepBackups))
-		p.leaveNetwork(c, delays.Delete+delays.Vacate)
-	})
+	c.Remove(p, c.Delays(&p.Object).Delete)
 	c.Log("destroy", p.ID)
 	return nil
+}
+
+// Gone keeps the database's location for the backups, and deletes its network.
+func (p *postgres) Gone(at *api.Moment) {
+	p.Location.InUse = latest(p.Location.InUse, at.Now.Add(keepBackups))
+	p.leaveNetwork(at, at.Delays(&p.Object).Vacate)
 }
 
 func (p *postgres) restart(c *api.Call) (any, error) {

@@ -52,11 +52,11 @@ func (p *postgres) makeNetwork(c *api.Call, open bool) error {
 }
 
 // leaveNetwork deletes the network of a database that is gone. The database's
-// servers leave the subnet after the given time, counted from the call c.
-func (p *postgres) leaveNetwork(c *api.Call, after time.Duration) {
-	if c.Config.Version != version.Contract {
-		p.subnet.leave(c, p.ID, after)
-		p.subnet.vacated = c.Now.Add(after)
+// servers leave the subnet after the given time.
+func (p *postgres) leaveNetwork(at *api.Moment, after time.Duration) {
+	if at.Config.Version != version.Contract {
+		p.subnet.leave(at, p.ID, after)
+		p.subnet.vacated = at.Now.Add(after)
 	}
 }
 
@@ -64,15 +64,15 @@ func (p *postgres) leaveNetwork(c *api.Call, after time.Duration) {
 // after the given time, the subnet. It keeps a subnet or firewall that was
 // renamed, or that something else uses. owner is the ID of the cluster or
 // database.
-func (s *privateSubnet) leave(c *api.Call, owner string, after time.Duration) {
+func (s *privateSubnet) leave(at *api.Moment, owner string, after time.Duration) {
 	for _, f := range slices.Clone(s.firewalls) {
-		if f.Name == owner+"-firewall" && len(f.subnets(c.Moment)) == 1 {
+		if f.Name == owner+"-firewall" && len(f.subnets(at)) == 1 {
 			s.drop(f)
-			c.Remove(f, 0, nil)
+			at.Remove(f, 0)
 		}
 	}
-	if s.Name == owner+"-subnet" && len(s.firewalls) == 0 && !s.isUsed(c.Moment) && len(s.privateLinks(c.Moment)) == 0 {
-		s.remove(c, after)
+	if s.Name == owner+"-subnet" && len(s.firewalls) == 0 && !s.isUsed(at) && len(s.privateLinks(at)) == 0 {
+		s.remove(at, after)
 	}
 }
 

@@ -27,8 +27,14 @@ func (s postgresServers) withoutStandbys() postgresServers {
 
 func (s postgresServers) vcpus() int { return s.size().vcpus * (s.standbys + 1) }
 
+// size returns a size without vCPUs and memory if the server doesn't know it, as
+// in the copy of a project.
 func (s postgresServers) size() postgresSize {
-	return postgresSizes[slices.IndexFunc(postgresSizes, func(size postgresSize) bool { return size.name == s.vm })]
+	i := slices.IndexFunc(postgresSizes, func(size postgresSize) bool { return size.name == s.vm })
+	if i < 0 {
+		return postgresSize{name: s.vm}
+	}
+	return postgresSizes[i]
 }
 
 type postgresSize struct {

@@ -254,7 +254,7 @@ func (l *privateLinkService) update(c *api.Call) (any, error) {
 }
 
 func (l *privateLinkService) delete(c *api.Call) error {
-	c.Remove(l, c.Delays(&l.Object).Delete, nil)
+	c.Remove(l, c.Delays(&l.Object).Delete)
 	c.Log("destroy", l.ID)
 	return nil
 }

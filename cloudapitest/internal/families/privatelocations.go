@@ -78,8 +78,6 @@ func createPrivateLocation(c *api.Call) (any, error) {
 	if err := l.checkName(c, name); err != nil {
 		return nil, err
 	}
-	index := c.State.Index
-	l.Blocked = func(now time.Time) bool { return len(index.KindsIn(l.location)) > 0 || now.Before(l.location.InUse) }
 	c.State.Add(l)
 	c.State.Locations = append(c.State.Locations, l.location)
 	c.Log("create", l.ID)
@@ -121,12 +119,20 @@ func (l *privateLocation) delete(c *api.Call) error {
 		return reply.Dependency("Private location '%s' has some resources, first, delete them.", l.Name)
 	case service:
 		delay = c.Delays(&l.Object).Delete
-	case l.Blocked(c.Now):
+	case l.Blocked(c.Moment):
 		return reply.Unexpected()
 	}
 	c.Log("destroy", l.ID)
-	c.Remove(l, delay, func() {
-		c.State.Locations = slices.DeleteFunc(c.State.Locations, func(other *api.Location) bool { return other == l.location })
-	})
+	c.Remove(l, delay)
 	return nil
+}
+
+// Blocked reports whether the location has resources or backups.
+func (l *privateLocation) Blocked(at *api.Moment) bool {
+	return len(at.State.Index.KindsIn(l.location)) > 0 || at.Now.Before(l.location.InUse)
+}
+
+// Gone removes the location from the locations of new resources.
+func (l *privateLocation) Gone(at *api.Moment) {
+	at.State.Locations = slices.DeleteFunc(at.State.Locations, func(other *api.Location) bool { return other == l.location })
 }

@@ -93,7 +93,7 @@ func deleteProject(c *api.Call) (any, error) {
 			return nil, reply.Dependency("'%s' project has some resources. Delete all related resources first.", c.Project.Name)
 		}
 	}
-	c.Remove(c.Project, 0, nil)
+	c.Remove(c.Project, 0)
 	return reply.NoContent{}, nil
 }
 

@@ -110,7 +110,7 @@ func (s *storedText) update(c *api.Call) (any, error) {
 }
 
 func (s *storedText) delete(c *api.Call) error {
-	c.Remove(s, 0, nil)
+	c.Remove(s, 0)
 	c.Log("destroy", s.ID)
 	return nil
 }

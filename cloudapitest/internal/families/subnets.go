@@ -212,16 +212,16 @@ func (s *privateSubnet) delete(c *api.Call) error {
 	if len(s.privateLinks(c.Moment)) > 0 {
 		return reply.Dependency("Private subnet '%s' has private link services, first, delete them.", s.Name)
 	}
-	s.remove(c, c.Delays(&s.Object).Delete)
+	s.remove(c.Moment, c.Delays(&s.Object).Delete)
 	c.Log("destroy", s.ID)
 	return nil
 }
 
-func (s *privateSubnet) remove(c *api.Call, after time.Duration) {
-	for _, l := range s.balancers(c.Moment) {
-		l.destroy(c.Moment)
+func (s *privateSubnet) remove(at *api.Moment, after time.Duration) {
+	for _, l := range s.balancers(at) {
+		l.destroy(at)
 	}
-	c.Remove(s, after, nil)
+	at.Remove(s, after)
 }
 
 func (s *privateSubnet) connect(c *api.Call) (any, error) {

@@ -407,16 +407,21 @@ func (v *vm) delete(c *api.Call) error {
 	if v.isBeingCaptured(c.Moment) {
 		return reply.InvalidRequest("Cannot delete VM while it is being captured as a machine image version")
 	}
-	v.remove(c, c.Delays(&v.Object).Delete)
+	v.remove(c.Moment, c.Delays(&v.Object).Delete)
 	c.Log("destroy", v.ID)
 	return nil
 }
 
-func (v *vm) remove(c *api.Call, after time.Duration) {
-	if l := v.balancer(c.Moment); l != nil {
-		l.detach(c, v)
+func (v *vm) remove(at *api.Moment, after time.Duration) {
+	if l := v.balancer(at); l != nil {
+		l.detach(at, v)
 	}
-	c.Remove(v, after, func() {
+	at.Remove(v, after)
+}
+
+// Gone removes the VM from its subnet. A cluster's node is in none.
+func (v *vm) Gone(*api.Moment) {
+	if v.subnet != nil {
 		v.subnet.vms = slices.DeleteFunc(v.subnet.vms, func(other *vm) bool { return other == v })
-	})
+	}
 }
