@@ -32,6 +32,7 @@ type config struct {
 	api            API
 	log            io.Writer
 	portless       bool
+	snapshot       *families.Snapshot // nil for an empty project
 	now            func() time.Time
 }
 

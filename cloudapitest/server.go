@@ -52,8 +52,9 @@ type Server struct {
 	transport *http.Transport
 	closing   chan struct{}
 
-	lifecycle sync.Mutex // guards closed
+	lifecycle sync.Mutex // guards closed and initial
 	closed    bool
+	initial   *families.Snapshot // of the state after the start or the last Reset
 	// serving counts listeners. None is added after closed is set.
 	serving sync.WaitGroup
 	// connections counts open connections. Close waits for serving first: until
@@ -120,7 +121,7 @@ func newServer(cfg config) *Server {
 		s.logf = func(format string, args ...any) { fmt.Fprintf(cfg.log, format+"\n", args...) }
 	}
 	s.transport = s.memory.Transport()
-	s.service.Do(cfg.seed)
+	s.service.Do(s.begin)
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ConnState: s.countConnection, MaxHeaderBytes: maxHeader}
 	// Each request has its own connection, as on the real server. On a reused
 	// connection net/http itself would retry a request when a fault drops the

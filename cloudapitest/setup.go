@@ -239,11 +239,11 @@ func (s *Server) SetQuota(q Quota) {
 
 // Reset returns the server to its initial state: it deletes all objects, undoes
 // what the server's methods have set, and clears the faults and the log of
-// requests. The tokens and the IDs of the initial projects remain. It doesn't
-// set back the clock.
+// requests. The tokens and the IDs of the initial projects remain, and so does
+// the copy of [WithSnapshot]. It doesn't set back the clock.
 func (s *Server) Reset() {
 	s.ClearFaults()
-	s.service.Reset(s.config.seed)
+	s.service.Reset(s.begin)
 	s.ClearRequests()
 }
 
@@ -263,7 +263,10 @@ func (cfg config) service() api.Config {
 func (cfg config) seed(at *api.Moment) {
 	own, foreign := api.NewAccount("own"), api.NewAccount("foreign")
 	main := at.AddProject(cfg.projectID, cfg.projectName, own)
-	if cfg.api != Contract {
+	switch {
+	case cfg.snapshot != nil:
+		cfg.snapshot.Load(at, main)
+	case cfg.api != Contract:
 		families.AddGitHub(at, main)
 	}
 	other := at.AddProject(cfg.otherProjectID, "other", foreign)

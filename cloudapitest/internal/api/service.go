@@ -120,13 +120,14 @@ func (s *Service) Execute(r Request) (out reply.Reply, remarks Remarks) {
 	if between := r.BeforeCount; between != nil {
 		r.BeforeCount = func() { s.whileUnlocked(between) }
 	}
-	s.Do(func(m *Moment) {
-		var result any
-		var err error
-		result, remarks, err = m.execute(r)
-		out = reply.New(result, reply.In(m.Config.Version, err))
-	})
+	s.Do(func(m *Moment) { out, remarks = m.Execute(r) })
 	return out, remarks
+}
+
+// Execute executes a request at the moment.
+func (m *Moment) Execute(r Request) (reply.Reply, Remarks) {
+	result, remarks, err := m.execute(r)
+	return reply.New(result, reply.In(m.Config.Version, err)), remarks
 }
 
 // Reset returns the service to the state of [New], and then calls seed.

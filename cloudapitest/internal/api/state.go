@@ -87,6 +87,9 @@ func (s *State) Next() uint32 {
 	return s.serial
 }
 
+// AtLeast makes all later results of Next greater than n.
+func (s *State) AtLeast(n uint32) { s.serial = max(s.serial, n) }
+
 type arrival struct {
 	object Stored
 	when   time.Time

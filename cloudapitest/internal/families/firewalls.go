@@ -78,6 +78,24 @@ func (f *firewall) record(at *api.Moment) firewallRecord {
 	}
 }
 
+func (r *firewallRecord) load(l *loader) error {
+	o, err := l.object(r.ID, r.Name, r.Location)
+	if err != nil {
+		return err
+	}
+	f := &firewall{Object: o, description: r.Description}
+	for _, rule := range r.FirewallRules {
+		loaded, err := rule.load()
+		if err != nil {
+			return err
+		}
+		f.rules = append(f.rules, loaded)
+	}
+	f.sort()
+	l.State.Add(f)
+	return nil
+}
+
 func (f *firewall) details(at *api.Moment) firewallDetails {
 	return firewallDetails{f.record(at), api.Records(f.subnets(at), api.At(at, (*privateSubnet).record))}
 }

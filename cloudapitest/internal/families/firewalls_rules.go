@@ -2,6 +2,7 @@ package families
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -76,6 +77,24 @@ func (r *firewallRule) record(at *api.Moment) firewallRuleRecord {
 		Protocol:    api.InService(at, r.protocol),
 		Description: api.InService(at, r.description),
 	}
+}
+
+func (r *firewallRuleRecord) load() (*firewallRule, error) {
+	rule := &firewallRule{id: r.ID, allowed: allowed{protocol: tcp}}
+	var err error
+	if rule.cidr, err = parseCIDR(r.CIDR); err == nil {
+		rule.ports, err = parsePortRange(r.PortRange)
+	}
+	if r.Protocol != nil {
+		rule.protocol = *r.Protocol
+	}
+	if r.Description != nil {
+		rule.description = *r.Description
+	}
+	if err != nil {
+		return nil, fmt.Errorf("rule %s, of %q and %q: %w", r.ID, r.CIDR, r.PortRange, err)
+	}
+	return rule, nil
 }
 
 // ruleChange returns the schema of a body with at least one of the fields.

@@ -1,6 +1,7 @@
 package families
 
 import (
+	"strings"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -99,6 +100,50 @@ func (e *githubCacheEntry) record(*api.Moment) githubCacheEntryRecord {
 		r.LastAccessedAt = new(e.accessed.UTC().Truncate(time.Second))
 	}
 	return r
+}
+
+type githubInstallationCopy struct {
+	githubInstallationRecord
+	Repositories []githubRepositoryCopy `json:"repositories"`
+}
+
+type githubRepositoryCopy struct {
+	githubRepositoryRecord
+	Entries []githubCacheEntryRecord `json:"entries"`
+}
+
+func (r *githubInstallationCopy) load(l *loader) error {
+	o, err := l.object(r.ID, r.Name, "")
+	if err != nil {
+		return err
+	}
+	g := &githubInstallation{o}
+	l.State.Add(g)
+	for _, rr := range r.Repositories {
+		_, name, ok := strings.Cut(rr.Name, "/")
+		if !ok {
+			name = rr.Name
+		}
+		if o, err = l.object(rr.ID, name, ""); err != nil {
+			return err
+		}
+		repository := &githubRepository{o, g}
+		l.State.Add(repository)
+		for _, re := range rr.Entries {
+			if o, err = l.object(re.ID, "", ""); err != nil {
+				return err
+			}
+			e := &githubCacheEntry{Object: o, repository: repository, key: re.Key, scope: re.Scope, uploading: re.Size == nil, created: re.CreatedAt}
+			if re.Size != nil {
+				e.size = *re.Size
+			}
+			if re.LastAccessedAt != nil {
+				e.accessed = *re.LastAccessedAt
+			}
+			l.State.Add(e)
+		}
+	}
+	return nil
 }
 
 // AddGitHub adds example objects to a project: an installation with two

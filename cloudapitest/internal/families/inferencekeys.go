@@ -28,13 +28,23 @@ type inferenceAPIKey struct {
 }
 
 type inferenceAPIKeyRecord struct {
-	ID  string `json:"id"`
-	Key string `json:"key"`
+	ID  string   `json:"id"`
+	Key invented `json:"key"`
 }
 
 func (k *inferenceAPIKey) record(*api.Moment) inferenceAPIKeyRecord {
-	return inferenceAPIKeyRecord{k.ID, k.key}
+	return inferenceAPIKeyRecord{k.ID, invented(k.key)}
 }
+
+func (r *inferenceAPIKeyRecord) load(l *loader) error {
+	o, err := l.object(r.ID, "", "")
+	if err == nil {
+		l.State.Add(&inferenceAPIKey{o, newInferenceKey()})
+	}
+	return err
+}
+
+func newInferenceKey() string { return rand.Text()[:16] + rand.Text()[:16] }
 
 // findInferenceAPIKey returns a 404 for a key that the token may not view.
 func findInferenceAPIKey(c *api.Call) (*inferenceAPIKey, error) {
@@ -48,7 +58,7 @@ func listInferenceAPIKeys(c *api.Call) (any, error) {
 }
 
 func createInferenceAPIKey(c *api.Call) (any, error) {
-	k := &inferenceAPIKey{c.NewObject(cloudapi.KindInferenceAPIKey, ""), rand.Text()[:16] + rand.Text()[:16]}
+	k := &inferenceAPIKey{c.NewObject(cloudapi.KindInferenceAPIKey, ""), newInferenceKey()}
 	c.State.Add(k)
 	c.Log("create", k.ID)
 	return k.record(c.Moment), nil

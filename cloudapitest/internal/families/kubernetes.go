@@ -77,6 +77,46 @@ func (k *kubernetesCluster) record(at *api.Moment) kubernetesClusterRecord {
 	}
 }
 
+func (r *kubernetesClusterDetails) load(l *loader) error {
+	o, err := l.object(r.ID, r.Name, r.Location)
+	if err != nil {
+		return err
+	}
+	k := &kubernetesCluster{Object: o}
+	delays := l.Delays(&k.Object)
+	switch r.DisplayState {
+	case "creating":
+		k.running = l.Now.Add(delays.Create)
+	case "upgrading":
+		k.upgraded = l.Now.Add(delays.Resize)
+	}
+	if k.controlPlane, _, err = l.nodes(k, k.ID, r.NodeSize, r.Version, r.CPNodeCount, r.CPVMs); err != nil {
+		return err
+	}
+	for _, rp := range r.NodePools {
+		p, err := rp.load(l, k)
+		if err != nil {
+			return err
+		}
+		k.pools = append(k.pools, p)
+	}
+	k.loadNetwork(l)
+	l.State.Add(k)
+	l.show(k, r.DisplayState, "creating", "running", "upgrading")
+	return nil
+}
+
+func (r *kubernetesClusterDetails) clean(c *cleaner) {
+	for i := range r.CPVMs {
+		r.CPVMs[i].clean(c)
+	}
+	for _, p := range r.NodePools {
+		for i := range p.VMs {
+			p.VMs[i].clean(c)
+		}
+	}
+}
+
 func (k *kubernetesCluster) state(now time.Time) string {
 	switch {
 	case !k.runs(now):

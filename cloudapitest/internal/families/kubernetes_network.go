@@ -32,23 +32,63 @@ func (k *kubernetesCluster) addNetwork(c *api.Call) error {
 	}
 	c.State.Add(f)
 	c.State.Add(k.subnet)
-	apiServer := k.newBalancer(c.Moment, "apiserver")
+	k.scheduleBalancers(c.Moment)
+	return nil
+}
+
+func (k *kubernetesCluster) scheduleBalancers(at *api.Moment) {
+	apiServer := k.newBalancer("apiserver")
 	apiServer.endpoint, apiServer.srcPort, apiServer.dstPort = "/healthz", 443, 6443
-	c.Arrive(apiServer, k.running, func() bool { return k.exists(c.Moment) })
-	k.services = k.newBalancer(c.Moment, "services")
-	k.services.endpoint = "/"
-	if c.Config.PortlessBalancers {
-		c.Arrive(k.services, k.running, func() bool { return k.exists(c.Moment) && c.State.ByID[k.services.ID] == nil })
+	at.Arrive(apiServer, k.running, func() bool { return k.exists(at) })
+	k.services = k.newBalancer("services")
+	if at.Config.PortlessBalancers {
+		at.Arrive(k.services, k.running, func() bool { return k.exists(at) && at.State.ByID[k.services.ID] == nil })
+	}
+}
+
+// loadNetwork finds the subnet of a loaded cluster. The load balancers that
+// follow in the snapshot find the cluster through the subnet. If the server
+// couldn't list the load balancer for Services, it's added without ports.
+func (k *kubernetesCluster) loadNetwork(l *loader) {
+	if k.subnet = l.networkOf(k.ID); k.subnet == nil {
+		return
+	}
+	k.subnet.cluster = k
+	if !k.runs(l.Now) {
+		k.scheduleBalancers(l.Moment)
+		return
+	}
+	k.services = k.newBalancer("services")
+	l.later = append(l.later, func() {
+		if l.Config.PortlessBalancers && l.State.ByID[k.services.ID] == nil && k.exists(l.Moment) {
+			l.State.Add(k.services)
+		}
+	})
+}
+
+// networkOf returns the subnet in the present location that belongs to the
+// cluster or database with the ID. It recognizes the subnet by its own name, or
+// by the name of its firewall. It returns nil if both were renamed.
+func (l *loader) networkOf(id string) *privateSubnet {
+	if s, ok := api.FindByName[*privateSubnet](l.Call, cloudapi.KindPrivateSubnet, id+"-subnet"); ok {
+		return s
+	}
+	f, ok := api.FindByName[*firewall](l.Call, cloudapi.KindFirewall, id+"-firewall")
+	if !ok {
+		return nil
+	}
+	for _, s := range f.subnets(l.Moment) {
+		return s
 	}
 	return nil
 }
 
-func (k *kubernetesCluster) newBalancer(at *api.Moment, purpose string) *loadBalancer {
+func (k *kubernetesCluster) newBalancer(purpose string) *loadBalancer {
 	return &loadBalancer{
 		Object: api.Object{
 			ID: api.NewID(cloudapi.KindLoadBalancer).String(), Name: k.ID + "-" + purpose, Project: k.Project, Location: k.Location,
 		},
-		subnet: k.subnet, algorithm: "hash_based", stack: "dual", protocol: "tcp",
+		subnet: k.subnet, algorithm: "hash_based", stack: "dual", protocol: "tcp", endpoint: "/",
 		cluster: k, purpose: purpose,
 	}
 }

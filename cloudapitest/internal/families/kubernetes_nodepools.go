@@ -60,6 +60,28 @@ func (p *nodePool) details(at *api.Moment) nodePoolDetails {
 	return nodePoolDetails{p.record(at), p.records(at)}
 }
 
+// load supposes that a change is in progress if not all nodes are running.
+func (r *nodePoolDetails) load(l *loader, k *kubernetesCluster) (*nodePool, error) {
+	o, err := l.object(r.ID, r.Name, k.Location.Name)
+	if err != nil {
+		return nil, err
+	}
+	p := &nodePool{Object: o, cluster: k}
+	label := k.controlPlane.version
+	if r.Version != nil {
+		label = *r.Version
+	}
+	var settled bool
+	if p.nodeGroup, settled, err = l.nodes(k, p.ID, r.NodeSize, label, r.NodeCount, r.VMs); err != nil {
+		return nil, err
+	}
+	if !settled {
+		p.settled = latest(l.Now, k.running).Add(l.Delays(&k.Object).Resize)
+	}
+	l.State.Add(p)
+	return p, nil
+}
+
 // idle reports whether no change of the node pool is in progress. Retiring a
 // node isn't such a change.
 func (p *nodePool) idle(now time.Time) bool { return !now.Before(p.settled) && !p.Deleting() }

@@ -3,6 +3,7 @@ package families
 import (
 	"cmp"
 	"crypto/rand"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,32 @@ func (g *nodeGroup) records(at *api.Moment) []vmRecord {
 		r.State = cmp.Or(v.Forced, v.state(at))
 		return r
 	})
+}
+
+// maxNodes limits the nodes of a group in a snapshot.
+const maxNodes = 1000
+
+// nodes returns a group of nodes, and whether they are as many as wanted and
+// running. If there are more, the oldest ones are being drained.
+func (l *loader) nodes(k *kubernetesCluster, prefix, size, label string, count int, records []vmRecord) (g nodeGroup, settled bool, err error) {
+	if count < 0 || count > maxNodes {
+		return g, false, fmt.Errorf("it has %d nodes", count)
+	}
+	g, settled = nodeGroup{prefix: prefix, size: sizeNamed(size), version: label, count: count}, len(records) == count
+	for _, r := range records {
+		v, err := r.vm(l)
+		if err != nil {
+			return g, false, err
+		}
+		v.Project = nil
+		settled = settled && r.State == "running"
+		l.State.Add(v)
+		g.nodes = append(g.nodes, v)
+	}
+	l.Location = k.Location
+	g.grow(l.Call, latest(k.running, l.Now.Add(l.Delays(&k.Object).Resize)))
+	g.shrink(l.Moment, l.Delays(&k.Object).Resize)
+	return g, settled, nil
 }
 
 func (g *nodeGroup) grow(c *api.Call, joinTime time.Time) {

@@ -1,6 +1,7 @@
 package families
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -81,17 +82,17 @@ type loadBalancerMember struct {
 }
 
 type loadBalancerRecord struct {
-	ID                  string `json:"id"`
-	Name                string `json:"name"`
-	Location            string `json:"location"`
-	Hostname            string `json:"hostname"`
-	Algorithm           string `json:"algorithm"`
-	Stack               string `json:"stack"`
-	HealthCheckEndpoint string `json:"health_check_endpoint"`
-	HealthCheckProtocol string `json:"health_check_protocol"`
-	SrcPort             int    `json:"src_port"`
-	DstPort             int    `json:"dst_port"`
-	CertEnabled         *bool  `json:"cert_enabled,omitempty"` // not in the contract
+	ID                  string   `json:"id"`
+	Name                string   `json:"name"`
+	Location            string   `json:"location"`
+	Hostname            invented `json:"hostname"`
+	Algorithm           string   `json:"algorithm"`
+	Stack               string   `json:"stack"`
+	HealthCheckEndpoint string   `json:"health_check_endpoint"`
+	HealthCheckProtocol string   `json:"health_check_protocol"`
+	SrcPort             int      `json:"src_port"`
+	DstPort             int      `json:"dst_port"`
+	CertEnabled         *bool    `json:"cert_enabled,omitempty"` // not in the contract
 }
 
 type loadBalancerDetails struct {
@@ -115,7 +116,7 @@ func (l *loadBalancer) record(at *api.Moment) loadBalancerRecord {
 		ID:                  l.ID,
 		Name:                l.Name,
 		Location:            l.Location.Name,
-		Hostname:            l.hostname(at),
+		Hostname:            invented(l.hostname(at)),
 		Algorithm:           l.algorithm,
 		Stack:               l.stack,
 		HealthCheckEndpoint: l.endpoint,
@@ -132,6 +133,35 @@ func (l *loadBalancer) details(at *api.Moment) loadBalancerDetails {
 		Subnet:             l.subnet.Name,
 		VMs:                api.Records(l.vms(at), func(v *vm) string { return v.ID }),
 	}
+}
+
+// load recognizes the load balancers of a cluster by their names.
+func (r *loadBalancerDetails) load(l *loader) error {
+	o, err := l.object(r.ID, r.Name, r.Location)
+	if err != nil {
+		return err
+	}
+	s, ok := api.FindByName[*privateSubnet](l.Call, cloudapi.KindPrivateSubnet, r.Subnet)
+	if !ok {
+		return fmt.Errorf("there is no subnet %q", r.Subnet)
+	}
+	b := &loadBalancer{
+		Object: o, subnet: s, algorithm: r.Algorithm, stack: r.Stack, endpoint: r.HealthCheckEndpoint, protocol: r.HealthCheckProtocol,
+		srcPort: r.SrcPort, dstPort: r.DstPort, certificate: r.CertEnabled != nil && *r.CertEnabled,
+	}
+	if k := s.cluster; k != nil && (r.Name == k.ID+"-apiserver" || r.Name == k.ID+"-services") {
+		b.cluster, b.purpose = k, strings.TrimPrefix(r.Name, k.ID+"-")
+		if b.purpose == "services" {
+			k.services = b
+		}
+	}
+	for _, id := range r.VMs {
+		if v, ok := l.State.ByID[id].(*vm); ok && b.cluster == nil {
+			b.members = append(b.members, loadBalancerMember{vm: v})
+		}
+	}
+	l.State.Add(b)
+	return nil
 }
 
 func (l *loadBalancer) vms(at *api.Moment) []*vm {

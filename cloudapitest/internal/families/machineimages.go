@@ -2,6 +2,7 @@ package families
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,6 +81,8 @@ func (m timestamp) MarshalText() ([]byte, error) {
 	return time.Time(m).UTC().AppendFormat(nil, "2006-01-02T15:04:05+00:00"), nil
 }
 
+func (m *timestamp) UnmarshalText(text []byte) error { return (*time.Time)(m).UnmarshalText(text) }
+
 func (m *machineImage) record(at *api.Moment) machineImageRecord {
 	r := machineImageRecord{ID: m.ID, Name: m.Name, Location: m.Location.Name, Arch: "x64", CreatedAt: timestamp(m.created)}
 	if v := m.latestVersion(at); v != nil {
@@ -97,6 +100,42 @@ func (v *machineImageVersion) record(at *api.Moment) machineImageVersionRecord {
 		r.ActualSizeMiB, r.ArchiveSizeMiB = &actual, new(actual/8+3)
 	}
 	return r
+}
+
+type machineImageCopy struct {
+	machineImageRecord
+	Versions []machineImageVersionRecord `json:"versions"`
+}
+
+func (r *machineImageCopy) load(l *loader) error {
+	o, err := l.object(r.ID, r.Name, r.Location)
+	if err != nil {
+		return err
+	}
+	m := &machineImage{Object: o, created: time.Time(r.CreatedAt)}
+	l.State.Add(m)
+	slices.SortStableFunc(r.Versions, func(a, b machineImageVersionRecord) int {
+		return time.Time(a.CreatedAt).Compare(time.Time(b.CreatedAt))
+	})
+	for _, rv := range r.Versions {
+		o, err := l.object(rv.ID, rv.Version, r.Location)
+		if err != nil {
+			return err
+		}
+		v := &machineImageVersion{Object: o, image: m, created: time.Time(rv.CreatedAt), offered: rv.State != "creating"}
+		if rv.ActualSizeMiB != nil {
+			v.storage = *rv.ActualSizeMiB / 1024
+		}
+		if rv.State == "creating" {
+			v.stored = l.Now.Add(l.Delays(&v.Object).Create)
+		}
+		if rv.Latest {
+			m.latest = v
+		}
+		l.State.Add(v)
+		l.show(v, rv.State, "creating", "ready")
+	}
+	return nil
 }
 
 func (v *machineImageVersion) state(at *api.Moment) string {

@@ -94,14 +94,15 @@ type postgres struct {
 	lines        []loggedLine // the lines added with AddLogLine, oldest first
 	users        []string     // names of the users who log in with certificates
 	config       postgresConfig
-	certificates string // created by the first request for them
+	certificates invented // created by the first request for them
 
 	parent   *postgres // parent of a replica or restored copy, even if the parent is deleted
 	restored time.Time // the time to which a copy was restored; zero if the database isn't a restored copy
 	released time.Time // when a promoted replica stops being a replica; zero without a promotion
 	promoted time.Time // when a promoted replica begins to take writes; zero without a promotion
 
-	created   time.Time
+	created   time.Time // as in the record
+	ordered   time.Time // beginning of the creation
 	running   time.Time // end of the creation
 	restarted time.Time // end of the last restart
 	backup    time.Time // time of the first backup since the creation or promotion
@@ -306,6 +307,7 @@ func newPostgres(c *api.Call, name, flavor string, servers postgresServers) *pos
 		Object:       object,
 		flavor:       flavor,
 		created:      c.Now,
+		ordered:      c.Now,
 		built:        servers.withoutStandbys(),
 		target:       servers,
 		fleet:        newServerIDs(servers.standbys + 1),

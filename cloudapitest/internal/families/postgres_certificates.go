@@ -26,12 +26,12 @@ func postgresCertificateOperations() []api.Operation {
 	}
 }
 
-func (p *postgres) caCertificates(now time.Time) *string {
+func (p *postgres) caCertificates(now time.Time) *invented {
 	if now.Before(p.running) {
 		return nil
 	}
 	if p.certificates == "" {
-		p.certificates = rootCertificate(p.ID, p.running, 5) + "\n" + rootCertificate(p.ID, p.running, 10)
+		p.certificates = invented(rootCertificate(p.ID, p.running, 5) + "\n" + rootCertificate(p.ID, p.running, 10))
 	}
 	return &p.certificates
 }

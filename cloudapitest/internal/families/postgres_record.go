@@ -23,16 +23,17 @@ type postgresRecord struct {
 	Version                  string        `json:"version"`
 	HAType                   string        `json:"ha_type"`
 	Flavor                   string        `json:"flavor"`
-	CACertificates           *string       `json:"ca_certificates"`
+	CACertificates           *invented     `json:"ca_certificates"`
 	MaintenanceWindowStartAt *int          `json:"maintenance_window_start_at"`
 	ReadReplica              bool          `json:"read_replica"`
 	Parent                   *string       `json:"parent"`
 	Tags                     []postgresTag `json:"tags"`
-	*postgresServiceFields
+	*PostgresServiceFields
 }
 
-// postgresServiceFields contains the fields that only the service has.
-type postgresServiceFields struct {
+// PostgresServiceFields contains the fields that only the service has. Its name
+// is exported for package json, which otherwise couldn't decode it.
+type PostgresServiceFields struct {
 	TargetVersion     string `json:"target_version"`
 	TargetServerCount int    `json:"target_server_count"`
 	FallbackActive    bool   `json:"fallback_active"`
@@ -51,7 +52,7 @@ type postgresTag struct {
 // lists, Rename and Promote return it.
 type postgresDetails struct {
 	postgresRecord
-	ConnectionString   string                       `json:"connection_string"`
+	ConnectionString   invented                     `json:"connection_string"`
 	Primary            bool                         `json:"primary"`
 	FirewallRules      []postgresFirewallRuleRecord `json:"firewall_rules"`
 	MetricDestinations []postgresMetricDestination  `json:"metric_destinations"`
@@ -59,17 +60,17 @@ type postgresDetails struct {
 	// Only primaries have restore times. The earliest one is null before the
 	// first backup, and absent if the backups can't be read.
 	EarliestRestoreTime json.RawMessage `json:"earliest_restore_time,omitempty"`
-	LatestRestoreTime   string          `json:"latest_restore_time,omitempty"`
-	*postgresServiceDetails
+	LatestRestoreTime   invented        `json:"latest_restore_time,omitempty"`
+	*PostgresServiceDetails
 }
 
-// postgresServiceDetails contains the fields of postgresDetails that only the
+// PostgresServiceDetails contains the fields of postgresDetails that only the
 // service has.
-type postgresServiceDetails struct {
-	PrivateConnectionString string                   `json:"private_connection_string"`
+type PostgresServiceDetails struct {
+	PrivateConnectionString invented                 `json:"private_connection_string"`
 	Username                string                   `json:"username"`
-	Password                string                   `json:"password"`
-	Hostname                string                   `json:"hostname"`
+	Password                invented                 `json:"password"`
+	Hostname                invented                 `json:"hostname"`
 	LogDestinations         []postgresLogDestination `json:"log_destinations"`
 }
 
@@ -97,7 +98,7 @@ func (p *postgres) record(at *api.Moment) postgresRecord {
 		ReadReplica:              p.isReplica(at.Now),
 		Parent:                   p.pathOfParent(at),
 		Tags:                     p.tags,
-		postgresServiceFields: api.InService(at, postgresServiceFields{
+		PostgresServiceFields: api.InService(at, PostgresServiceFields{
 			TargetVersion:     p.target.version,
 			TargetServerCount: p.target.standbys + 1,
 			CreatedAt:         p.created.UTC().Format("2006-01-02T15:04:05-07:00"),
@@ -117,14 +118,19 @@ func (p *postgres) state(at *api.Moment) string {
 		}
 		return "running"
 	}
-	stages := []string{"creating", "restoring_backup", "replaying_wal"}
-	switch {
-	case !explicit || p.parent == nil:
+	if !explicit || p.parent == nil {
 		return "creating"
-	case !p.restored.IsZero():
-		stages[2] = "finalizing_restore"
 	}
-	return stages[stage(at.Now, p.created, p.running, len(stages))]
+	stages := postgresStages(!p.restored.IsZero())
+	return stages[stage(at.Now, p.ordered, p.running, len(stages))]
+}
+
+// postgresStages returns the states of a copy before it is running.
+func postgresStages(restored bool) []string {
+	if restored {
+		return []string{"creating", "restoring_backup", "finalizing_restore"}
+	}
+	return []string{"creating", "restoring_backup", "replaying_wal"}
 }
 
 // stage returns which of n equal parts of a range of time contains now, counted
@@ -158,17 +164,17 @@ func (p *postgres) details(at *api.Moment) postgresDetails {
 		MetricDestinations: p.destinations,
 		ReadReplicas:       api.Records(p.replicas(at), api.At(at, (*postgres).record)),
 	}
-	d.postgresServiceDetails = api.InService(at, postgresServiceDetails{
+	d.PostgresServiceDetails = api.InService(at, PostgresServiceDetails{
 		PrivateConnectionString: p.connectionString(at, ".private"),
 		Username:                superuser,
-		Password:                p.password,
-		Hostname:                p.host(at, ""),
+		Password:                invented(p.password),
+		Hostname:                invented(p.host(at, "")),
 		LogDestinations:         p.logs,
 	})
 	if !d.Primary {
 		return d
 	}
-	d.LatestRestoreTime = at.Now.UTC().Format(time.RFC3339)
+	d.LatestRestoreTime = invented(at.Now.UTC().Format(time.RFC3339))
 	switch earliest, ok := p.earliestRestore(at.Now); {
 	case ok:
 		d.EarliestRestoreTime = reply.Encode(earliest.UTC().Format(time.RFC3339))
@@ -180,7 +186,7 @@ func (p *postgres) details(at *api.Moment) postgresDetails {
 
 // connectionString returns the URL for the public network, "", or for the
 // private network, ".private".
-func (p *postgres) connectionString(at *api.Moment, network string) string {
+func (p *postgres) connectionString(at *api.Moment, network string) invented {
 	u := url.URL{
 		Scheme:   "postgres",
 		User:     url.UserPassword(superuser, p.password),
@@ -188,7 +194,7 @@ func (p *postgres) connectionString(at *api.Moment, network string) string {
 		Path:     "/postgres",
 		RawQuery: postgresTermsOf(at).sslQuery,
 	}
-	return u.String()
+	return invented(u.String())
 }
 
 func (p *postgres) host(at *api.Moment, network string) string {

@@ -103,7 +103,7 @@ func (p *postgres) newServerState(now time.Time, primary bool) (state, status st
 		if primary {
 			status = p.status(now, primary)
 		}
-		return []string{"updating", "creating"}[stage(now, p.created, p.running, 2)], status
+		return []string{"updating", "creating"}[stage(now, p.ordered, p.running, 2)], status
 	}
 	if !now.Before(p.ready) {
 		return "running", p.status(now, primary)

@@ -42,13 +42,7 @@ func (p *postgres) setWindow(c *api.Call) (any, error) {
 	if c.Body.Has("maintenance_window_days") && !hasFeature(c.Moment, p.Project, FeatureMaintenanceWindowDays) {
 		return nil, reply.InvalidRequest("Maintenance window days are not enabled for this project.")
 	}
-	p.window = nil
-	if hour != nil {
-		p.window = &maintenanceWindow{hour: *hour}
-		for _, day := range c.Body.List("maintenance_window_days") {
-			p.window.days = append(p.window.days, time.Weekday(slices.Index(weekdays, day.(string))))
-		}
-	}
+	p.window = windowOf(hour, api.Records(c.Body.List("maintenance_window_days"), func(day any) string { return day.(string) }))
 	p.reschedule(c.Now)
 	c.Log("set_maintenance_window", p.ID)
 	return p.details(c.Moment), nil
@@ -100,4 +94,18 @@ func (p *postgres) inWindow(t time.Time) time.Time {
 
 func (w *maintenanceWindow) isOn(day time.Weekday) bool {
 	return len(w.days) == 0 || slices.Contains(w.days, day)
+}
+
+// windowOf returns nil without a valid hour.
+func windowOf(hour *int, days []string) *maintenanceWindow {
+	if hour == nil || *hour < 0 || *hour > 23 {
+		return nil
+	}
+	w := &maintenanceWindow{hour: *hour}
+	for _, day := range days {
+		if i := slices.Index(weekdays, day); i >= 0 {
+			w.days = append(w.days, time.Weekday(i))
+		}
+	}
+	return w
 }

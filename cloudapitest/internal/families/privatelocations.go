@@ -50,6 +50,17 @@ func (l *privateLocation) record(*api.Moment) privateLocationRecord {
 	return privateLocationRecord{l.ID, l.location.Region, l.Name, "aws", "/private-location/" + l.Name}
 }
 
+func (r *privateLocationRecord) load(l *loader) error {
+	o, err := l.object(r.ID, r.UIName, "")
+	if err != nil {
+		return err
+	}
+	location := &api.Location{Name: r.UIName, Owner: l.Project, Region: r.Name}
+	l.State.Add(&privateLocation{o, location})
+	l.State.Locations = append(l.State.Locations, location)
+	return nil
+}
+
 func findPrivateLocation(c *api.Call) (*privateLocation, error) {
 	l, ok := api.FindByName[*privateLocation](c, cloudapi.KindPrivateLocation, c.Params["private_location_name"])
 	return l, c.Admit(l, ok)

@@ -76,6 +76,34 @@ func (s *storedText) record(*api.Moment) map[string]string {
 	return map[string]string{"id": s.ID, "name": s.Name, s.family.field: s.text}
 }
 
+type sshPublicKeyCopy struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	PublicKey string `json:"public_key"`
+}
+
+func (r *sshPublicKeyCopy) load(l *loader) error {
+	return sshPublicKeys.load(l, r.ID, r.Name, r.PublicKey)
+}
+
+type vmInitScriptCopy struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Script string `json:"script"`
+}
+
+func (r *vmInitScriptCopy) load(l *loader) error {
+	return vmInitScripts.load(l, r.ID, r.Name, r.Script)
+}
+
+func (f *textFamily) load(l *loader, id, name, text string) error {
+	o, err := l.object(id, name, "")
+	if err == nil {
+		l.State.Add(&storedText{o, text, f})
+	}
+	return err
+}
+
 func (f *textFamily) list(c *api.Call) (any, error) {
 	all := api.As[*storedText](api.Listed(f.kind)(c))
 	slices.SortFunc(all, api.ByName)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -84,6 +85,38 @@ func (s *privateSubnet) record(at *api.Moment) privateSubnetRecord {
 			return nicRecord{v.nic.id, v.nic.name, v.nic.ip4, v.nic.ip6, v.Name}
 		}),
 	}
+}
+
+type privateSubnetCopy struct {
+	privateSubnetRecord
+	Firewalls []reference `json:"firewalls"`
+}
+
+// load reserves a place for each NIC, which [vmRecord.load] fills. NICs of the
+// provider's own VMs, such as the nodes of a cluster, have no VM in the project.
+func (r *privateSubnetCopy) load(l *loader) error {
+	o, err := l.object(r.ID, r.Name, r.Location)
+	if err != nil {
+		return err
+	}
+	if !r.Net4.IsValid() || !r.Net6.IsValid() {
+		return fmt.Errorf("it lacks a network")
+	}
+	s := &privateSubnet{
+		Object: o, net4: r.Net4, net6: r.Net6, vms: make([]*vm, len(r.NICs)), connected: map[*privateSubnet]bool{},
+	}
+	for _, ref := range r.Firewalls {
+		if f, ok := l.State.ByID[ref.ID].(*firewall); ok {
+			s.firewalls = append(s.firewalls, f)
+		}
+	}
+	for i, n := range r.NICs {
+		l.nics[r.Location+"/"+n.VMName] = nicPlace{s, i, &nic{n.ID, n.Name, n.PrivateIPv4, n.PrivateIPv6}}
+	}
+	l.later = append(l.later, func() { s.vms = slices.DeleteFunc(s.vms, func(v *vm) bool { return v == nil }) })
+	l.State.Add(s)
+	l.show(s, r.State, "available")
+	return nil
 }
 
 func findPrivateSubnet(c *api.Call) (*privateSubnet, error) {

@@ -2,6 +2,7 @@ package families
 
 import (
 	"encoding/binary"
+	"errors"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -163,6 +164,77 @@ func (v *vm) record(at *api.Moment) vmRecord {
 		r.IP4 = &v.ip4
 	}
 	return r
+}
+
+// load connects the VM with its NIC, which the record of its subnet has. If the
+// token may not see the subnet, the VM gets one of its own.
+func (r *vmRecord) load(l *loader) error {
+	v, err := r.vm(l)
+	if err != nil {
+		return err
+	}
+	place, ok := l.nics[r.Location+"/"+r.Name]
+	if !ok {
+		hidden := &privateSubnet{net4: netip.MustParsePrefix("10.0.0.0/26"), net6: randomNet6()}
+		place = nicPlace{hidden, 0, &nic{id: api.NewID(cloudapi.KindNIC).String(), name: r.Name + "-nic"}}
+		place.nic.ip4, place.nic.ip6 = hidden.addresses(4)
+		hidden.vms = make([]*vm, 1)
+	}
+	v.subnet, v.nic = place.subnet, place.nic
+	v.subnet.vms[place.index] = v
+	l.State.Add(v)
+	l.show(v, r.State, "running", "creating", "starting", "stopping", "restarting", "stopped")
+	return nil
+}
+
+// vm returns a VM without a subnet: of the project, or the node of a cluster.
+func (r *vmRecord) vm(l *loader) (*vm, error) {
+	o, err := l.object(r.ID, r.Name, r.Location)
+	if err != nil {
+		return nil, err
+	}
+	if l.Location == nil {
+		return nil, errors.New("it lacks a location")
+	}
+	v := &vm{Object: o, size: sizeNamed(r.Size), storage: r.StorageSizeGiB, unixUser: r.UnixUser, ip4Enabled: r.IP4Enabled}
+	if r.BootImage != nil {
+		v.image = *r.BootImage
+	}
+	if r.Window != nil {
+		v.window = *r.Window
+	}
+	if v.storage == 0 {
+		v.storage = v.size.storage[0]
+	}
+	if v.ip4, v.ip6 = publicAddresses(l.Moment); r.IP4 != nil {
+		v.ip4 = *r.IP4
+	}
+	if r.IP6 != nil {
+		v.ip6 = *r.IP6
+	}
+	l.State.AtLeast(numberOf(v.ip4))
+	switch r.State {
+	case "creating":
+		v.placed = l.Now.Add(l.Delays(&v.Object).Create)
+	case "starting", "restarting":
+		v.turn(l.Moment, r.State, "")
+	case "stopping":
+		v.turn(l.Moment, r.State, "stopped")
+	case "stopped":
+		v.power.after = "stopped"
+	}
+	return v, nil
+}
+
+func (r *vmRecord) clean(c *cleaner) { c.mask(&r.IP4, &r.IP6) }
+
+// sizeNamed returns a size without vCPUs if the server doesn't know the name.
+func sizeNamed(name string) vmSize {
+	i := slices.IndexFunc(nodeSizes, func(s vmSize) bool { return s.name == name })
+	if i < 0 {
+		return vmSize{name: name}
+	}
+	return nodeSizes[i]
 }
 
 func (v *vm) isPlaced(at *api.Moment) bool { return !at.Now.Before(v.placed) }
@@ -383,14 +455,27 @@ func defaultSubnet(c *api.Call) (*privateSubnet, error) {
 	return addPrivateSubnet(c, name, nil)
 }
 
-// publicAddresses returns addresses that no other VM has had, from the ranges
-// reserved for benchmarks and documentation.
-func publicAddresses(at *api.Moment) (ip4, ip6 netip.Addr) {
-	n := at.State.Next()
+// publicAddresses returns addresses that no other VM has had.
+func publicAddresses(at *api.Moment) (ip4, ip6 netip.Addr) { return addressesOf(at.State.Next()) }
+
+// addressesOf returns the nth addresses from the ranges reserved for benchmarks
+// and documentation.
+func addressesOf(n uint32) (ip4, ip6 netip.Addr) {
 	b4, b6 := [4]byte{198, 18}, [16]byte{0x20, 0x01, 0x0d, 0xb8, 15: 2}
 	binary.BigEndian.PutUint32(b4[:], binary.BigEndian.Uint32(b4[:])+n)
 	binary.BigEndian.PutUint32(b6[4:], n)
 	return netip.AddrFrom4(b4), netip.AddrFrom16(b6)
+}
+
+// numberOf returns the number that addressesOf has returned the address for, or
+// 0.
+func numberOf(ip4 netip.Addr) uint32 {
+	first, _ := addressesOf(0)
+	if !ip4.Is4() || !netip.PrefixFrom(first, 15).Contains(ip4) {
+		return 0
+	}
+	b, b0 := ip4.As4(), first.As4()
+	return binary.BigEndian.Uint32(b[:]) - binary.BigEndian.Uint32(b0[:])
 }
 
 func (v *vm) setWindow(c *api.Call) (any, error) {

@@ -1,0 +1,207 @@
+package families
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+)
+
+// Change is a difference between two snapshots of a project.
+type Change struct {
+	Action   string
+	Resource cloudapi.Resource
+	Fields   []FieldChange
+}
+
+// FieldChange is a difference between two records. The values are JSON, or the
+// lengths of two lists.
+type FieldChange struct {
+	Field         string
+	Before, After any
+}
+
+// The actions of a [Change].
+const (
+	Created  = "created"
+	Modified = "modified"
+	Deleted  = "deleted"
+)
+
+// finalStates maps the states that time alone changes to the states that follow. An
+// object with the state "" is as good as gone.
+var finalStates = map[string]string{
+	"creating": "running", "restoring_backup": "running", "replaying_wal": "running", "finalizing_restore": "running",
+	"starting": "running", "restarting": "running", "upgrading": "running", "ready": "running",
+	"stopping": "stopped", "deleting": "", "destroying": "",
+}
+
+// Changes returns the differences of a later snapshot, sorted by kind and name.
+func (s *Snapshot) Changes(later *Snapshot) []Change {
+	var changes []Change
+	for i := range copied {
+		k := &copied[i]
+		before, after := s.objects(k), later.objects(k)
+		report := func(action string, record map[string]any, fields []FieldChange) {
+			text := func(name string) string { t, _ := record[name].(string); return t }
+			r := cloudapi.Resource{Kind: k.kind, ID: text("id"), Location: text("location"), Name: text("name")}
+			if name := text("ui_name"); name != "" {
+				r.Name = name
+			}
+			changes = append(changes, Change{action, r, fields})
+		}
+		for id, record := range after {
+			if before[id] == nil {
+				report(Created, record, nil)
+			} else if fields := difference("", before[id], record); fields != nil {
+				report(Modified, record, fields)
+			}
+		}
+		for id, record := range before {
+			if after[id] == nil {
+				report(Deleted, record, nil)
+			}
+		}
+	}
+	key := func(c Change) string {
+		return c.Resource.Kind.String() + "\n" + c.Resource.Location + "\n" + c.Resource.Name + "\n" + c.Resource.ID
+	}
+	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(key(a), key(b)) })
+	return changes
+}
+
+// objects returns the records of the objects by ID, without what is derived, and
+// without the objects that are being deleted.
+func (s *Snapshot) objects(k *copiedKind) map[string]map[string]any {
+	derived := strings.Fields(k.derived)
+	if s.API != string(version.Contract) {
+		derived = append(derived, strings.Fields(k.serviceDerived)...)
+	}
+	objects := map[string]map[string]any{}
+	for _, raw := range s.Objects[k.kind] {
+		var record map[string]any
+		json.Unmarshal(raw, &record) // a snapshot contains only records
+		for _, path := range derived {
+			prune(record, strings.Split(path, "."))
+		}
+		if settle(record) {
+			objects[fmt.Sprint(record["id"])] = record
+		}
+	}
+	return objects
+}
+
+// prune removes a member, also from all records in a list.
+func prune(record map[string]any, path []string) {
+	if len(path) == 1 {
+		delete(record, path[0])
+		return
+	}
+	items, _ := record[path[0]].([]any)
+	for _, item := range items {
+		if member, ok := item.(map[string]any); ok {
+			prune(member, path[1:])
+		}
+	}
+}
+
+// settle replaces the states of a record, and of the records in its lists, by the
+// settled ones. It reports whether the object will exist then.
+func settle(record map[string]any) bool {
+	for name, value := range record {
+		if state, ok := value.(string); ok && (name == "state" || name == "display_state") {
+			if next, ok := finalStates[state]; ok {
+				record[name] = next
+			}
+		}
+		if items, ok := value.([]any); ok {
+			record[name] = slices.DeleteFunc(items, func(item any) bool {
+				member, ok := item.(map[string]any)
+				return ok && !settle(member)
+			})
+		}
+	}
+	return record["state"] != "" && record["display_state"] != ""
+}
+
+// difference returns the differences of two values at a path. The records in two
+// lists are compared by their IDs; a list with other records counts as changed.
+func difference(path string, before, after any) []FieldChange {
+	switch b := before.(type) {
+	case map[string]any:
+		a, ok := after.(map[string]any)
+		if !ok {
+			break
+		}
+		var fields []FieldChange
+		names := slices.Sorted(maps.Keys(b))
+		for name := range a {
+			if _, both := b[name]; !both {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			fields = append(fields, difference(strings.TrimPrefix(path+"."+name, "."), b[name], a[name])...)
+		}
+		return fields
+	case []any:
+		a, ok := after.([]any)
+		if !ok {
+			break
+		}
+		was, is := byID(b), byID(a)
+		if was == nil || is == nil {
+			break // not all are records, or there are none
+		}
+		var fields []FieldChange
+		if ids := maps.Keys(was); len(was) != len(is) || !slices.Equal(slices.Sorted(ids), slices.Sorted(maps.Keys(is))) {
+			fields = append(fields, FieldChange{path, len(was), len(is)})
+		}
+		for _, id := range slices.Sorted(maps.Keys(was)) {
+			if is[id] != nil {
+				fields = append(fields, difference(path+"["+nameIn(is[id])+"]", was[id], is[id])...)
+			}
+		}
+		return fields
+	}
+	if string(encoded(before)) == string(encoded(after)) {
+		return nil
+	}
+	return []FieldChange{{path, before, after}}
+}
+
+// byID returns the records of a list by their IDs, or nil if an element isn't a
+// record with an ID.
+func byID(items []any) map[string]any {
+	records := map[string]any{}
+	for _, item := range items {
+		record, _ := item.(map[string]any)
+		id, ok := record["id"].(string)
+		if !ok {
+			return nil
+		}
+		records[id] = item
+	}
+	return records
+}
+
+// nameIn returns the name, version or ID of a record.
+func nameIn(record any) string {
+	members := record.(map[string]any)
+	for _, member := range []string{"name", "version"} {
+		if name, ok := members[member].(string); ok && name != "" && !(member == "version" && members["name"] != nil) {
+			return name
+		}
+	}
+	return fmt.Sprint(members["id"])
+}
+
+func encoded(value any) []byte {
+	text, _ := json.Marshal(value) // value comes from JSON
+	return text
+}
