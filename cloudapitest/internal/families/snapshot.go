@@ -110,7 +110,7 @@ var copied = []copiedKind{
 		new: makes[machineImageCopy], derived: "versions.actual_size_mib versions.archive_size_mib versions.latest"},
 	{kind: cloudapi.KindPostgres, path: "postgres", more: []moreReads{
 		{}, {path: "config", member: "config"}, {path: "servers", member: "servers", list: unpaged, only: version.Service},
-	}, new: makes[postgresCopy], derived: "vm_size storage_size_gib primary read_replicas earliest_restore_time servers target_server_count",
+	}, new: makes[postgresCopy], derived: "ca_certificates vm_size storage_size_gib primary read_replicas earliest_restore_time servers target_server_count",
 		serviceDerived: "version firewall_rules"},
 	{kind: cloudapi.KindKubernetesCluster, path: "kubernetes-cluster", more: whole, new: makes[kubernetesClusterDetails], derived: "cp_vms nodepools.vms"},
 	{kind: cloudapi.KindLoadBalancer, path: "load-balancer", list: listPortBalancers, more: whole, new: makes[loadBalancerDetails]},
@@ -350,8 +350,25 @@ func (l *loader) object(id, name, location string) (api.Object, error) {
 // therefore lacks.
 var neverShown = []struct {
 	what   string
-	fields []string
-}{}
+	fields string
+}{
+	{"quotas, permissions, billing, the audit log, and features other than maintenance-window-days",
+		"Project.Account.ID Project.Features Project.Permissions Project.log Project.logged"},
+	{"passwords, keys, certificates and kubeconfigs, and user names, passwords and queries in URLs of destinations",
+		"inferenceAPIKey.key postgres.password postgres.certificates postgres.destinations.URL postgres.logs.URL kubernetesCluster.kubeconfig"},
+	{"connections of subnets", "privateSubnet.connected"},
+	{"who logs in to a database with a certificate, and the lines of its logs", "postgres.users postgres.lines"},
+	{"serial logs of VMs", "vm.serialText vm.serialFails vm.log.begun vm.log.done vm.log.output"},
+	{"which VM is being captured, and the size of the image version until it's ready", "vm.capture machineImageVersion.storage"},
+	{"boot images of VMs, and IDs of servers and times of creation of databases, with the contract", "vm.image postgres.fleet postgres.created"},
+	{"load balancers that the server can't list", "kubernetesCluster.services"},
+	{"which VMs are being detached from a load balancer", "loadBalancer.members.until"},
+	{"addresses of VMs that have none yet", "vm.ip4 vm.ip6"},
+	{"when something began, and when it will be complete: what is in progress takes the delays of the copy",
+		"kubernetesCluster.running machineImageVersion.stored nodePool.settled " +
+			"postgres.backup postgres.begun postgres.built.standbys postgres.due postgres.former postgres.gone postgres.ordered " +
+			"postgres.ready postgres.restarted postgres.restored postgres.running vm.gone vm.ordered vm.placed vm.power.done vm.power.during"},
+}
 
 // NeverShown returns the gaps of every snapshot.
 func NeverShown() []Gap {

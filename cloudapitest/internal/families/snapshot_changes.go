@@ -43,9 +43,17 @@ var finalStates = map[string]string{
 // Changes returns the differences of a later snapshot, sorted by kind and name.
 func (s *Snapshot) Changes(later *Snapshot) []Change {
 	var changes []Change
+	var befores, afters []map[string]map[string]any // of each kind, by ID
+	remaining := map[string]bool{}                  // the IDs in both snapshots
 	for i := range copied {
-		k := &copied[i]
-		before, after := s.objects(k), later.objects(k)
+		before, after := s.objects(&copied[i]), later.objects(&copied[i])
+		for id := range before {
+			remaining[id] = after[id] != nil
+		}
+		befores, afters = append(befores, before), append(afters, after)
+	}
+	for i, k := range copied {
+		before, after := befores[i], afters[i]
 		report := func(action string, record map[string]any, fields []FieldChange) {
 			text := func(name string) string { t, _ := record[name].(string); return t }
 			r := cloudapi.Resource{Kind: k.kind, ID: text("id"), Location: text("location"), Name: text("name")}
@@ -56,13 +64,16 @@ func (s *Snapshot) Changes(later *Snapshot) []Change {
 		}
 		for id, record := range after {
 			if before[id] == nil {
+				if owner := ownerOf(record); owner != "" && !remaining[owner] {
+					continue
+				}
 				report(Created, record, nil)
 			} else if fields := difference("", before[id], record); fields != nil {
 				report(Modified, record, fields)
 			}
 		}
 		for id, record := range before {
-			if after[id] == nil {
+			if owner := ownerOf(record); after[id] == nil && (owner == "" || remaining[owner]) {
 				report(Deleted, record, nil)
 			}
 		}
@@ -72,6 +83,17 @@ func (s *Snapshot) Changes(later *Snapshot) []Change {
 	}
 	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(key(a), key(b)) })
 	return changes
+}
+
+// ownerOf returns the ID of the cluster or database that a subnet, firewall or
+// load balancer was created for, as its name shows, or "".
+func ownerOf(record map[string]any) string {
+	name, _ := record["name"].(string)
+	id, _, ok := strings.Cut(name, "-")
+	if !ok || !cloudapi.IsID(id, cloudapi.KindKubernetesCluster, cloudapi.KindPostgres) {
+		return ""
+	}
+	return id
 }
 
 // objects returns the records of the objects by ID, without what is derived, and

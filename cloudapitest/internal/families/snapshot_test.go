@@ -2,14 +2,17 @@ package families
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,10 +153,39 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 		p.service.Do(func(at *api.Moment) { SetClusterService(at, grown.ID, 80, 30080) })
 		settle()
 	}
+	// What no GET shows:
+	stub.Must(c.Kubernetes.Kubeconfig(ctx, there, "apps"))(t)
+	other := stub.Must(c.PrivateSubnets.Create(ctx, there, "other", nil))(t)
+	stub.Must(c.PrivateSubnets.Connect(ctx, there, "net", other.ID))(t)
+	p.service.Do(func(at *api.Moment) {
+		AddLogLine(at, at.State.Index.Named(api.Scope{Kind: cloudapi.KindPostgres, Project: at.State.Project(p.id)}, "orders")[0].Core().ID, cloudapi.PostgresLogEntry{Message: "line"})
+		SetSerialLog(at, p.service.State.Index.Named(api.Scope{Kind: cloudapi.KindVM, Project: at.State.Project(p.id)}, "a")[0].Core().ID, "text", true)
+	})
+	stub.Must(c.Postgres.CreateFirewallRule(ctx, there, "orders", &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "198.51.100.7/32", Description: "office"}))(t)
+	if !contract {
+		stub.Must(c.LoadBalancers.ToggleSSLCertificate(ctx, there, "lb", true))(t)
+		stub.Must(c.Postgres.AddCertificateUser(ctx, there, "orders", "alice"))(t)
+		stub.Must(c.VMs.SetMaintenanceWindow(ctx, there, "a", new(5)))(t)
+		stub.Must(c.Postgres.SetMaintenanceWindow(ctx, there, "orders", new(3), "mon"))(t)
+		stub.Must(c.Postgres.CreateLogDestination(ctx, there, "orders", &cloudapi.PostgresLogDestinationCreateRequest{
+			Name: "logs", Type: "otlp", URL: "https://me:log-secret@logs.example.com/write?key=log-query-secret",
+		}))(t)
+		stub.Must(c.Firewalls.CreateRule(ctx, there, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "192.0.2.0/24", Protocol: "udp", Description: "DNS"}))(t)
+		stub.Must(c.Postgres.UpdateConfig(ctx, there, "orders", &cloudapi.PostgresConfigUpdateRequest{
+			PgBouncerConfig: map[string]*string{"max_client_conn": new("100")},
+		}))(t)
+		for _, o := range api.InProject[*githubCacheEntry](p.service.State, cloudapi.KindGitHubCacheEntry, p.service.State.Project(p.id)) {
+			o.accessed = time.Now()
+		}
+	} else {
+		stub.Must(c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "setup", Script: "apt-get update"}))(t)
+	}
 	if busy < 0 {
 		return
 	}
+	stub.Must(c.LoadBalancers.DetachVM(ctx, there, "lb", p.named(cloudapi.KindVM, "a").Core().ID))(t)
 	if !contract {
+		stub.Must(c.VMs.SerialLog(ctx, there, "b", nil))(t)
 		stub.Must(c.VMs.Start(ctx, there, "starting"))(t)
 		stub.Must(c.VMs.Stop(ctx, there, "stopping"))(t)
 		stub.Must(c.MachineImages.CreateVersion(ctx, there, "golden", "v2", &cloudapi.MachineImageVersionCreateRequest{VM: p.named(cloudapi.KindVM, "stopped").Core().ID}))(t)
@@ -203,7 +235,7 @@ func forEachCopy(t *testing.T, f func(t *testing.T, source, copied *project, s *
 					source := create(t)
 					fill(t, source, d)
 					s := source.snapshot()
-					f(t, source, newProject(t, s.Version(), s), s)
+					f(t, source, newProject(t, s.Version(), s, func(cfg *api.Config) { cfg.PageCap = source.service.Config.PageCap }), s)
 				})
 			})
 		}
@@ -237,9 +269,413 @@ func lines(t *testing.T, s *Snapshot) []string {
 	return strings.Split(b.String(), "\n")
 }
 
-var (
-	_ = context.Background
-	_ = maps.Keys[map[int]int]
-	_ = reflect.TypeOf
-	_ = slices.Max[[]int]
-)
+// TestEveryFieldOfARecord checks that the test above sets each field of each
+// record in a snapshot, so that it finds a field that isn't loaded.
+func TestEveryFieldOfARecord(t *testing.T) {
+	t.Parallel()
+	set := map[string]bool{}
+	for _, create := range apis {
+		synctest.Test(t, func(t *testing.T) {
+			source := create(t)
+			fill(t, source, 700*time.Millisecond)
+			s := source.snapshot()
+			for i := range copied {
+				for _, raw := range s.Objects[copied[i].kind] {
+					markSet(copied[i].kind.String(), reflect.ValueOf(stub.Must(copied[i].decode(raw, nil))(t)), set)
+				}
+			}
+		})
+	}
+	never := []string{ // a test server never sets them
+		"Kubernetes cluster.cp_vms.maintenance_window_start_at", "Kubernetes cluster.nodepools.vms.maintenance_window_start_at",
+		"Postgres database.fallback_active", "Postgres database.servers.fallback_active", "firewall.path",
+	}
+	for path, isSet := range set {
+		if isSet == slices.Contains(never, path) {
+			t.Errorf("%s is set: %t", path, isSet)
+		}
+	}
+	if len(set) < 100 {
+		t.Errorf("there are only %d fields", len(set))
+	}
+}
+
+// markSet adds the paths of the fields of a record, and whether they're set.
+func markSet(path string, v reflect.Value, set map[string]bool) {
+	switch {
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		markSet(path, v.Elem(), set)
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
+		set[path] = set[path] || v.Len() > 0
+		for i := range v.Len() {
+			markSet(path, v.Index(i), set)
+		}
+	case v.Kind() == reflect.Struct && !v.Type().Implements(reflect.TypeFor[fmt.Stringer]()) && v.Type() != reflect.TypeFor[timestamp]():
+		for _, f := range reflect.VisibleFields(v.Type()) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			field, err := v.FieldByIndexErr(f.Index)
+			if name == "" || err != nil || strings.Contains(f.Type.String(), "invented") {
+				continue
+			}
+			markSet(path+"."+name, field, set)
+		}
+	default:
+		set[path] = set[path] || !v.IsZero()
+	}
+}
+
+// TestNothingElseIsLost compares the objects of a project and of its copy field by field.
+// The fields that differ must be those that neverShown lists.
+func TestNothingElseIsLost(t *testing.T) {
+	t.Parallel()
+	lost := map[string]string{}
+	for _, create := range apis {
+		for _, busy := range []time.Duration{quiet, 700 * time.Millisecond, 2500 * time.Millisecond} {
+			synctest.Test(t, func(t *testing.T) {
+				source := create(t)
+				fill(t, source, busy)
+				s := source.snapshot()
+				target := newProject(t, s.Version(), s)
+				for id, o := range source.service.State.ByID {
+					c := target.service.State.ByID[id]
+					if l, ok := o.(*loadBalancer); ok && l.portless() {
+						continue // the server doesn't show its ID
+					}
+					if c == nil || reflect.TypeOf(c) != reflect.TypeOf(o) {
+						if _, isProject := o.(*api.Project); !isProject {
+							t.Errorf("the copy lacks the %T %s", o, o.Core().Name)
+						}
+						continue
+					}
+					compareState(reflect.TypeOf(o).Elem().Name(), reflect.ValueOf(o).Elem(), reflect.ValueOf(c).Elem(), lost)
+				}
+			})
+		}
+	}
+	listed := map[string]bool{}
+	for _, n := range neverShown {
+		for _, f := range strings.Fields(n.fields) {
+			if listed[f] = true; lost[f] == "" {
+				t.Errorf("%s, in %q, is in the copy", f, n.what)
+			}
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(lost)) {
+		if !listed[f] {
+			t.Errorf("%s isn't in the copy, or differs: %s", f, lost[f])
+		}
+	}
+}
+
+// timeOf returns the seconds and nanoseconds of a time in an unexported field.
+func timeOf(v reflect.Value) string { return fmt.Sprint(v.Field(0), v.Field(1)) }
+
+// compareState adds the paths of the fields that differ. A pointer to another object
+// is compared by the object's ID.
+func compareState(path string, a, b reflect.Value, lost map[string]string) {
+	differ := func() {
+		if lost[path] == "" {
+			lost[path] = fmt.Sprintf("%v, want %v", b, a)
+		}
+	}
+	switch a.Kind() {
+	case reflect.Pointer:
+		switch object := a.Type().Elem(); {
+		case a.IsNil() || b.IsNil():
+			if a.IsNil() != b.IsNil() {
+				differ()
+			}
+		case object.Kind() == reflect.Struct && object.NumField() > 0 && object.Field(0).Type == reflect.TypeFor[api.Object]():
+			if a.Elem().Field(0).FieldByName("ID").String() != b.Elem().Field(0).FieldByName("ID").String() {
+				differ()
+			}
+		default:
+			compareState(path, a.Elem(), b.Elem(), lost)
+		}
+	case reflect.Struct:
+		if a.Type() == reflect.TypeFor[time.Time]() {
+			if timeOf(a) != timeOf(b) {
+				differ()
+			}
+			return
+		}
+		if strings.HasPrefix(a.Type().PkgPath(), "net/") {
+			if fmt.Sprint(a) != fmt.Sprint(b) {
+				differ()
+			}
+			return
+		}
+		for i := range a.NumField() {
+			f := a.Type().Field(i)
+			name := path + "." + f.Name
+			if f.Anonymous {
+				name = path
+			}
+			compareState(name, a.Field(i), b.Field(i), lost)
+		}
+	case reflect.Slice:
+		if a.Len() != b.Len() {
+			differ()
+			return
+		}
+		for i := range a.Len() {
+			compareState(path, a.Index(i), b.Index(i), lost)
+		}
+	case reflect.Map:
+		if a.Len() != b.Len() || a.Type().Elem().Kind() != reflect.Bool && fmt.Sprint(a) != fmt.Sprint(b) {
+			differ()
+		}
+	case reflect.Func:
+	default:
+		if !a.Equal(b) {
+			differ()
+		}
+	}
+}
+
+// TestReadsOfACopy sends each GET that concerns the objects of a project to the project and
+// to its copy: by ID, by name, and in pages of all sizes. Only the fields below may
+// differ.
+func TestReadsOfACopy(t *testing.T) {
+	differs := map[string]int{}
+	reads := 0
+	forEachCopy(t, func(t *testing.T, source, copied *project, _ *Snapshot) {
+		for _, path := range source.paths() {
+			if strings.Contains(path, "/load-balancer?") && source.service.Config.PortlessBalancers {
+				continue // the ID of the load balancer that can't be listed determines which pages fail
+			}
+			status, want := source.read(path)
+			gotStatus, got := copied.read(path)
+			if status != gotStatus {
+				t.Errorf("%s: %d, want %d: %v, want %v", path, gotStatus, status, got, want)
+			}
+			counting.Lock()
+			reads++
+			for field, what := range compareReads("", want, got, map[string]string{}) {
+				differs[field]++
+				if !slices.ContainsFunc(madeUp, func(m string) bool { return strings.HasSuffix(field, m) }) {
+					t.Errorf("%s: %s: %s", path, field, what)
+				}
+			}
+			counting.Unlock()
+		}
+	}, quiet, 700*time.Millisecond)
+	t.Cleanup(func() {
+		t.Logf("%d reads; the fields that differ: %v", reads, differs)
+		for _, m := range madeUp {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(differs)), func(field string) bool { return strings.HasSuffix(field, m) }) {
+				t.Errorf("%s is nowhere different", m)
+			}
+		}
+	})
+}
+
+var counting sync.Mutex
+
+// madeUp are the ends of the fields that a copy makes up.
+var madeUp = []string{
+	".key", ".password", "connection_string", ".ca_certificates", ".file", // secrets
+	"_destinations.url",                       // without credentials
+	".option_tree.flavor", ".metadata.flavor", // a copy allows the flavor lantern
+}
+
+// paths returns the paths of GETs, below the project.
+func (p *project) paths() []string {
+	kinds := map[string]cloudapi.Kind{
+		"vm_reference": cloudapi.KindVM, "firewall_reference": cloudapi.KindFirewall, "private_subnet_reference": cloudapi.KindPrivateSubnet,
+		"load_balancer_reference": cloudapi.KindLoadBalancer, "postgres_database_reference": cloudapi.KindPostgres,
+		"kubernetes_cluster_reference": cloudapi.KindKubernetesCluster, "machine_image_reference": cloudapi.KindMachineImage,
+		"private_location_name": cloudapi.KindPrivateLocation, "ssh_public_key_reference": cloudapi.KindSSHPublicKey,
+		"vm_init_script_reference": cloudapi.KindVMInitScript, "inference_api_key_id": cloudapi.KindInferenceAPIKey,
+		"github_installation_reference": cloudapi.KindGitHubInstallation, "object_id": cloudapi.KindVM,
+	}
+	var paths []string
+	for _, op := range p.service.Operations {
+		route, inProject := strings.CutPrefix(op.Route, api.ProjectRoute)
+		if op.Method != http.MethodGet || !inProject || strings.HasSuffix(route, "/logs") || strings.HasSuffix(route, "serial-log") || strings.HasSuffix(route, "/audit-log") {
+			continue
+		}
+		params := routeParam.FindAllString(strings.ReplaceAll(route, "{location}", ""), -1)
+		switch {
+		case len(params) > 1:
+		case len(params) == 0:
+			for _, size := range []string{"", "?page_size=1", "?page_size=2", "?page_size=3", "?page_size=1000"} {
+				if strings.HasSuffix(op.Name, "List") || strings.HasSuffix(op.Name, "ListInLocation") || size == "" {
+					paths = append(paths, strings.ReplaceAll(route, "{location}", there)+size)
+				}
+			}
+		default:
+			kind := kinds[strings.Trim(params[0], "{}")]
+			for _, o := range p.service.State.Index.All(api.Scope{Kind: kind, Project: p.service.State.Project(p.id)}) {
+				core := o.Core()
+				if l, ok := o.(*loadBalancer); ok && l.portless() {
+					continue // the copy can't have its ID
+				}
+				for _, ref := range []string{core.ID, core.Name} {
+					path := strings.ReplaceAll(route, params[0], ref)
+					if core.Location != nil {
+						path = strings.ReplaceAll(path, "{location}", core.Location.Name)
+					}
+					if ref != "" {
+						paths = append(paths, path)
+					}
+				}
+			}
+		}
+	}
+	return paths
+}
+
+var routeParam = regexp.MustCompile(`\{\w+\}`)
+
+// read returns the status and the JSON of a GET, of all pages if it's a list.
+func (p *project) read(path string) (status int, value any) {
+	var items []any
+	for start := ""; ; {
+		target := "http://api.localhost/project/" + p.id + path
+		if start != "" {
+			target += "&start_after=" + start
+		}
+		request := stub.Must(http.NewRequestWithContext(p.Context(), http.MethodGet, target, nil))(p.T)
+		request.Header = http.Header{"Authorization": {"Bearer pat-own"}, "Accept": {"application/json"}}
+		response := stub.Must(p.RoundTrip(request))(p.T)
+		text := stub.Must(io.ReadAll(response.Body))(p.T)
+		value = nil
+		if json.Unmarshal(text, &value) != nil {
+			return response.StatusCode, map[string]any{"file": string(text)}
+		}
+		page, _ := value.(map[string]any)["items"].([]any)
+		if items = append(items, page...); len(page) == 0 || !strings.Contains(path, "page_size") {
+			if items != nil {
+				value = items
+			}
+			return response.StatusCode, value
+		}
+		if _, paged := value.(map[string]any)["count"]; !paged {
+			return response.StatusCode, items
+		}
+		start = page[len(page)-1].(map[string]any)["id"].(string)
+	}
+}
+
+// compareReads returns the paths of the values that differ.
+func compareReads(path string, want, got any, found map[string]string) map[string]string {
+	switch w := want.(type) {
+	case map[string]any:
+		if g, ok := got.(map[string]any); ok && len(g) == len(w) {
+			for name := range w {
+				compareReads(path+"."+name, w[name], g[name], found)
+			}
+			return found
+		}
+	case []any:
+		if g, ok := got.([]any); ok && len(g) == len(w) {
+			for i := range w {
+				compareReads(path, w[i], g[i], found)
+			}
+			return found
+		}
+	}
+	if !reflect.DeepEqual(want, got) {
+		found[path] = fmt.Sprintf("%.70v, want %.70v", fmt.Sprint(got), fmt.Sprint(want))
+	}
+	return found
+}
+
+func TestSnapshotHasNoSecrets(t *testing.T) {
+	t.Parallel()
+	for _, create := range apis {
+		synctest.Test(t, func(t *testing.T) {
+			p := create(t)
+			fill(t, p, 700*time.Millisecond)
+			secrets := []string{"url-secret", "query-secret", "log-secret", "metric-secret", "access-secret", "secret-secret", "pat-own"}
+			if p.service.Config.Version == version.Service {
+				stub.Must(p.client.Postgres.UpdateConfig(t.Context(), there, "orders", &cloudapi.PostgresConfigUpdateRequest{
+					PGConfig: map[string]*string{"app.jwt_secret": new("setting-secret")},
+				}))(t)
+				secrets = append(secrets, "setting-secret")
+			}
+			for _, o := range p.service.State.ByID {
+				switch o := o.(type) {
+				case *postgres:
+					secrets = append(secrets, o.password, string(o.certificates)[:min(100, len(o.certificates))])
+				case *inferenceAPIKey:
+					secrets = append(secrets, o.key)
+				case *kubernetesCluster:
+					secrets = append(secrets, strings.SplitAfter(o.kubeconfig, "token: ")[1:]...)
+				}
+			}
+			text := string(stub.Must(json.Marshal(p.snapshot()))(t))
+			for _, secret := range secrets {
+				if secret = strings.TrimSpace(secret); secret != "" && strings.Contains(text, secret) {
+					t.Errorf("the snapshot contains %q", secret)
+				}
+			}
+			if len(secrets) < 15 || p.service.Config.Version == version.Service && !strings.Contains(text, "app.jwt_secret") {
+				t.Errorf("%d secrets; want at least 15, and a gap for the setting", len(secrets))
+			}
+		})
+	}
+}
+
+func TestChangesOfSnapshots(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := apis["service"](t)
+		fill(t, p, 700*time.Millisecond)
+		before := p.snapshot()
+		c, ctx := p.client, t.Context()
+		settled := func() []string {
+			stub.Elapse(time.Hour)
+			var texts []string
+			for _, c := range before.Changes(p.snapshot()) {
+				text := fmt.Sprint(c.Action, " ", c.Resource.Kind, " ", c.Resource.Location, "/", c.Resource.Name)
+				for _, f := range c.Fields {
+					text += fmt.Sprintf("; %s: %s -> %s", f.Field, encoded(f.Before), encoded(f.After))
+				}
+				texts = append(texts, text)
+			}
+			return texts
+		}
+		vm := p.named(cloudapi.KindVM, "a").Core().ID
+		if got := settled(); !slices.Equal(got, []string{ // no record shows that these are about to change
+			`modified load balancer eu-central-h1/lb; vms: ["` + vm + `"] -> []`,
+			`modified machine image eu-central-h1/golden; latest_version: "v1" -> "v2"`,
+		}) {
+			t.Errorf("time has changed %q", got)
+		}
+		before = p.snapshot()
+		stub.Must(c.VMs.Create(ctx, there, "new", &cloudapi.VMCreateRequest{PublicKey: "laptop"}))(t)
+		stub.Must(c.VMs.Stop(ctx, there, "b"))(t)
+		stub.Must(c.VMs.Rename(ctx, there, "a", "renamed"))(t)
+		stub.Must(c.Firewalls.CreateRule(ctx, there, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "203.0.113.0/24", PortRange: "443"}))(t)
+		stub.Must(c.Postgres.UpdateConfig(ctx, there, "orders", &cloudapi.PostgresConfigUpdateRequest{PGConfig: map[string]*string{"work_mem": nil, "jit": new("off")}}))(t)
+		stub.Must(c.Postgres.CreateReadReplica(ctx, there, "orders", "second-copy", nil))(t)
+		stub.Must(c.Postgres.Update(ctx, there, "orders", &cloudapi.PostgresUpdateRequest{Size: "standard-4", StorageSize: 128}))(t)
+		pool := stub.Must(c.Kubernetes.Get(ctx, there, "apps"))(t).NodePools[0]
+		stub.Must(c.Kubernetes.ResizeNodePool(ctx, there, "apps", pool.ID, 4))(t)
+		if err := errors.Join(c.Postgres.Delete(ctx, there, "restarting"), c.Kubernetes.Delete(ctx, there, "grown"), c.VMs.Delete(ctx, there, "stopping")); err != nil {
+			t.Fatal(err)
+		}
+		during := before.Changes(p.snapshot())
+		want := []string{
+			"modified Kubernetes cluster eu-central-h1/apps; nodepools[apps-np].node_count: 2 -> 4",
+			"deleted Kubernetes cluster eu-central-h1/grown",
+			`modified Postgres database eu-central-h1/orders; config.pg_config.jit: null -> "off"; config.pg_config.work_mem: "64MB" -> null; ` +
+				`target_storage_size_gib: 64 -> 128; target_vm_size: "standard-2" -> "standard-4"`,
+			`modified Postgres database eu-central-h1/orders-copy; target_storage_size_gib: 64 -> 128; target_vm_size: "standard-2" -> "standard-4"`,
+			"deleted Postgres database eu-central-h1/restarting",
+			"created Postgres database eu-central-h1/second-copy",
+			`modified VM eu-central-h1/b; state: "running" -> "stopped"`,
+			"created VM eu-central-h1/new",
+			`modified VM eu-central-h1/renamed; name: "a" -> "renamed"`,
+			"deleted VM eu-central-h1/stopping",
+			"created firewall eu-central-h1/default-eu-central-h1-default",
+			"modified firewall eu-central-h1/edge; firewall_rules: 2 -> 3",
+			"created private subnet eu-central-h1/default-eu-central-h1",
+		}
+		if got := settled(); !slices.Equal(got, want) || len(during) != len(want) {
+			t.Errorf("%d changes at first, want %d; then\n%s", len(during), len(want), strings.Join(got, "\n"))
+		}
+	})
+}
