@@ -75,6 +75,7 @@ type copiedKind struct {
 	// [Snapshot.Changes] ignores them. serviceDerived are only derived in the
 	// service.
 	derived, serviceDerived string
+	outside                 bool // whether requests can't create objects
 }
 
 // moreReads is a GET for each record of a list, at a path below the record's. Its
@@ -116,7 +117,7 @@ var copied = []copiedKind{
 	{kind: cloudapi.KindLoadBalancer, path: "load-balancer", list: listPortBalancers, more: whole, new: makes[loadBalancerDetails]},
 	{kind: cloudapi.KindGitHubInstallation, path: "github", more: []moreReads{
 		{path: "repository", member: "repositories", list: paged, more: []moreReads{{path: "cache", member: "entries", list: paged}}},
-	}, new: makes[githubInstallationCopy], derived: "repositories.entries.last_accessed_at repositories.entries.size"},
+	}, new: makes[githubInstallationCopy], derived: "repositories.entries.last_accessed_at repositories.entries.size", outside: true},
 }
 
 func makes[T any, P interface {

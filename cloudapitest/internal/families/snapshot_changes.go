@@ -64,7 +64,7 @@ func (s *Snapshot) Changes(later *Snapshot) []Change {
 		}
 		for id, record := range after {
 			if before[id] == nil {
-				if owner := ownerOf(record); owner != "" && !remaining[owner] {
+				if owner := ownerOf(record); k.outside || owner != "" && !remaining[owner] {
 					continue
 				}
 				report(Created, record, nil)

@@ -1,0 +1,235 @@
+package cloudapitest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+)
+
+// immediate lets all operations take no time.
+var immediate = WithDelays(Delays{})
+
+// web creates a subnet, a VM and a firewall.
+func web(t *testing.T, srv *Server) *cloudapi.VM {
+	t.Helper()
+	c, ctx := srv.Client(), t.Context()
+	subnet := stub.Must(c.PrivateSubnets.Create(ctx, here, "net", nil))(t)
+	stub.Must(c.Firewalls.Create(ctx, here, "edge", nil))(t)
+	stub.Must(c.VMs.Create(ctx, here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", PrivateSubnetID: subnet.ID, EnableIP4: new(true)}))(t)
+	return stub.Must(c.VMs.Get(ctx, here, "web"))(t)
+}
+
+func TestCopyOfAProject(t *testing.T) {
+	t.Parallel()
+	source := New(t, immediate, WithProjectName("shop"))
+	vm := web(t, source)
+	taken := stub.Must(TakeSnapshot(t.Context(), source.Client(), nil))(t)
+	var s Snapshot
+	if err := json.Unmarshal(stub.Must(json.Marshal(taken))(t), &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.ProjectID != source.ProjectID() || !s.Time.Equal(taken.Time) || s.Len() != 5 || !reflect.DeepEqual(s.Gaps(), taken.Gaps()) {
+		t.Errorf("decoded, it is of %s at %v, with %d resources, and lacks %v", s.ProjectID, s.Time, s.Len(), s.Gaps())
+	}
+
+	srv := New(t, WithSnapshot(&s), immediate)
+	if srv.ProjectID() != source.ProjectID() || srv.Token() == source.Token() {
+		t.Errorf("the copy is %s with the token %s", srv.ProjectID(), srv.Token())
+	}
+	c, ctx := srv.Client(), t.Context()
+	if p := stub.Must(c.Projects.Get(ctx, srv.ProjectID()))(t); p.Name != "shop" {
+		t.Errorf("the project is called %q", p.Name)
+	}
+	for _, client := range []*cloudapi.Client{srv.Client(cloudapi.WithToken(source.Token())), source.Client(cloudapi.WithToken(srv.Token()))} {
+		if _, err := client.VMs.List(ctx, nil); !errors.Is(err, cloudapi.ErrUnauthorized) {
+			t.Errorf("with the other's token: %v", err)
+		}
+	}
+	if got := stub.Must(c.VMs.Get(ctx, here, vm.ID))(t); got.Name != "web" || got.PrivateIPv4 != vm.PrivateIPv4 || len(got.Firewalls) != 1 {
+		t.Errorf("the VM is %+v", got)
+	}
+	if err := c.PrivateSubnets.Delete(ctx, here, "net"); !errors.Is(err, cloudapi.ErrConflict) {
+		t.Errorf("deleting the subnet of a VM: %v", err)
+	}
+	if changes := srv.Changes(); len(changes) != 0 {
+		t.Errorf("before any change: %v", changes)
+	}
+	stub.Must(c.Firewalls.CreateRule(ctx, here, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "192.0.2.0/24"}))(t)
+	young := stub.Must(c.VMs.Create(ctx, here, "job", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", Size: "standard-60", EnableIP4: new(true)}))(t)
+	if err := c.VMs.Delete(ctx, here, "web"); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, change := range srv.Changes() {
+		lines = append(lines, change.String())
+	}
+	want := []string{
+		"created  VM                 eu-central-h1/job",
+		"deleted  VM                 eu-central-h1/web",
+		"created  firewall           eu-central-h1/default-eu-central-h1-default",
+		"modified firewall           eu-central-h1/edge   firewall_rules: 0 -> 1",
+		"created  private subnet     eu-central-h1/default-eu-central-h1",
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("the changes are\n%s", strings.Join(lines, "\n"))
+	}
+	if text := string(stub.Must(json.Marshal(srv.Changes()[3]))(t)); !strings.Contains(text, `"action":"modified"`) || !strings.Contains(text, `"fields":[{"field":"firewall_rules","before":0,"after":1}]`) {
+		t.Error(text)
+	}
+	if address := stub.Must(c.VMs.Get(ctx, here, young.ID))(t).IP4; address == stub.Must(source.Client().VMs.Get(ctx, here, "web"))(t).IP4 {
+		t.Errorf("two VMs have the address %v", address)
+	}
+	srv.Reset()
+	if changes := srv.Changes(); len(changes) != 0 {
+		t.Errorf("after Reset: %v", changes)
+	}
+	if len(srv.Requests()) != 0 {
+		t.Errorf("requests: %v", srv.Requests())
+	}
+	stub.Must(c.VMs.Get(ctx, here, "web"))(t)
+	if err := c.Projects.Delete(ctx, srv.ProjectID()); !errors.Is(err, cloudapi.ErrConflict) {
+		t.Errorf("deleting the project: %v", err)
+	}
+}
+
+func TestChangesWithoutASnapshot(t *testing.T) {
+	t.Parallel()
+	srv := New(t, immediate)
+	if changes := srv.Changes(); len(changes) != 0 {
+		t.Errorf("at first: %v", changes)
+	}
+	web(t, srv)
+	if changes := srv.Changes(); len(changes) != 4 {
+		t.Errorf("later: %v", changes)
+	}
+}
+
+func TestAddressesInSnapshots(t *testing.T) {
+	t.Parallel()
+	source := New(t, immediate, WithQuota(Quota{VM: 200}))
+	ids := source.AddVMs(here, "load", 100)
+	vm := web(t, source)
+	for _, keep := range []bool{false, true} {
+		taken := stub.Must(TakeSnapshot(t.Context(), source.Client(), &SnapshotOptions{KeepAddresses: keep}))(t)
+		srv := New(t, WithSnapshot(taken))
+		got := stub.Must(srv.Client().VMs.Get(t.Context(), here, vm.ID))(t)
+		if kept := got.IP4 == vm.IP4 && got.IP6 == vm.IP6; kept != keep {
+			t.Errorf("with KeepAddresses %t the addresses are %v and %v", keep, got.IP4, got.IP6)
+		}
+		seen := map[any]bool{}
+		for v, err := range srv.Client().VMs.All(t.Context(), nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen[v.IP6] = true
+		}
+		if len(seen) != len(ids)+1 {
+			t.Errorf("%d VMs have %d addresses", len(ids)+1, len(seen))
+		}
+	}
+}
+
+func TestSnapshotWithoutRights(t *testing.T) {
+	t.Parallel()
+	srv := New(t, WithTokenAccess("pat-none", AccessNone), WithTokenAccess("pat-some", AccessNone))
+	web(t, srv)
+	for _, client := range []*cloudapi.Client{srv.Client(cloudapi.WithToken("pat-none")), srv.Client(cloudapi.WithToken("pat-unknown"))} {
+		if s, err := TakeSnapshot(t.Context(), client, nil); err == nil {
+			t.Errorf("a snapshot with %d resources, want an error", s.Len())
+		}
+	}
+	srv.SetPermissions(srv.ProjectID(), "pat-some", "Project:view", "Vm:view")
+	s := stub.Must(TakeSnapshot(t.Context(), srv.Client(cloudapi.WithToken("pat-some")), nil))(t)
+	if s.Len() != 1 || !slices.Contains(s.Gaps(), Gap{"every SSH public key", "the token may not list them"}) {
+		t.Errorf("%d resources; gaps: %v", s.Len(), s.Gaps())
+	}
+	if vm := stub.Must(New(t, WithSnapshot(s)).Client().VMs.Get(t.Context(), here, "web"))(t); vm.Subnet != "" {
+		t.Errorf("the VM is in the subnet %q", vm.Subnet)
+	}
+}
+
+func TestUnknownFieldsAreGaps(t *testing.T) {
+	t.Parallel()
+	srv := New(t, immediate)
+	vm := web(t, srv)
+	item := strings.Replace(string(Encode(vm)), "{", `{"gpu_count":1,"nothing":null,"disks":[{"size":1}],`, 1)
+	srv.Fail(Match{Operation: "VMs.List"}, Reply(200, nil, `{"count":1,"items":[`+item+`]}`).Repeating())
+	s := stub.Must(TakeSnapshot(t.Context(), srv.Client(), nil))(t)
+	var fields []string
+	for _, g := range s.Gaps() {
+		if strings.Contains(g.Reason, "know") {
+			fields = append(fields, g.What)
+		}
+	}
+	for _, want := range []string{"VM.disks", "VM.gpu_count"} {
+		if !slices.Contains(fields, want) {
+			t.Errorf("%q isn't in %q", want, fields)
+		}
+	}
+	if slices.Contains(fields, "VM.nothing") {
+		t.Errorf("%q contains a field that is null", fields)
+	}
+}
+
+func TestProjectThatChangesWhileItIsRead(t *testing.T) {
+	t.Parallel()
+	for _, times := range []int{1, 5} {
+		srv := New(t, immediate)
+		reads := 0
+		client := srv.Client(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				response, err := next.RoundTrip(r)
+				if strings.HasSuffix(r.URL.Path, "/vm") { // after each of the first reads, there is another VM
+					if reads++; reads <= 2*times {
+						srv.AddVMs(here, fmt.Sprint("more-", reads), 1)
+					}
+				}
+				return response, err
+			})
+		}))
+		s := stub.Must(TakeSnapshot(t.Context(), client, nil))(t)
+		said := slices.ContainsFunc(s.Gaps(), func(g Gap) bool { return strings.Contains(g.Reason, "changed while it was read") })
+		if said != (times == 5) || reads != min(2*(times+1), 6) {
+			t.Errorf("of a project that changes %d times there are %d reads, and the gap is there: %t", times, reads, said)
+		}
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestInvalidSnapshots(t *testing.T) {
+	t.Parallel()
+	const head = `{"cloudapi_snapshot":1,"api":"service","project":{"id":"pj8r0dvyb26y6ma6y7n1sw0nzz","name":"main"},"objects":`
+	for text, want := range map[string]string{
+		`{}`:                      "format is 0",
+		`{"cloudapi_snapshot":1}`: "can't be a project",
+		strings.Replace(head, "service", "x", 1) + `{}}`: `no API "x"`,
+		head + `{"zz":[]}}`:  `no kind "zz"`,
+		head + `{"vm":[7]}}`: "cannot unmarshal",
+		head + `{"vm":[{"id":"fw8r0dvyb26y6ma6y7n1sw0nzz"}]}}`:                     "not the ID of one",
+		head + `{"vm":[{"id":"vm1"}]}}`:                                            "is not an ID",
+		head + `{"vm":[{"id":"` + NewID("vm").String() + `"}]}}`:                   "lacks a location",
+		head + `{"ps":[{"id":"` + NewID("ps").String() + `","location":"x"}]}}`:    "lacks a network",
+		head + `{"fw":[{"id":"` + NewID("fw").String() + `","location":"../x"}]}}`: "can't be a location",
+		head + `{"fw":[{"id":"` + NewID("fw").String() + `","location":"x","firewall_rules":[{"id":"r","cidr":"1.2.3.0/24","port_range":"a"}]}]}}`: `"a"`,
+		head + `{"kc":[{"id":"` + NewID("kc").String() + `","location":"x","cp_node_count":2000000000}]}}`:                                         "2000000000 nodes",
+	} {
+		var s Snapshot
+		if err := json.Unmarshal([]byte(text), &s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	if _, err := newConfig([]Option{WithSnapshot(new(Snapshot))}); err == nil {
+		t.Error("WithSnapshot accepts an empty one")
+	}
+}
