@@ -2,6 +2,7 @@ package cloudapitest
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/http"
 	"regexp"
 	"slices"
@@ -28,7 +29,10 @@ type Request struct {
 	// Status is the status of the response. It is 0 until there is a response, and
 	// remains 0 if the server never responds.
 	Status int
-	Time   time.Time
+	// Error is the type and the message of an error response, such as
+	// "DependencyError: Private subnet 'net' has VMs attached, first, delete them."
+	Error string
+	Time  time.Time
 }
 
 // Requests returns the requests that the server has received so far, oldest
@@ -94,6 +98,19 @@ func (l *requestLog) add(r *http.Request, op *api.Operation, body []byte, now ti
 		l.entries = l.entries[1:]
 	}
 	return e
+}
+
+// setResponse sets the status and, if the body is the API's error, the error.
+func (e *logEntry) setResponse(status int, body []byte) {
+	var envelope struct {
+		Error struct{ Type, Message string }
+	}
+	if status >= http.StatusBadRequest && json.Unmarshal(body, &envelope) == nil && envelope.Error.Type != "" {
+		e.log.mu.Lock()
+		e.request.Error = envelope.Error.Type + ": " + envelope.Error.Message
+		e.log.mu.Unlock()
+	}
+	e.setStatusOnce(status)
 }
 
 func (e *logEntry) setStatusOnce(status int) {

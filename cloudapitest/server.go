@@ -273,8 +273,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
 	entry := s.log.add(r, op, body, now)
 	if cut {
-		entry.setStatusOnce(tooLarge.Code)
-		reply.New(nil, tooLarge).Write(w)
+		out := reply.New(nil, tooLarge)
+		entry.setResponse(out.Status, out.Body)
+		out.Write(w)
 		return
 	}
 	if op == nil && !s.isProbe(r) {
@@ -299,7 +300,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if fault.kind == dropAfter {
 		panic(http.ErrAbortHandler)
 	}
-	entry.setStatusOnce(out.Status)
+	entry.setResponse(out.Status, out.Body)
 	if fault.kind == truncate {
 		if fault.limit >= len(out.Body) && !fault.canMiss() {
 			s.complain("cloudapitest: Truncate(%d) leaves the response to %s %s whole, whose body has %d bytes",

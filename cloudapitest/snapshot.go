@@ -107,6 +107,9 @@ func TakeSnapshot(ctx context.Context, client *cloudapi.Client, opts *SnapshotOp
 	if opts == nil {
 		opts = &SnapshotOptions{}
 	}
+	if client.Project() == "" {
+		return nil, fmt.Errorf("cloudapitest: TakeSnapshot: %w", cloudapi.ErrNoProject)
+	}
 	content, err := families.Read(ctx, client, families.ReadOptions{KeepAddresses: opts.KeepAddresses, AtOnce: 8, Now: time.Now})
 	if err != nil {
 		return nil, fmt.Errorf("cloudapitest: TakeSnapshot: %w", err)
@@ -122,7 +125,7 @@ func newSnapshot(content *families.Snapshot) *Snapshot {
 // test server doesn't know, and what no GET shows of any project.
 func (s *Snapshot) Gaps() []Gap {
 	var gaps []Gap
-	for _, g := range slices.Concat(s.content.Gaps, families.NeverShown()) {
+	for _, g := range slices.Concat(s.content.Gaps, families.NeverShown(s.content.Version())) {
 		gaps = append(gaps, Gap(g))
 	}
 	return gaps
@@ -177,7 +180,7 @@ func (s *Snapshot) UnmarshalJSON(data []byte) error {
 		err = file.Snapshot.Check()
 	}
 	if err != nil {
-		return fmt.Errorf("cloudapitest: not a snapshot: %w", err)
+		return fmt.Errorf("cloudapitest: Snapshot: %w", err)
 	}
 	*s = *newSnapshot(file.Snapshot)
 	return nil

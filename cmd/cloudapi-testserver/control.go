@@ -47,6 +47,8 @@ func (s *server) control() http.Handler {
 		s.clearFaults()
 		respond(w, nil)
 	}))
+	mux.HandleFunc("GET /changes", s.authorized(func(w http.ResponseWriter, _ *http.Request) { send(w, http.StatusOK, s.Changes()) }))
+	mux.HandleFunc("GET /snapshot", s.authorized(func(w http.ResponseWriter, _ *http.Request) { send(w, http.StatusOK, s.Snapshot()) }))
 	mux.HandleFunc("GET /requests", s.authorized(s.listRequests))
 	mux.HandleFunc("DELETE /requests", s.authorized(func(w http.ResponseWriter, _ *http.Request) {
 		s.ClearRequests()
@@ -140,13 +142,14 @@ type requestReport struct {
 	Header    http.Header `json:"header"`
 	Body      any         `json:"body"`
 	Status    int         `json:"status"`
+	Error     string      `json:"error,omitzero"`
 	Time      time.Time   `json:"time"`
 }
 
 func (s *server) listRequests(w http.ResponseWriter, _ *http.Request) {
 	reports := []requestReport{}
 	for _, r := range s.Requests() {
-		reports = append(reports, requestReport{r.Name, r.Operation, r.Method, r.Path, r.RawQuery, r.Header, content(r), r.Status, r.Time.UTC()})
+		reports = append(reports, requestReport{r.Name, r.Operation, r.Method, r.Path, r.RawQuery, r.Header, content(r), r.Status, r.Error, r.Time.UTC()})
 	}
 	send(w, http.StatusOK, reports)
 }

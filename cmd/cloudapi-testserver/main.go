@@ -9,7 +9,12 @@
 // With -control it has a second address for changing the server while it runs;
 // see docs/other-languages/control.md.
 //
-// The program prints shell commands, runs until it's interrupted, and then
+// With -copy it serves a copy of the project that the variables name, and runs a
+// program with that copy: see docs/rehearse.md.
+//
+//	$ cloudapi-testserver -copy ./nightly.sh
+//
+// Without a program it prints shell commands, runs until it's interrupted, and then
 // loses its state. The token is valid only for this server, and random unless
 // -token sets it. See cloudapi-testserver -help for the flags.
 package main
@@ -37,8 +42,12 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	switch err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); {
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	status, ended := errors.AsType[exitStatus](err)
+	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
+	case ended:
+		os.Exit(int(status))
 	case errors.As(err, new(usageError)):
 		fmt.Fprintf(os.Stderr, "cloudapi-testserver: %v; see cloudapi-testserver -help\n", err)
 		os.Exit(2)
@@ -50,7 +59,7 @@ func main() {
 
 type usageError struct{ error }
 
-const usage = `Usage: cloudapi-testserver [flags]
+const usage = `Usage: cloudapi-testserver [flags] [program [arguments]]
 
 Serves the API from memory, and prints how to reach it. Start it in one
 terminal, and paste what it prints into another:
@@ -81,8 +90,18 @@ the -control address can change it while the server runs:
   curl "$CLOUDAPI_CONTROL_URL" -H "Authorization: Bearer $CLOUDAPI_TOKEN" \
     -d '{"quota": {"vm": 200}}'
 
+To see what a program would do to a project, without changing the project: copy
+the project of CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, and run the
+program with variables for the copy. The copy can also come from a file:
+
+  cloudapi-testserver -copy ./nightly.sh
+  cloudapi-testserver -copy -snapshot project.json
+  cloudapi-testserver -snapshot project.json ./nightly.sh
+
 Flags:
 `
+
+const defaultAddr = "127.0.0.1:8080"
 
 type options struct {
 	addr, token, project string
@@ -90,6 +109,9 @@ type options struct {
 	healthCheck          string
 	api                  string
 	demo                 bool
+	copy                 bool     // copy a project at the start
+	snapshot             string   // the file to which -copy writes the copy, or that has it
+	program              []string // the program to run with a copy, and its arguments
 	delay                time.Duration
 	steps                []step // the changes of flags such as -fail, applied at the start
 }
@@ -100,7 +122,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	o := options{delay: 3 * time.Second}
 	flags := flag.NewFlagSet("cloudapi-testserver", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // main prints errors, once
-	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 is any free port")
+	flags.StringVar(&o.addr, "addr", defaultAddr, "`address` to listen on; port 0 is any free port, and the default with\na program")
 	flags.StringVar(&o.api, "api", "", fmt.Sprintf("implement exactly this `version` of the API: %s or %s\n(default %[1]s, with what only the contract has as well)",
 		cloudapitest.Service, cloudapitest.Contract))
 	flags.StringVar(&o.token, "token", "", "`token` with every permission: \"pat-\" and visible characters\n(default random)")
@@ -109,6 +131,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.scenario, "scenario", "", "JSON `file` with changes to apply at the start, in the format of the\ncontrol address")
 	flags.StringVar(&o.healthCheck, "health-check", "", "only check the health of the server with the control `URL`;\nthe exit status is 1 if it isn't healthy")
 	flags.BoolVar(&o.demo, "demo", false, "fill the project with at least one resource of each family")
+	flags.BoolVar(&o.copy, "copy", false, "begin with a copy of the project that the environment names, which is\nonly read; with a program, run it with the copy, and print what it did")
+	flags.StringVar(&o.snapshot, "snapshot", "", "`file` for the copy: with -copy it's written, and otherwise it's read;\nit contains no secrets")
 	flags.Func("delay", "`time` that creating, restarting, resizing and deleting each take,\nsuch as 500ms (default 3s)", func(text string) (err error) {
 		o.delay, err = parseTime(text)
 		return err
@@ -123,10 +147,18 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, err
 	case err != nil:
 		return o, usageError{err}
-	case flags.NArg() > 0:
+	case flags.NArg() > 0 && !o.isCopy():
 		return o, usageError{fmt.Errorf("unexpected argument %q", flags.Arg(0))}
 	case o.healthCheck != "" && flags.NFlag() > 1:
 		return o, usageError{errors.New("-health-check goes with no other flag")}
+	case o.isCopy() && (o.demo || o.project != "" || o.api != ""):
+		return o, usageError{errors.New("-demo, -project and -api don't go with a copy, which has a project and an API of its own")}
+	}
+	if flags.NArg() > 0 {
+		o.program = flags.Args()
+		if o.addr == defaultAddr {
+			o.addr = "127.0.0.1:0"
+		}
 	}
 	return o, nil
 }
@@ -143,7 +175,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return usageError{err}
 	}
-	srv, err := newServer(ctx, o, start, o.config(stderr)...)
+	config := o.config(stderr)
+	var rehearsed *rehearsal
+	if o.isCopy() {
+		if rehearsed, err = o.takeCopy(ctx, stderr); err != nil {
+			return err
+		}
+		config = append(config, cloudapitest.WithSnapshot(rehearsed.copied))
+	}
+	srv, err := newServer(ctx, o, start, config...)
 	if err != nil {
 		return err
 	}
@@ -153,10 +193,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer listener.Close()
-	printed := fmt.Sprintf("export CLOUDAPI_BASE_URL=%s\nexport CLOUDAPI_TOKEN=%s\nexport CLOUDAPI_PROJECT=%s\n",
-		shellQuote(localURL(listener.Addr())), shellQuote(srv.Token()), shellQuote(srv.ProjectID()))
+	variables := []string{"CLOUDAPI_BASE_URL=" + localURL(listener.Addr()), "CLOUDAPI_TOKEN=" + srv.Token(), "CLOUDAPI_PROJECT=" + srv.ProjectID()}
 	if needsPermission(listener.Addr()) {
-		printed += "export CLOUDAPI_INSECURE_HTTP=true\n"
+		variables = append(variables, "CLOUDAPI_INSECURE_HTTP=true")
 	}
 	if o.control != "" {
 		controlled, stop, err := srv.serveControl(o.control)
@@ -164,11 +203,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return err
 		}
 		defer stop()
-		printed += fmt.Sprintf("export CLOUDAPI_CONTROL_URL=%s\n", shellQuote(localURL(controlled)))
+		variables = append(variables, "CLOUDAPI_CONTROL_URL="+localURL(controlled))
+	}
+	if o.program != nil {
+		go srv.Serve(listener) // returns ErrServerClosed after Close
+		return rehearsed.run(srv, o.program, variables, stdout, stderr)
 	}
 	defer context.AfterFunc(ctx, srv.Close)()
-	if _, err := io.WriteString(stdout, printed); err != nil {
-		return err
+	for _, v := range variables {
+		name, value, _ := strings.Cut(v, "=")
+		if _, err := fmt.Fprintf(stdout, "export %s=%s\n", name, shellQuote(value)); err != nil {
+			return err
+		}
 	}
 	if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -228,7 +274,10 @@ func shellQuote(text string) string {
 
 func (o options) config(stderr io.Writer) []cloudapitest.Option {
 	requests := 0 // how many requests the log keeps; only the control address shows them
-	if o.control != "" {
+	switch {
+	case o.program != nil:
+		requests = maxRehearsed
+	case o.control != "":
 		requests = maxLogged
 	}
 	opts := []cloudapitest.Option{

@@ -202,7 +202,7 @@ func TestHelpTeaches(t *testing.T) {
 	if err := run(t.Context(), []string{"--help"}, io.Discard, &help); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("error %v, want %v", err, flag.ErrHelp)
 	}
-	for _, want := range []string{"-addr", "-token", "-project", "-demo", "-vms", "-delay", "-no-permission", "-control", "-scenario", "-quota", "-features", "-fail", "-health-check", "curl", "CLOUDAPI_BASE_URL"} {
+	for _, want := range []string{"-addr", "-token", "-project", "-demo", "-vms", "-delay", "-no-permission", "-control", "-scenario", "-quota", "-features", "-fail", "-health-check", "-copy", "-snapshot", "curl", "CLOUDAPI_BASE_URL"} {
 		if !strings.Contains(help.String(), want) {
 			t.Errorf("the help says nothing of %s:\n%s", want, &help)
 		}
@@ -240,6 +240,10 @@ func TestRunRefuses(t *testing.T) {
 		{"an empty fault", "-fail VMs.Get=", `"" is not a fault`, false},
 		{"a health check of many VMs", "-health-check http://127.0.0.1:0 -vms 5", "-health-check goes with no other flag", false},
 		{"a scenario that is not there", "-scenario nowhere.json", "nowhere.json", false},
+		{"a copy with resources of its own", "-copy -demo", "-demo, -project and -api don't go with a copy", false},
+		{"a program without a copy", "-demo ./nightly.sh", `"./nightly.sh"`, false},
+		{"a snapshot that is not there", "-snapshot nowhere.json", "nowhere.json", true},
+		{"a snapshot that is none", "-snapshot main_test.go", "main_test.go is not a snapshot: ", true},
 		{"an unusable control address", "-addr 127.0.0.1:0 -control nowhere:-1", "-1", true},
 		{"a server that is not there", "-health-check http://127.0.0.1:0", "127.0.0.1:0", true},
 	}

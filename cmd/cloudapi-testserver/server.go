@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"sync"
@@ -44,8 +45,16 @@ func newServer(ctx context.Context, o options, start []step, config ...cloudapit
 	return s, nil
 }
 
+const most = math.MaxInt
+
+// unlimited are the quotas of a copy.
+var unlimited = cloudapitest.Quota{VM: most, Postgres: most, Kubernetes: most, MachineImageVersions: most, Projects: most}
+
 func (s *server) fill(ctx context.Context) error {
 	s.quota = cloudapitest.DefaultQuota()
+	if s.options.isCopy() {
+		s.quota = unlimited
+	}
 	if s.options.demo {
 		if err := addDemo(ctx, s.Server, s.options); err != nil {
 			return err

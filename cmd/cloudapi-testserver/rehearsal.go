@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+)
+
+// maxRehearsed is how many requests of a program the report can show.
+const maxRehearsed = 100_000
+
+// exitStatus is the status of a program that failed.
+type exitStatus int
+
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+func (o options) isCopy() bool { return o.copy || o.snapshot != "" }
+
+// A rehearsal is a copy of a project, with which a program can run.
+type rehearsal struct {
+	copied *cloudapitest.Snapshot
+	source *cloudapi.Client // of the project; nil if the copy is from a file
+}
+
+// takeCopy reads the project, or the file.
+func (o options) takeCopy(ctx context.Context, stderr io.Writer) (*rehearsal, error) {
+	if !o.copy {
+		text, err := os.ReadFile(o.snapshot)
+		if err != nil {
+			return nil, err
+		}
+		r := &rehearsal{copied: new(cloudapitest.Snapshot)}
+		if err := json.Unmarshal(text, r.copied); err != nil {
+			return nil, fmt.Errorf("%s is not a snapshot: %w", o.snapshot, err)
+		}
+		return r, nil
+	}
+	var requests atomic.Int64
+	count := func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			requests.Add(1)
+			return next.RoundTrip(r)
+		})
+	}
+	client, err := cloudapi.NewClient(cloudapi.FromEnv(), cloudapi.WithMiddleware(count))
+	if err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	r := &rehearsal{source: client}
+	if r.copied, err = cloudapitest.TakeSnapshot(ctx, client, nil); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(stderr, "copied %s: %d resources, with %d requests in %v\n", r.copied.ProjectID, r.copied.Len(), requests.Load(), time.Since(begin).Round(time.Millisecond))
+	missing := map[string][]string{} // by the reason
+	for _, g := range r.copied.Gaps() {
+		missing[g.Reason] = append(missing[g.Reason], g.What)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(missing)) {
+		fmt.Fprintf(stderr, "not copied, since %s: %s\n", reason, strings.Join(missing[reason], "; "))
+	}
+	if o.snapshot == "" {
+		return r, nil
+	}
+	return r, writeSnapshot(o.snapshot, r.copied)
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// writeSnapshot writes a file that only its owner can read: it has no secrets,
+// but shows how the project is protected.
+func writeSnapshot(name string, s *cloudapitest.Snapshot) error {
+	text, err := json.MarshalIndent(s, "", " ")
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	return errors.Join(f.Chmod(0o600), err, f.Close())
+}
+
+// run runs a program with the variables, and reports what it did to the copy.
+// The error is an exitStatus if the program failed.
+func (r *rehearsal) run(srv *server, program, variables []string, stdout, stderr io.Writer) error {
+	command := exec.Command(program[0], program[1:]...)
+	command.Stdin, command.Stdout, command.Stderr = os.Stdin, stdout, stderr
+	command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CLOUDAPI_") })
+	command.Env = append(command.Env, variables...)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM) // a terminal itself sends an interrupt to the program
+	defer signal.Stop(signals)
+	if err := command.Start(); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	go func() {
+		select {
+		case s := <-signals:
+			command.Process.Signal(s)
+		case <-ended:
+		}
+	}()
+	err := command.Wait()
+	close(ended)
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = exitStatus(max(1, e.ExitCode())) // -1 after a signal
+	}
+	switch problem := r.report(srv, stderr); {
+	case err == nil:
+		return problem
+	case problem != nil:
+		fmt.Fprintln(stderr, "cloudapi-testserver:", problem)
+	}
+	return err
+}
+
+// report prints what the copy refused, and what is different in it.
+func (r *rehearsal) report(srv *server, stderr io.Writer) error {
+	requests, refused := srv.Requests(), 0
+	for _, request := range requests {
+		notFound := request.Method == http.MethodGet && request.Status == http.StatusNotFound // programs look for what doesn't exist
+		if request.Status < http.StatusBadRequest || notFound {
+			continue
+		}
+		refused++
+		path := strings.TrimPrefix(request.Path, "/project/"+srv.ProjectID())
+		fmt.Fprintf(stderr, "refused  %d %s …%s: %s\n", request.Status, request.Method, path, request.Error)
+	}
+	changes := srv.Changes()
+	for _, change := range changes {
+		fmt.Fprintln(stderr, change)
+	}
+	fmt.Fprintf(stderr, "%d requests, %d refused, %d changes\n", len(requests), refused, len(changes))
+	if r.source != nil {
+		r.compare(stderr)
+	}
+	if len(requests) == 0 {
+		return errors.New("the program sent the copy no request: does it use the variables CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT? " +
+			"With credentials of its own, it may have changed a real project")
+	}
+	return nil
+}
+
+// compare says whether the project has changed since it was copied.
+func (r *rehearsal) compare(stderr io.Writer) {
+	now, err := cloudapitest.TakeSnapshot(context.Background(), r.source, nil)
+	if err != nil {
+		fmt.Fprintf(stderr, "the project may have changed since it was copied: %v\n", err)
+		return
+	}
+	changes := r.copied.Changes(now)
+	if len(changes) == 0 {
+		fmt.Fprintln(stderr, "the project hasn't changed since it was copied, and was only read")
+		return
+	}
+	fmt.Fprintln(stderr, "since it was copied, the project itself has changed, which this command didn't do:")
+	for _, change := range changes {
+		fmt.Fprintln(stderr, change)
+	}
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+)
+
+// TestProgramToRehearse is the program that the other tests rehearse.
+func TestProgramToRehearse(t *testing.T) {
+	job := os.Getenv("REHEARSED_JOB")
+	if job == "" {
+		t.Skip("another test runs this in a process of its own")
+	}
+	if job == "idle" {
+		return
+	}
+	c, err := cloudapi.NewClient(cloudapi.FromEnv())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	_, getErr := c.VMs.Get(ctx, location, "job")
+	_, createErr := c.VMs.Create(ctx, location, "job", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
+	deleteErr := c.PrivateSubnets.Delete(ctx, location, "web-net")
+	_, ruleErr := c.Firewalls.CreateRule(ctx, location, "web-net-default", &cloudapi.FirewallRuleCreateRequest{CIDR: "192.0.2.0/24"})
+	if !errors.Is(getErr, cloudapi.ErrNotFound) || createErr != nil || !errors.Is(deleteErr, cloudapi.ErrConflict) || ruleErr != nil {
+		t.Fatal(getErr, createErr, deleteErr, ruleErr)
+	}
+	fmt.Print("with ", os.Getenv("CLOUDAPI_TOKEN"))
+	os.Exit(3)
+}
+
+// rehearse runs the built command with the variables of a project.
+func rehearse(t *testing.T, command string, env map[string]string, job string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	args = append(args, os.Args[0], "-test.run=^TestProgramToRehearse$")
+	c := exec.CommandContext(t.Context(), command, args...)
+	c.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CLOUDAPI_") }), "REHEARSED_JOB="+job)
+	for name, value := range env {
+		c.Env = append(c.Env, name+"="+value)
+	}
+	var out, errs strings.Builder
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		t.Fatal(err)
+	}
+	return c.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+func TestRehearsal(t *testing.T) {
+	t.Parallel()
+	command, file := build(t), filepath.Join(t.TempDir(), "copy.json")
+	client, env, _ := start(t, "-demo", "-delay", "0")
+	want := []string{
+		"refused  409 DELETE …/location/eu-central-h1/private-subnet/web-net: DependencyError: Private subnet 'web-net' has VMs attached, first, delete them.",
+		"created  VM                 eu-central-h1/job",
+		"modified firewall           eu-central-h1/web-net-default   firewall_rules: 4 -> 5",
+		"4 requests, 1 refused, 4 changes",
+	}
+	for _, tt := range []struct {
+		args  []string
+		env   map[string]string
+		alike bool // whether it says that the project hasn't changed
+	}{
+		{[]string{"-copy", "-snapshot", file}, env, true},
+		{[]string{"-copy"}, env, true},
+		{[]string{"-snapshot", file}, nil, false},
+	} {
+		status, stdout, stderr := rehearse(t, command, tt.env, "change", tt.args...)
+		if status != 3 || !strings.HasPrefix(stdout, "with pat-") || strings.Contains(stdout, env[cloudapi.EnvToken]) {
+			t.Errorf("%q: status %d, and the program ran %q", tt.args, status, stdout)
+		}
+		for _, line := range want {
+			if !strings.Contains(stderr, line+"\n") {
+				t.Errorf("%q: the report lacks %q:\n%s", tt.args, line, stderr)
+			}
+		}
+		if strings.Contains(stderr, "the project hasn't changed") != tt.alike {
+			t.Errorf("%q:\n%s", tt.args, stderr)
+		}
+	}
+	if info := stub.Must(os.Stat(file))(t); info.Mode().Perm() != 0o600 {
+		t.Errorf("the file has the mode %v", info.Mode())
+	}
+	if _, err := client.VMs.Get(t.Context(), location, "job"); !errors.Is(err, cloudapi.ErrNotFound) {
+		t.Errorf("in the project, the job's VM is there: %v", err)
+	}
+
+	status, _, stderr := rehearse(t, command, env, "idle", "-copy")
+	if status != 1 || !strings.Contains(stderr, "the program sent the copy no request") {
+		t.Errorf("of a program that does nothing: status %d\n%s", status, stderr)
+	}
+	status, _, stderr = rehearse(t, command, nil, "idle", "-copy")
+	if status != 1 || !strings.Contains(stderr, "CLOUDAPI_PROJECT") {
+		t.Errorf("without variables: status %d\n%s", status, stderr)
+	}
+}
+
+func TestCopyOverHTTP(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "copy.json")
+	client, _, _ := start(t, "-demo", "-delay", "0")
+	taken := stub.Must(cloudapitest.TakeSnapshot(t.Context(), client, nil))(t)
+	if err := writeSnapshot(file, taken); err != nil {
+		t.Fatal(err)
+	}
+	c := startControlled(t, "-snapshot", file)
+	var changes []cloudapitest.Change
+	if c.get("/changes", &changes); len(changes) != 0 {
+		t.Errorf("at first: %v", changes)
+	}
+	if err := c.SSHPublicKeys.Delete(t.Context(), "laptop"); err != nil {
+		t.Fatal(err)
+	}
+	if c.get("/changes", &changes); len(changes) != 1 || changes[0].Action != "deleted" || changes[0].Resource.Name != "laptop" {
+		t.Errorf("later: %v", changes)
+	}
+	var now cloudapitest.Snapshot
+	if c.get("/snapshot", &now); len(taken.Changes(&now)) != 1 {
+		t.Errorf("compared: %v", taken.Changes(&now))
+	}
+	c.post(`{"quota": {"postgres": 0}}`)
+	if _, err := c.VMs.Create(t.Context(), location, "large", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", Size: "standard-60"}); err != nil {
+		t.Errorf("the quota of VMs isn't unlimited: %v", err)
+	}
+	if status, answer := c.ask("POST", "/reset", "", nil); status != 204 {
+		t.Fatal(status, answer)
+	}
+	if c.get("/changes", &changes); len(changes) != 0 {
+		t.Errorf("after a reset: %s", stub.Must(json.Marshal(changes))(t))
+	}
+}
