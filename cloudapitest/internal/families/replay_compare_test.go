@@ -167,6 +167,7 @@ func (r *replayer) send(x *recordings.Exchange) (status int, header http.Header,
 	if err != nil {
 		r.t.Fatalf("seq %d: %v", x.Seq, err)
 	}
+	r.statuses[x.Seq] = resp.StatusCode
 	return resp.StatusCode, resp.Header, string(reply)
 }
 

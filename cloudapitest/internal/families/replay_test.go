@@ -41,18 +41,19 @@ func incomplete(x *recordings.Exchange) bool {
 
 // replayer sends recorded requests and maps recorded IDs to ours.
 type replayer struct {
-	t       *testing.T
-	service *api.Service
-	memory  *memnet.Listener
-	account *api.Account // the account of most exchanges
-	token   *api.Token
-	tokens  *strings.Replacer
-	ids     map[string]string // recorded to ours
-	keys    map[string]string // keys of next pages, recorded to ours
-	alike   int               // exchanges with the same response
-	left    int               // exchanges that differ on purpose, or that were recorded only partly
-	script  script
-	since   *strings.Replacer // names of versions that the service has replaced since
+	t        *testing.T
+	service  *api.Service
+	memory   *memnet.Listener
+	account  *api.Account // the account of most exchanges
+	token    *api.Token
+	tokens   *strings.Replacer
+	ids      map[string]string // recorded to ours
+	keys     map[string]string // keys of next pages, recorded to ours
+	alike    int               // exchanges with the same response
+	left     int               // exchanges that differ on purpose, or that were recorded only partly
+	script   script
+	statuses map[int]int       // of our responses, by seq
+	since    *strings.Replacer // names of versions that the service has replaced since
 }
 
 func newReplayerOf(t *testing.T, v version.Version, s script) *replayer {
@@ -79,8 +80,9 @@ func newReplayerOf(t *testing.T, v version.Version, s script) *replayer {
 			"pat-<editor-token>", editorToken,
 			"pat-<token>", "pat-unknown",
 			"PAT-<token>", strings.ToUpper(admin)),
-		ids:  map[string]string{otherProject: otherProject},
-		keys: map[string]string{},
+		ids:      map[string]string{otherProject: otherProject},
+		statuses: map[int]int{},
+		keys:     map[string]string{},
 	}
 	r.service.Do(func(at *api.Moment) {
 		r.account = api.NewAccount("main")
