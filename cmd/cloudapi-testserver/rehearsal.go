@@ -104,8 +104,7 @@ func writeSnapshot(name string, s *cloudapitest.Snapshot) error {
 func (r *rehearsal) run(srv *server, program, variables []string, stdout, stderr io.Writer) error {
 	command := exec.Command(program[0], program[1:]...)
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, stdout, stderr
-	command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CLOUDAPI_") })
-	command.Env = append(command.Env, variables...)
+	command.Env = append(os.Environ(), variables...) // the last value of a variable counts
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM) // a terminal itself sends an interrupt to the program
 	defer signal.Stop(signals)

@@ -1,6 +1,7 @@
 package families
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
@@ -219,6 +220,17 @@ func kubernetesVersions(at *api.Moment) []string {
 	return []string{"v1.37", "v1.36"}
 }
 
+// nextVersion returns the version that follows a version, or "". The latest one
+// comes first. A copy can have a version that isn't offered any more.
+func nextVersion(versions []string, present string) string {
+	for _, v := range slices.Backward(versions) {
+		if cmp.Or(cmp.Compare(len(v), len(present)), strings.Compare(v, present)) > 0 {
+			return v
+		}
+	}
+	return ""
+}
+
 func (k *kubernetesCluster) checkVersion(c *api.Call) error {
 	versions, asked := kubernetesVersions(c.Moment), k.controlPlane.version
 	if !slices.Contains(versions, asked) {
@@ -286,12 +298,11 @@ func (k *kubernetesCluster) Gone(at *api.Moment) {
 // The response of upgrade has the new version, but is otherwise from before the
 // upgrade.
 func (k *kubernetesCluster) upgrade(c *api.Call) (any, error) {
-	versions := kubernetesVersions(c.Moment)
-	i := slices.Index(versions, k.controlPlane.version)
-	if i == 0 || !k.idle(c.Now) {
+	next := nextVersion(kubernetesVersions(c.Moment), k.controlPlane.version)
+	if next == "" || !k.idle(c.Now) {
 		return nil, reply.Unprocessable("Cluster is not ready to be upgraded")
 	}
-	k.controlPlane.version = versions[i-1]
+	k.controlPlane.version = next
 	before := k.details(c.Moment)
 	k.upgraded = k.controlPlane.replace(c, c.Delays(&k.Object).Resize)
 	c.Log("upgrade", k.ID)

@@ -212,7 +212,10 @@ func (p *postgres) update(c *api.Call) (any, error) {
 	if storage, err := c.Body.Positive("storage_size"); err == nil {
 		choice.storage = storage
 	}
-	servers, err := postgresServersFor(c, choice)
+	servers, err := p.target, error(nil)
+	if unchanged := (postgresChoice{p.flavor, servers.version, servers.vm, servers.storage, postgresHATypes[servers.standbys]}); choice != unchanged {
+		servers, err = postgresServersFor(c, choice) // a copy can have what isn't offered
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package families
 
 import (
-	"slices"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
@@ -60,8 +59,7 @@ func (p *postgres) upgradeRecord(now time.Time) postgresUpgradeRecord {
 
 func (p *postgres) upgrade(c *api.Call) (any, error) {
 	refuse := func(field, what string) (any, error) { return nil, reply.InvalidField(field, "%s", what) }
-	versions := postgresTermsOf(c.Moment).versions
-	i := slices.Index(versions, p.target.version)
+	next := nextVersion(postgresTermsOf(c.Moment).versions, p.target.version)
 	switch {
 	case p.isReplica(c.Now):
 		return refuse("read_replica", "Read replicas cannot be upgraded")
@@ -69,12 +67,12 @@ func (p *postgres) upgrade(c *api.Call) (any, error) {
 		return refuse("needs_convergence", "Database cluster is waiting for convergence, please wait for it to complete")
 	case p.flavor == lantern:
 		return refuse("flavor", "Lantern Postgres instances cannot be upgraded")
-	case i == 0:
+	case next == "":
 		return refuse("version", "Database is already at the latest version")
 	}
 	for _, db := range append(p.replicas(c.Moment), p) {
 		to := db.target
-		to.version = versions[i-1]
+		to.version = next
 		db.resize(c, to)
 	}
 	c.Log("upgrade", p.ID)

@@ -679,3 +679,60 @@ func TestChangesOfSnapshots(t *testing.T) {
 		}
 	})
 }
+
+// TestUnknownValuesInASnapshot sends requests to a copy with sizes, versions and locations that
+// the test server doesn't know. None may fail with a 500.
+func TestUnknownValuesInASnapshot(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"service", "contract"} {
+		synctest.Test(t, func(t *testing.T) {
+			source := apis[name](t)
+			fill(t, source, 700*time.Millisecond)
+			s := source.snapshot()
+			unknown := strings.NewReplacer(`"standard-2"`, `"exotic-2"`, `"standard-4"`, `"exotic-4"`, `"v1.36"`, `"v1.34"`, `"v1.34"`, `"v1.30"`,
+				`"17"`, `"15"`, `"16"`, `"14"`, `"async"`, `"triple"`, `"standard"`, `"baroque"`, `"updating"`, `"pondering"`, `"tcp"`, `"sctp"`,
+				`"round_robin"`, `"by_weight"`, `"running"`, `"walking"`, there, "far-away-9")
+			for kind, records := range s.Objects {
+				for i, raw := range records {
+					s.Objects[kind][i] = json.RawMessage(unknown.Replace(string(raw)))
+				}
+			}
+			p := newProject(t, s.Version(), s)
+			for _, path := range p.paths() {
+				if status, got := p.read(strings.ReplaceAll(path, there, "far-away-9")); status >= 500 {
+					t.Errorf("GET %s: %d %v", path, status, got)
+				}
+			}
+			for _, op := range p.service.Operations {
+				for kind, param := range map[cloudapi.Kind]string{
+					cloudapi.KindVM: "{vm_reference}", cloudapi.KindPostgres: "{postgres_database_reference}", cloudapi.KindLoadBalancer: "{load_balancer_reference}",
+					cloudapi.KindKubernetesCluster: "{kubernetes_cluster_reference}", cloudapi.KindFirewall: "{firewall_reference}",
+				} {
+					for _, o := range slices.Clone(p.service.State.Index.All(api.Scope{Kind: kind, Project: p.service.State.Project(p.id)})) {
+						route := strings.NewReplacer("{project_id}", p.id, "{location}", o.Core().Location.Name, param, o.Core().ID).Replace(op.Route)
+						if strings.Contains(route, "{") || !strings.Contains(op.Route, param) || op.Method == http.MethodGet {
+							continue
+						}
+						body := `{"tags":[{"key":"a","value":"b"}],"node_count":3,"name":"other","restore_target":"` + time.Now().Add(-time.Minute).Format(time.RFC3339) + `"}`
+						for _, body := range []string{`{}`, body, `{"tags":[{"key":"a","value":"b"}]}`} {
+							r := stub.Must(http.NewRequestWithContext(t.Context(), op.Method, "http://api.localhost"+route, strings.NewReader(body)))(t)
+							r.Header = http.Header{"Authorization": {"Bearer pat-own"}, "Content-Type": {"application/json"}, "Accept": {"application/json"}}
+							response := stub.Must(p.RoundTrip(r))(t)
+							text := stub.Must(io.ReadAll(response.Body))(t)
+							if response.StatusCode >= 500 {
+								t.Errorf("%s %s: %d %s", op.Method, route, response.StatusCode, text)
+							}
+							if op.Name == "Postgres.Update" && strings.HasPrefix(body, `{"tags"`) && strings.HasSuffix(body, `]}`) && response.StatusCode != 200 {
+								if state := stub.Must(p.client.Postgres.Get(t.Context(), "far-away-9", o.Core().ID))(t); !state.ReadReplica {
+									t.Errorf("a change of tags: %s", text)
+								}
+							}
+						}
+					}
+				}
+			}
+			stub.Elapse(time.Hour)
+			p.snapshot()
+		})
+	}
+}
