@@ -146,6 +146,10 @@ func TestSnapshotWithoutRights(t *testing.T) {
 			t.Errorf("a snapshot with %d resources, want an error", s.Len())
 		}
 	}
+	srv.SetPermissions(srv.ProjectID(), "pat-some", "Project:view")
+	if _, err := TakeSnapshot(t.Context(), srv.Client(cloudapi.WithToken("pat-some")), nil); !errors.Is(err, cloudapi.ErrForbidden) {
+		t.Errorf("of a token that may only see the project: %v", err)
+	}
 	srv.SetPermissions(srv.ProjectID(), "pat-some", "Project:view", "Vm:view")
 	s := stub.Must(TakeSnapshot(t.Context(), srv.Client(cloudapi.WithToken("pat-some")), nil))(t)
 	if s.Len() != 1 || !slices.Contains(s.Gaps(), Gap{"every SSH public key", "the token may not list them"}) {

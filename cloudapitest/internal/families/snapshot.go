@@ -67,7 +67,8 @@ type loadable interface {
 type copiedKind struct {
 	kind cloudapi.Kind
 	path string                                   // of the list, below the project
-	list func(*reader) ([]json.RawMessage, error) // reads the list in another way, unless it's nil
+	only bool                                     // whether only the contract, or only the service, has the list
+	read func(*reader) ([]json.RawMessage, error) // reads the list in another way, unless it's nil
 	more []moreReads
 	new  func() loadable
 
@@ -101,21 +102,21 @@ var whole = []moreReads{{}}
 // first.
 var copied = []copiedKind{
 	{kind: cloudapi.KindSSHPublicKey, path: "ssh-public-key", more: whole, new: makes[sshPublicKeyCopy]},
-	{kind: cloudapi.KindVMInitScript, path: "vm-init-script", more: whole, new: makes[vmInitScriptCopy]},
+	{kind: cloudapi.KindVMInitScript, path: "vm-init-script", only: true, more: whole, new: makes[vmInitScriptCopy]},
 	{kind: cloudapi.KindInferenceAPIKey, path: "inference-api-key", new: makes[inferenceAPIKeyRecord]},
 	{kind: cloudapi.KindPrivateLocation, path: "private-location", new: makes[privateLocationRecord]},
 	{kind: cloudapi.KindFirewall, path: "firewall", new: makes[firewallRecord]},
 	{kind: cloudapi.KindPrivateSubnet, path: "private-subnet", new: makes[privateSubnetCopy], derived: "nics"},
 	{kind: cloudapi.KindVM, path: "vm", new: makes[vmRecord], derived: "ip4 ip6 storage_size_gib"},
-	{kind: cloudapi.KindMachineImage, path: "machine-image", more: []moreReads{{path: "version", member: "versions", list: paged}},
+	{kind: cloudapi.KindMachineImage, path: "machine-image", only: true, more: []moreReads{{path: "version", member: "versions", list: paged}},
 		new: makes[machineImageCopy], derived: "versions.actual_size_mib versions.archive_size_mib versions.latest"},
 	{kind: cloudapi.KindPostgres, path: "postgres", more: []moreReads{
 		{}, {path: "config", member: "config"}, {path: "servers", member: "servers", list: unpaged, only: version.Service},
 	}, new: makes[postgresCopy], derived: "ca_certificates vm_size storage_size_gib primary read_replicas earliest_restore_time servers target_server_count",
 		serviceDerived: "version firewall_rules"},
 	{kind: cloudapi.KindKubernetesCluster, path: "kubernetes-cluster", more: whole, new: makes[kubernetesClusterDetails], derived: "cp_vms nodepools.vms"},
-	{kind: cloudapi.KindLoadBalancer, path: "load-balancer", list: listPortBalancers, more: whole, new: makes[loadBalancerDetails]},
-	{kind: cloudapi.KindGitHubInstallation, path: "github", more: []moreReads{
+	{kind: cloudapi.KindLoadBalancer, path: "load-balancer", read: listPortBalancers, more: whole, new: makes[loadBalancerDetails]},
+	{kind: cloudapi.KindGitHubInstallation, path: "github", only: true, more: []moreReads{
 		{path: "repository", member: "repositories", list: paged, more: []moreReads{{path: "cache", member: "entries", list: paged}}},
 	}, new: makes[githubInstallationCopy], derived: "repositories.entries.last_accessed_at repositories.entries.size", outside: true},
 }

@@ -2,6 +2,7 @@ package families
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -102,6 +103,9 @@ func Read(ctx context.Context, client *cloudapi.Client, o ReadOptions) (*Snapsho
 	}
 	s.API, s.Time, s.Portless = apiOf(lists), o.Now().UTC(), r.portless
 	s.decode(lists, r)
+	if len(s.Objects) == 0 && slices.ContainsFunc(lists, func(l list) bool { return l.refused }) {
+		return nil, fmt.Errorf("the token may see nothing in the project: %w", cloudapi.ErrForbidden)
+	}
 	return s, nil
 }
 
@@ -115,7 +119,6 @@ type reader struct {
 	changed  bool // whether the project has changed since the beginning
 	portless bool
 	gaps     []Gap
-	err      error // the first failure
 }
 
 // list is what a row's list contains.
@@ -144,28 +147,25 @@ func apiOf(lists []list) string {
 
 func (r *reader) gap(what, reason string) { r.gaps = append(r.gaps, Gap{what, reason}) }
 
-func (r *reader) fail(err error) {
+// locked calls f while no other goroutine changes the reader.
+func (r *reader) locked(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.err == nil {
-		r.err = err
-	}
+	f()
 }
 
 // do calls f for 0 to n-1, until a call fails.
-func (r *reader) do(n int, f func(int) error) error {
+func (r *reader) do(n int, f func(int) error) (failure error) {
 	parallel.Do(n, r.o.AtOnce, func(i int) {
-		r.mu.Lock()
-		failed := r.err != nil
-		r.mu.Unlock()
-		if failed {
+		var failed bool
+		if r.locked(func() { failed = failure != nil }); failed {
 			return
 		}
 		if err := f(i); err != nil {
-			r.fail(err)
+			r.locked(func() { failure = cmp.Or(failure, err) })
 		}
 	})
-	return r.err
+	return failure
 }
 
 func (r *reader) get(query url.Values, segments ...string) (json.RawMessage, error) {
@@ -222,9 +222,7 @@ func headOf(record json.RawMessage) (h head) {
 func listPortBalancers(r *reader) (items []json.RawMessage, err error) {
 	for l, err := range r.client.LoadBalancers.All(r.ctx, nil) {
 		if errors.As(err, new(*cloudapi.UnlistedError)) {
-			r.mu.Lock()
-			r.portless = true
-			r.mu.Unlock()
+			r.locked(func() { r.portless = true })
 			break
 		}
 		if err != nil {
@@ -263,10 +261,10 @@ func (r *reader) readAll() ([]list, error) {
 		}
 		record, err := r.readMore(item, l.more, path)
 		if errors.Is(err, cloudapi.ErrNotFound) || errors.Is(err, cloudapi.ErrForbidden) { // it is being deleted, or the token may not see all of it
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.changed = r.changed || errors.Is(err, cloudapi.ErrNotFound)
-			r.gap(fmt.Sprintf("%v %s", l.kind, headOf(item).Name), err.Error())
+			r.locked(func() {
+				r.changed = r.changed || errors.Is(err, cloudapi.ErrNotFound)
+				r.gap(fmt.Sprintf("%v %s", l.kind, headOf(item).Name), err.Error())
+			})
 			return nil
 		}
 		l.records[places[i].item] = record
@@ -277,20 +275,18 @@ func (r *reader) readAll() ([]list, error) {
 // readList leaves out a list that the server doesn't have, or that the token
 // may not see.
 func (r *reader) readList(l *list) (err error) {
-	if l.list != nil {
-		l.items, err = l.list(r)
+	if l.read != nil {
+		l.items, err = l.read(r)
 	} else {
 		l.items, err = r.getList(paged, l.path)
 	}
 	switch {
-	case errors.Is(err, cloudapi.ErrNotFound):
+	case l.only && errors.Is(err, cloudapi.ErrNotFound):
 		l.missing = true
 		return nil
 	case errors.Is(err, cloudapi.ErrForbidden):
-		r.mu.Lock()
-		defer r.mu.Unlock()
 		l.refused = true
-		r.gap("every "+l.kind.String(), "the token may not list them")
+		r.locked(func() { r.gap("every "+l.kind.String(), "the token may not list them") })
 		return nil
 	}
 	return err
@@ -346,14 +342,12 @@ func (r *reader) readMore(item json.RawMessage, more []moreReads, path []string)
 func (r *reader) checkUnchanged(lists []list) error {
 	return r.do(len(lists), func(i int) error {
 		again := list{copiedKind: lists[i].copiedKind}
-		if again.list != nil || again.more != nil || lists[i].missing || lists[i].refused {
+		if again.read != nil || again.more != nil || lists[i].missing || lists[i].refused {
 			return nil
 		}
 		err := r.readList(&again)
 		if !slices.EqualFunc(lists[i].items, again.items, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.changed = true
+			r.locked(func() { r.changed = true })
 		}
 		return err
 	})
