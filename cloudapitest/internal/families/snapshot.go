@@ -366,9 +366,9 @@ var neverShown = []struct {
 	{"load balancers without ports", "", "kubernetesCluster.services"},
 	{"boot images of VMs, and the servers and the age of databases", version.Contract, "vm.image postgres.fleet postgres.created"},
 	{"future addresses, and how far a change has come", "", "vm.ip4 vm.ip6 " +
-		"kubernetesCluster.running machineImageVersion.stored nodePool.settled " +
+		"kubernetesCluster.gone kubernetesCluster.running kubernetesCluster.upgraded machineImageVersion.gone machineImageVersion.stored nodePool.settled " +
 		"postgres.backup postgres.begun postgres.built.standbys postgres.due postgres.former postgres.gone postgres.ordered " +
-		"postgres.ready postgres.restarted postgres.restored postgres.running vm.gone vm.ordered vm.placed vm.power.done vm.power.during"},
+		"postgres.ready postgres.restarted postgres.restored postgres.running privateSubnet.gone vm.gone vm.ordered vm.placed vm.power.done vm.power.during"},
 }
 
 // NeverShown returns the gaps of every snapshot of the API.

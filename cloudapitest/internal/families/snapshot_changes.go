@@ -64,10 +64,9 @@ func (s *Snapshot) Changes(later *Snapshot) []Change {
 		}
 		for id, record := range after {
 			if before[id] == nil {
-				if owner := ownerOf(record); k.outside || owner != "" && !remaining[owner] {
-					continue
+				if !k.outside && ownerOf(record) == "" {
+					report(Created, record, nil)
 				}
-				report(Created, record, nil)
 			} else if fields := difference("", before[id], record); fields != nil {
 				report(Modified, record, fields)
 			}
@@ -109,6 +108,9 @@ func (s *Snapshot) objects(k *copiedKind) map[string]map[string]any {
 		json.Unmarshal(raw, &record) // a snapshot contains only records
 		for _, path := range derived {
 			prune(record, strings.Split(path, "."))
+		}
+		if ownerOf(record) != "" {
+			delete(record, "vms") // of a load balancer: the nodes
 		}
 		if settle(record) {
 			objects[fmt.Sprint(record["id"])] = record
