@@ -21,7 +21,8 @@
 // removes all faults, and [Server.Reset] everything. [Server.SetState] sets the
 // state of an object, [Server.SetPermissions] changes the permissions of a
 // token, [Server.AddVMs] adds many VMs, and [Server.Requests] returns the
-// requests that the server received.
+// requests that the server received. [WithSnapshot] makes the server begin with
+// a copy of a real project, and [Server.Changes] returns what has changed in it.
 //
 // The server uses package time's clock, unless [WithClock] sets another, and
 // its in-memory connections block only on channels. In a testing/synctest

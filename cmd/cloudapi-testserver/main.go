@@ -9,6 +9,8 @@
 // With -control it has a second address for changing the server while it runs;
 // see docs/other-languages/control.md.
 //
+// Experimental: requests to the control address may change.
+//
 // With -copy it serves a copy of the project that the variables name, and runs a
 // program with that copy: see docs/rehearse.md.
 //

@@ -124,6 +124,9 @@ func (m *Moment) Sweep() {
 			then.Now = o.Core().gone
 			g.Gone(&then)
 		}
+		if blocked != nil { // perhaps by o
+			s.leaving, blocked = append(blocked, s.leaving...), nil
+		}
 	}
 	if blocked != nil {
 		s.leaving = append(blocked, s.leaving...)

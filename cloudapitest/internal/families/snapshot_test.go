@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -498,16 +499,18 @@ var madeUp = []string{
 	".option_tree.flavor", ".metadata.flavor", // a copy allows the flavor lantern
 }
 
+// references has the kinds that the parameters of paths refer to.
+var references = map[string]cloudapi.Kind{
+	"vm_reference": cloudapi.KindVM, "firewall_reference": cloudapi.KindFirewall, "private_subnet_reference": cloudapi.KindPrivateSubnet,
+	"load_balancer_reference": cloudapi.KindLoadBalancer, "postgres_database_reference": cloudapi.KindPostgres,
+	"kubernetes_cluster_reference": cloudapi.KindKubernetesCluster, "machine_image_reference": cloudapi.KindMachineImage,
+	"private_location_name": cloudapi.KindPrivateLocation, "ssh_public_key_reference": cloudapi.KindSSHPublicKey,
+	"vm_init_script_reference": cloudapi.KindVMInitScript, "inference_api_key_id": cloudapi.KindInferenceAPIKey,
+	"github_installation_reference": cloudapi.KindGitHubInstallation, "object_id": cloudapi.KindVM,
+}
+
 // paths returns the paths of GETs, below the project.
 func (p *project) paths() []string {
-	kinds := map[string]cloudapi.Kind{
-		"vm_reference": cloudapi.KindVM, "firewall_reference": cloudapi.KindFirewall, "private_subnet_reference": cloudapi.KindPrivateSubnet,
-		"load_balancer_reference": cloudapi.KindLoadBalancer, "postgres_database_reference": cloudapi.KindPostgres,
-		"kubernetes_cluster_reference": cloudapi.KindKubernetesCluster, "machine_image_reference": cloudapi.KindMachineImage,
-		"private_location_name": cloudapi.KindPrivateLocation, "ssh_public_key_reference": cloudapi.KindSSHPublicKey,
-		"vm_init_script_reference": cloudapi.KindVMInitScript, "inference_api_key_id": cloudapi.KindInferenceAPIKey,
-		"github_installation_reference": cloudapi.KindGitHubInstallation, "object_id": cloudapi.KindVM,
-	}
 	var paths []string
 	for _, op := range p.service.Operations {
 		route, inProject := strings.CutPrefix(op.Route, api.ProjectRoute)
@@ -524,7 +527,7 @@ func (p *project) paths() []string {
 				}
 			}
 		default:
-			kind := kinds[strings.Trim(params[0], "{}")]
+			kind := references[strings.Trim(params[0], "{}")]
 			for _, o := range p.service.State.Index.All(api.Scope{Kind: kind, Project: p.service.State.Project(p.id)}) {
 				core := o.Core()
 				if l, ok := o.(*loadBalancer); ok && l.portless() {
@@ -722,36 +725,107 @@ func TestUnknownValuesInASnapshot(t *testing.T) {
 					t.Errorf("GET %s: %d %v", path, status, got)
 				}
 			}
-			for _, op := range p.service.Operations {
-				for kind, param := range map[cloudapi.Kind]string{
-					cloudapi.KindVM: "{vm_reference}", cloudapi.KindPostgres: "{postgres_database_reference}", cloudapi.KindLoadBalancer: "{load_balancer_reference}",
-					cloudapi.KindKubernetesCluster: "{kubernetes_cluster_reference}", cloudapi.KindFirewall: "{firewall_reference}",
-				} {
-					for _, o := range slices.Clone(p.service.State.Index.All(api.Scope{Kind: kind, Project: p.service.State.Project(p.id)})) {
-						route := strings.NewReplacer("{project_id}", p.id, "{location}", o.Core().Location.Name, param, o.Core().ID).Replace(op.Route)
-						if strings.Contains(route, "{") || !strings.Contains(op.Route, param) || op.Method == http.MethodGet {
-							continue
-						}
-						body := `{"tags":[{"key":"a","value":"b"}],"node_count":3,"name":"other","restore_target":"` + time.Now().Add(-time.Minute).Format(time.RFC3339) + `"}`
-						for _, body := range []string{`{}`, body, `{"tags":[{"key":"a","value":"b"}]}`} {
-							r := stub.Must(http.NewRequestWithContext(t.Context(), op.Method, "http://api.localhost"+route, strings.NewReader(body)))(t)
-							r.Header = http.Header{"Authorization": {"Bearer pat-own"}, "Content-Type": {"application/json"}, "Accept": {"application/json"}}
-							response := stub.Must(p.RoundTrip(r))(t)
-							text := stub.Must(io.ReadAll(response.Body))(t)
-							if response.StatusCode >= 500 {
-								t.Errorf("%s %s: %d %s", op.Method, route, response.StatusCode, text)
-							}
-							if op.Name == "Postgres.Update" && strings.HasPrefix(body, `{"tags"`) && strings.HasSuffix(body, `]}`) && response.StatusCode != 200 {
-								if state := stub.Must(p.client.Postgres.Get(t.Context(), "far-away-9", o.Core().ID))(t); !state.ReadReplica {
-									t.Errorf("a change of tags: %s", text)
-								}
-							}
-						}
-					}
+			for _, r := range p.changing() {
+				status, text := p.send(r)
+				if status >= 500 {
+					t.Errorf("%s: %d %s", r, status, text)
+				}
+				if isTagged := strings.HasPrefix(r.body, `{"tags"`); r.operation == "Postgres.Update" && isTagged && status != 200 && !strings.Contains(text, "Read replicas") {
+					t.Errorf("%s: %d %s", r, status, text)
 				}
 			}
 			stub.Elapse(time.Hour)
 			p.snapshot()
 		})
 	}
+}
+
+// request is a request that changes an object.
+type request struct{ operation, method, path, body string }
+
+func (r request) String() string { return r.operation + " " + r.path + " " + r.body }
+
+// changing returns requests that change the objects of a project, with several
+// bodies each.
+func (p *project) changing() (requests []request) {
+	restore := time.Now().Add(-20 * time.Minute).Format(time.RFC3339)
+	bodies := []string{
+		`{}`, `{"tags":[{"key":"a","value":"b"}]}`, `{"name":"other"}`, `{"node_count":3}`, `{"name":"pool","node_count":1,"node_size":"standard-2"}`,
+		`{"size":"standard-4","storage_size":128}`, `{"ha_type":"sync"}`, `{"name":"restored-2","restore_target":"` + restore + `"}`,
+		`{"cidr":"198.51.100.0/24","port_range":"80"}`, `{"cidr":"198.51.100.0/24"}`, `{"description":"new"}`, `{"password":"Pl4ceholder-s3cret"}`,
+		`{"pg_config":{"max_connections":"700"},"pgbouncer_config":{}}`, `{"maintenance_window_start_at":7}`, `{"cert_enabled":true}`,
+	}
+	for _, kind := range []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindFirewall, cloudapi.KindLoadBalancer, cloudapi.KindPostgres} {
+		for _, o := range api.InProject[api.Stored](p.service.State, kind, p.service.State.Project(p.id)) {
+			field := map[cloudapi.Kind]string{cloudapi.KindVM: "vm_id", cloudapi.KindPrivateSubnet: "private_subnet_id"}[kind]
+			if field != "" {
+				bodies = append(bodies, `{"`+field+`":"`+o.Core().ID+`"}`)
+			}
+		}
+	}
+	for _, op := range p.service.Operations {
+		route, inProject := strings.CutPrefix(op.Route, api.ProjectRoute)
+		for param, kind := range references {
+			if !inProject || op.Method == http.MethodGet || !strings.Contains(route, "{"+param+"}") {
+				continue
+			}
+			for _, o := range api.InProject[api.Stored](p.service.State, kind, p.service.State.Project(p.id)) {
+				if l, ok := o.(*loadBalancer); ok && l.portless() || o.Core().Name == "stopped" {
+					continue // no GET shows the ID, or that it is being captured
+				}
+				path := strings.ReplaceAll(route, "{"+param+"}", o.Core().ID)
+				if kind == cloudapi.KindPrivateLocation {
+					path = strings.ReplaceAll(route, "{"+param+"}", o.Core().Name)
+				}
+				if o.Core().Location != nil {
+					path = strings.ReplaceAll(path, "{location}", o.Core().Location.Name)
+				}
+				if strings.Contains(path, "{") {
+					continue
+				}
+				for i, body := range bodies {
+					if i == 0 || !strings.HasPrefix(body, `{"vm_id"`) && !strings.HasPrefix(body, `{"private_subnet_id"`) || strings.Contains(path, "tach-") {
+						requests = append(requests, request{op.Name, op.Method, path, body})
+					}
+				}
+			}
+		}
+	}
+	return requests
+}
+
+func (p *project) send(r request) (status int, text string) {
+	out := stub.Must(http.NewRequestWithContext(p.Context(), r.method, "http://api.localhost/project/"+p.id+r.path, strings.NewReader(r.body)))(p.T)
+	out.Header = http.Header{"Authorization": {"Bearer pat-own"}, "Content-Type": {"application/json"}, "Accept": {"application/json"}}
+	response := stub.Must(p.RoundTrip(out))(p.T)
+	return response.StatusCode, string(stub.Must(io.ReadAll(response.Body))(p.T))
+}
+
+// TestChangesOfACopy sends the same requests to a project and to its copy, in random order.
+// Both must respond with the same statuses, and be alike an hour later.
+func TestChangesOfACopy(t *testing.T) {
+	sent := 0
+	forEachCopy(t, func(t *testing.T, source, target *project, _ *Snapshot) {
+		random := rand.New(rand.NewPCG(1, 2))
+		requests := source.changing()
+		random.Shuffle(len(requests), func(i, j int) { requests[i], requests[j] = requests[j], requests[i] })
+		for i, r := range requests {
+			want, wanted := source.send(r)
+			got, text := target.send(r)
+			if got != want && r.operation != "Postgres.CreateBackupCredentials" { // a copy allows them
+				t.Errorf("%d. %s: %d %.200s, want %d %s", i, r, got, text, want, wanted)
+			}
+		}
+		counting.Lock()
+		sent += len(requests)
+		counting.Unlock()
+		stub.Elapse(100 * 24 * time.Hour)
+		want, got := source.snapshot(), target.snapshot()
+		for i := range copied {
+			if k := copied[i].kind; len(want.Objects[k]) != len(got.Objects[k]) {
+				t.Errorf("%d objects of kind %v, want %d", len(got.Objects[k]), k, len(want.Objects[k]))
+			}
+		}
+	}, quiet, 700*time.Millisecond)
+	t.Cleanup(func() { t.Logf("%d requests", sent) })
 }
