@@ -10,7 +10,12 @@ import (
 
 type thing struct {
 	Object
-	gone *[]string // the names of the things that are gone, each with the time
+	gone    *[]string // the names of the things that are gone, each with the time
+	blocker Stored    // isn't gone before this
+}
+
+func (t *thing) Blocked(at *Moment) bool {
+	return t.blocker != nil && at.State.ByID[t.blocker.Core().ID] != nil
 }
 
 func (t *thing) Gone(at *Moment) {
@@ -37,7 +42,7 @@ func TestDeletionsAreCompletedInTime(t *testing.T) {
 	c := newCall(t)
 	var gone []string
 	for _, name := range []string{"slow", "fast", "stays"} {
-		c.State.Add(&thing{c.NewObject(cloudapi.KindVM, name), &gone})
+		c.State.Add(&thing{c.NewObject(cloudapi.KindVM, name), &gone, nil})
 	}
 	remove := func(name string, after time.Duration) {
 		o, _ := FindByName[*thing](c, cloudapi.KindVM, name)
@@ -68,5 +73,24 @@ func TestDeletionsAreCompletedInTime(t *testing.T) {
 		if got := names(); !reflect.DeepEqual(got, tt.there) || !reflect.DeepEqual(gone, tt.gone) {
 			t.Errorf("after %v: %q are there and %q gone, want %q and %q", tt.after, got, gone, tt.there, tt.gone)
 		}
+	}
+}
+
+func TestBlockedDeletions(t *testing.T) {
+	t.Parallel()
+	c := newCall(t)
+	var gone []string
+	blocker := &thing{c.NewObject(cloudapi.KindVM, "blocker"), &gone, nil}
+	blocked := &thing{c.NewObject(cloudapi.KindVM, "blocked"), &gone, blocker}
+	c.State.Add(blocked)
+	c.State.Add(blocker)
+	c.Remove(blocked, 0)
+	if len(gone) != 0 {
+		t.Errorf("%q are gone", gone)
+	}
+	c.Remove(blocker, time.Minute)
+	c.Now = c.Now.Add(time.Hour)
+	if c.Sweep(); !reflect.DeepEqual(gone, []string{"blocker1m0s", "blocked0s"}) {
+		t.Errorf("%q are gone", gone)
 	}
 }

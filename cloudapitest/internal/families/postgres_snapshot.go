@@ -30,9 +30,12 @@ type settingsCopy struct {
 	Message   invented                   `json:"message,omitempty"`
 }
 
-// clean removes the values of settings that the server doesn't know: it would
-// refuse each change of the others, and a value could be a secret.
+// clean sorts the replicas and servers, whose order doesn't mean anything. It
+// removes the values of settings that the server doesn't know: it would refuse
+// each change of the others, and a value could be a secret.
 func (r *postgresCopy) clean(c *cleaner) {
+	slices.SortFunc(r.ReadReplicas, func(a, b reference) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(r.Servers, func(a, b postgresServerRecord) int { return strings.Compare(a.Role+a.ID, b.Role+b.ID) }) // the primary first
 	for i := range r.MetricDestinations {
 		c.url(&r.MetricDestinations[i].URL)
 	}
@@ -163,69 +166,75 @@ func stageTimes(now time.Time, takes time.Duration, i, n int) (begun, end time.T
 }
 
 // loadServers recognizes a change of the servers by what is different: the
-// present and the target size or version, or the states and the number of the
-// servers.
+// present and the target size or version, the states and sizes of the servers,
+// and their number.
 func (r *postgresCopy) loadServers(l *loader, p *postgres) {
-	standbys := max(0, slices.Index(postgresHATypes, r.HAType))
-	p.target = postgresServers{r.Version, r.TargetVMSize, r.TargetStorageSizeGiB, standbys}
+	n := max(0, slices.Index(postgresHATypes, r.HAType)) + 1 // the number of servers after the change
+	p.target = postgresServers{r.Version, r.TargetVMSize, r.TargetStorageSizeGiB, n - 1}
 	if f := r.PostgresServiceFields; f != nil {
 		p.target.version = f.TargetVersion
 	}
-	slices.SortStableFunc(r.Servers, func(a, b postgresServerRecord) int { return strings.Compare(a.Role, b.Role) }) // the primary first
+	pad := func(ids []string) []string {
+		return append(slices.Clone(ids[:min(len(ids), n)]), newServerIDs(n-min(len(ids), n))...)
+	}
 	stages := []string{"updating", "creating", "synchronizing"}
-	var leaving, old, added []string
-	begun, failingOver := len(stages), false
-	for _, s := range r.Servers {
-		i := slices.Index(stages, s.State)
-		switch {
+	var old, added, leaving []string // the primary comes first
+	stage, failingOver, size := len(stages), false, r.VMSize
+	for i, s := range r.Servers {
+		if i == 0 || s.State == "deleting" {
+			size = s.VMSize // of the servers before the change
+		}
+		switch own := slices.Index(stages, s.State); {
 		case s.State == "deleting":
 			leaving = append(leaving, s.ID)
-		case i >= 0, s.State == "failing_over", s.VMSize == r.TargetVMSize && r.VMSize != r.TargetVMSize:
-			added, failingOver = append(added, s.ID), failingOver || s.State == "failing_over"
-			if i >= 0 {
-				begun = min(begun, i)
-			}
+		case s.State == "failing_over":
+			added, failingOver = append([]string{s.ID}, added...), true
+		case own >= 0:
+			added, stage = append(added, s.ID), min(stage, own)
+		case s.VMSize != r.Servers[0].VMSize:
+			added = append(added, s.ID)
 		default:
 			old = append(old, s.ID)
 		}
-	}
-	pad := func(ids []string) []string {
-		ids = ids[:min(len(ids), standbys+1)]
-		return append(slices.Clip(ids), newServerIDs(standbys+1-len(ids))...)
 	}
 	if l.Now.Before(p.running) {
 		p.built, p.due, p.fleet = p.target.withoutStandbys(), p.running, pad(append(old, added...))
 		return
 	}
-	p.built = postgresServers{r.Version, r.VMSize, cmp.Or(r.StorageSizeGiB, p.target.storage), max(0, len(old)-1)}
-	sameSize := p.built.withoutStandbys() == p.target.withoutStandbys()
-	if sameSize && leaving == nil && added == nil && (len(old) == standbys+1 || r.Servers == nil) {
+	p.built = postgresServers{r.Version, size, cmp.Or(r.StorageSizeGiB, p.target.storage), max(1, len(old)) - 1}
+	alike := p.built.withoutStandbys() == p.target.withoutStandbys()
+	if alike && leaving == nil && added == nil && (len(old) == n || r.Servers == nil) {
 		p.built, p.fleet = p.target, pad(old)
 		return
 	}
 	delay := l.Delays(&p.Object).Resize
-	p.step, p.former = delay/4, old
-	switch kept := standbys + 1 - len(added); {
-	case leaving != nil: // the new servers have taken over
-		p.fleet, p.former, p.built.standbys = pad(append(old, added...)), leaving, len(leaving)-1
-	case sameSize && kept > 0 && len(old) > 0: // standbys are added, or the primary is replaced
-		p.fleet = pad(append(slices.Clip(old[max(0, len(old)-kept):]), added...))
-		if len(old) > kept {
-			p.fleet = pad(append(added, old[len(old)-kept:]...))
-		}
-	default:
+	p.step, p.begun, p.ready = delay/4, l.Now, l.Now
+	if leaving != nil { // the new servers have taken over
+		p.former, p.fleet = leaving, pad(append(old, added...))
+		p.due = l.Now.Add(-p.step * 3 / 2)
+		return
+	}
+	if more := min(n-len(added), len(old)-n); !alike && more > 0 { // an upgrade: the new servers have the same size, and some are ready
+		old, added = old[:len(old)-more], append(added, old[len(old)-more:]...)
+	}
+	switch kept := n - len(added); {
+	case !alike:
 		p.fleet = pad(added)
+	case len(old) > kept && added != nil: // the primary is replaced
+		p.fleet = pad(append(added, old[len(old)-max(0, kept):]...))
+	default: // only the number of standbys changes
+		p.fleet = pad(append(slices.Clone(old), added...))
+	}
+	if p.former = old; old == nil {
+		p.former = newServerIDs(1) // with the contract, no GET shows them
 	}
 	switch {
-	case leaving != nil:
-		p.begun, p.ready, p.due = l.Now, l.Now, l.Now.Add(-p.step-p.step/2)
 	case failingOver:
-		p.begun, p.ready, p.due = l.Now, l.Now, l.Now.Add(-p.step/2)
-	case begun < len(stages) || added == nil:
-		p.begun, p.ready = stageTimes(l.Now, delay, begun%len(stages), len(stages))
+		p.due = l.Now.Add(-p.step / 2)
+	case stage < len(stages) || added == nil:
+		p.begun, p.ready = stageTimes(l.Now, delay, stage%len(stages), len(stages))
 		p.due = p.inWindow(p.ready)
-	default: // ready
-		p.begun, p.ready = l.Now, l.Now
+	default:
 		p.due = latest(p.inWindow(l.Now), l.Now.Add(p.step))
 	}
 }

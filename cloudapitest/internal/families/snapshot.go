@@ -112,7 +112,7 @@ var copied = []copiedKind{
 		new: makes[machineImageCopy], derived: "versions.actual_size_mib versions.archive_size_mib versions.latest"},
 	{kind: cloudapi.KindPostgres, path: "postgres", more: []moreReads{
 		{}, {path: "config", member: "config"}, {path: "servers", member: "servers", list: unpaged, only: version.Service},
-	}, new: makes[postgresCopy], derived: "ca_certificates vm_size storage_size_gib primary read_replicas earliest_restore_time servers target_server_count",
+	}, new: makes[postgresCopy], derived: "ca_certificates vm_size storage_size_gib primary parent read_replicas earliest_restore_time servers target_server_count",
 		serviceDerived: "version firewall_rules"},
 	{kind: cloudapi.KindKubernetesCluster, path: "kubernetes-cluster", more: whole, new: makes[kubernetesClusterDetails], derived: "cp_vms nodepools.vms"},
 	{kind: cloudapi.KindLoadBalancer, path: "load-balancer", read: listPortBalancers, more: whole, new: makes[loadBalancerDetails]},
@@ -362,13 +362,14 @@ var neverShown = []struct {
 	{"certificate users and log lines of databases", "", "postgres.users postgres.lines"},
 	{"serial logs", "", "vm.serialText vm.serialFails vm.log.begun vm.log.done vm.log.output"},
 	{"which VM is being captured", "", "vm.capture machineImageVersion.storage"},
-	{"which VM is being detached from a load balancer", "", "loadBalancer.members.until"},
+	{"which load balancer is being deleted, and which VM detached from one", "", "loadBalancer.members.until loadBalancer.gone loadBalancer.cluster loadBalancer.purpose"},
 	{"load balancers without ports", "", "kubernetesCluster.services"},
+	{"backups of deleted databases, which keep private locations", "", "Location.InUse"},
 	{"boot images of VMs, and the servers and the age of databases", version.Contract, "vm.image postgres.fleet postgres.created"},
 	{"future addresses, and how far a change has come", "", "vm.ip4 vm.ip6 " +
 		"kubernetesCluster.gone kubernetesCluster.running kubernetesCluster.upgraded machineImageVersion.gone machineImageVersion.stored nodePool.settled " +
-		"postgres.backup postgres.begun postgres.built.standbys postgres.due postgres.former postgres.gone postgres.ordered " +
-		"postgres.ready postgres.restarted postgres.restored postgres.running privateSubnet.gone vm.gone vm.ordered vm.placed vm.power.done vm.power.during"},
+		"kubernetesCluster.controlPlane.nodes postgres.backup postgres.begun postgres.built.standbys postgres.built.storage postgres.built.vm postgres.due postgres.former postgres.gone postgres.ordered postgres.parent postgres.promoted " +
+		"postgres.ready postgres.released postgres.step privateSubnet.cluster postgres.restarted postgres.restored postgres.running privateSubnet.gone vm.gone vm.ordered vm.placed vm.power.done vm.power.during"},
 }
 
 // NeverShown returns the gaps of every snapshot of the API.
