@@ -211,7 +211,9 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 		stub.Must(c.Kubernetes.ResizeNodePool(ctx, there, "grown", pools[0].ID, 3))(t)
 	}
 	lost := p.named(cloudapi.KindVM, "lost")
-	stub.Must(c.Postgres.Promote(ctx, there, "promoted"))(t)
+	if status, text := p.send(request{method: http.MethodPost, path: "/location/" + there + "/postgres/promoted/promote"}); status != 200 {
+		t.Fatal(status, text)
+	}
 	stub.Must(c.Postgres.Update(ctx, there, "grown", &cloudapi.PostgresUpdateRequest{HAType: "sync"}))(t)
 	stub.Must(c.Postgres.Update(ctx, there, "shrunk", &cloudapi.PostgresUpdateRequest{HAType: "none"}))(t)
 	stub.Must(c.VMs.Restart(ctx, there, "restarting"))(t)
