@@ -115,24 +115,28 @@ func TestChangesWithoutASnapshot(t *testing.T) {
 func TestAddressesInSnapshots(t *testing.T) {
 	t.Parallel()
 	source := New(t, immediate, WithQuota(Quota{VM: 200}))
-	ids := source.AddVMs(here, "load", 100)
-	vm := web(t, source)
+	source.AddVMs(here, "load", 100)
+	addresses := map[string]string{}
+	for v, err := range source.Client().VMs.All(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		addresses[v.ID] = fmt.Sprint(v.IP4, v.IP6)
+	}
 	for _, keep := range []bool{false, true} {
 		taken := stub.Must(TakeSnapshot(t.Context(), source.Client(), &SnapshotOptions{KeepAddresses: keep}))(t)
 		srv := New(t, WithSnapshot(taken))
-		got := stub.Must(srv.Client().VMs.Get(t.Context(), here, vm.ID))(t)
-		if kept := got.IP4 == vm.IP4 && got.IP6 == vm.IP6; kept != keep {
-			t.Errorf("with KeepAddresses %t the addresses are %v and %v", keep, got.IP4, got.IP6)
-		}
-		seen := map[any]bool{}
+		seen, same := map[string]bool{}, 0
 		for v, err := range srv.Client().VMs.All(t.Context(), nil) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			seen[v.IP6] = true
+			if seen[fmt.Sprint(v.IP4, v.IP6)] = true; addresses[v.ID] == fmt.Sprint(v.IP4, v.IP6) {
+				same++
+			}
 		}
-		if len(seen) != len(ids)+1 {
-			t.Errorf("%d VMs have %d addresses", len(ids)+1, len(seen))
+		if len(seen) != len(addresses) || (same == len(addresses)) != keep {
+			t.Errorf("with KeepAddresses %t, %d VMs have %d addresses, of which %d are the same as before", keep, len(addresses), len(seen), same)
 		}
 	}
 }
@@ -157,6 +161,26 @@ func TestSnapshotWithoutRights(t *testing.T) {
 	}
 	if vm := stub.Must(New(t, WithSnapshot(s)).Client().VMs.Get(t.Context(), here, "web"))(t); vm.Subnet != "" {
 		t.Errorf("the VM is in the subnet %q", vm.Subnet)
+	}
+}
+
+// TestUnlistedLoadBalancers: a list that fails in the project fails in the copy too.
+func TestUnlistedLoadBalancers(t *testing.T) {
+	t.Parallel()
+	source := New(t, immediate, WithPortlessBalancers(), WithAPI(Service))
+	stub.Must(source.Client().Kubernetes.Create(t.Context(), here, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"}))(t)
+	s := stub.Must(TakeSnapshot(t.Context(), source.Client(), nil))(t)
+	srv := New(t, WithSnapshot(s), immediate)
+	one := srv.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
+	if _, err := one.LoadBalancers.List(t.Context(), nil); !errors.Is(err, cloudapi.ErrServer) {
+		t.Errorf("the list of the copy: %v", err)
+	}
+	if changes := s.Changes(srv.Snapshot()); len(changes) != 0 {
+		t.Errorf("changes: %v", changes)
+	}
+	srv.SetClusterService(srv.IDs(cloudapi.KindKubernetesCluster, "apps")[0], 80, 30080)
+	if page := stub.Must(one.LoadBalancers.List(t.Context(), nil))(t); len(page.Items) != 2 {
+		t.Errorf("with a Service, the copy lists %d load balancers", len(page.Items))
 	}
 }
 

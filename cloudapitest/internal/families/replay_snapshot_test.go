@@ -22,7 +22,10 @@ func TestReplayOnACopy(t *testing.T) {
 		all := read(t, name)
 		want := map[int]int{}
 		synctest.Test(t, func(t *testing.T) { want = statusesOf(t, all, len(all)) })
-		every := max(1, len(all)/copiesOfAReplay)
+		every := len(all) / 12
+		if testing.Short() {
+			every = len(all) / 3
+		}
 		for at := every / 2; at < len(all); at += every {
 			t.Run(fmt.Sprint(name, " from ", all[at].Seq), func(t *testing.T) {
 				t.Parallel()
@@ -38,9 +41,6 @@ func TestReplayOnACopy(t *testing.T) {
 		}
 	}
 }
-
-// copiesOfAReplay is in how many places of a recording the replay is stopped.
-const copiesOfAReplay = 12
 
 // onlyOnACopy are the exchanges that a copy may respond to with another status,
 // since no GET shows what they depend on.

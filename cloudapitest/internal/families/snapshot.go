@@ -365,11 +365,12 @@ var neverShown = []struct {
 	{"which load balancer is being deleted, and which VM detached from one", "", "loadBalancer.members.until loadBalancer.gone loadBalancer.cluster loadBalancer.purpose"},
 	{"load balancers without ports", "", "kubernetesCluster.services"},
 	{"backups of deleted databases, which keep private locations", "", "Location.InUse"},
-	{"boot images of VMs, and the servers and the age of databases", version.Contract, "vm.image postgres.fleet postgres.created"},
+	{"boot images of VMs, the servers and the age of databases, and which subnets are being deleted", version.Contract,
+		"vm.image postgres.fleet postgres.created privateSubnet.gone"},
 	{"future addresses, and how far a change has come", "", "vm.ip4 vm.ip6 " +
 		"kubernetesCluster.gone kubernetesCluster.running kubernetesCluster.upgraded machineImageVersion.gone machineImageVersion.stored nodePool.settled " +
 		"kubernetesCluster.controlPlane.nodes postgres.backup postgres.begun postgres.built.standbys postgres.built.storage postgres.built.vm postgres.due postgres.former postgres.gone postgres.ordered postgres.parent postgres.promoted " +
-		"postgres.ready postgres.released postgres.step privateSubnet.cluster postgres.restarted postgres.restored postgres.running privateSubnet.gone vm.gone vm.ordered vm.placed vm.power.done vm.power.during"},
+		"postgres.ready postgres.released postgres.step privateSubnet.cluster postgres.restarted postgres.restored postgres.running vm.gone vm.ordered vm.placed vm.power.done vm.power.during"},
 }
 
 // NeverShown returns the gaps of every snapshot of the API.

@@ -29,6 +29,8 @@ type ReadOptions struct {
 	KeepAddresses bool // whether VMs keep their public addresses
 	AtOnce        int  // the number of concurrent requests
 	Now           func() time.Time
+
+	balancers []*loadBalancer // unless it's nil, all load balancers of the project
 }
 
 // ReadItself reads a project of the service at a moment. It uses a token that
@@ -46,7 +48,10 @@ func ReadItself(service *api.Service, at *api.Moment, project *api.Project) *Sna
 	if err != nil {
 		panic(err) // can't happen: the options are valid
 	}
-	s, err := Read(context.Background(), client, ReadOptions{KeepAddresses: true, AtOnce: 1, Now: func() time.Time { return at.Now }})
+	s, err := Read(context.Background(), client, ReadOptions{
+		KeepAddresses: true, AtOnce: 1, Now: func() time.Time { return at.Now },
+		balancers: api.As[*loadBalancer](at.State.Index.SortedByID(api.Scope{Kind: cloudapi.KindLoadBalancer, Project: project})),
+	})
 	if err != nil {
 		panic(fmt.Sprintf("cloudapitest: the server can't read itself: %v", err)) // only after a mistake in the test server
 	}
@@ -220,6 +225,18 @@ func headOf(record json.RawMessage) (h head) {
 // listPortBalancers returns the load balancers that the server can list, with
 // only their IDs and locations.
 func listPortBalancers(r *reader) (items []json.RawMessage, err error) {
+	add := func(id, location string) {
+		item, _ := json.Marshal(map[string]string{"id": id, "location": location})
+		items = append(items, item)
+	}
+	for _, l := range r.o.balancers {
+		if r.portless = r.portless || l.portless(); !l.portless() {
+			add(l.ID, l.Location.Name)
+		}
+	}
+	if r.o.balancers != nil {
+		return items, nil
+	}
 	for l, err := range r.client.LoadBalancers.All(r.ctx, nil) {
 		if errors.As(err, new(*cloudapi.UnlistedError)) {
 			r.locked(func() { r.portless = true })
@@ -228,8 +245,7 @@ func listPortBalancers(r *reader) (items []json.RawMessage, err error) {
 		if err != nil {
 			return nil, err
 		}
-		item, _ := json.Marshal(map[string]string{"id": l.ID, "location": l.Location})
-		items = append(items, item)
+		add(l.ID, l.Location)
 	}
 	return items, nil
 }
