@@ -365,7 +365,7 @@ var neverShown = []struct {
 	{"which load balancer is being deleted, and which VM detached from one", "", "loadBalancer.members.until loadBalancer.gone loadBalancer.cluster loadBalancer.purpose"},
 	{"load balancers without ports", "", "kubernetesCluster.services"},
 	{"backups of deleted databases, which keep private locations", "", "Location.InUse"},
-	{"boot images of VMs, the servers and the age of databases, and which subnets are being deleted", version.Contract,
+	{"boot images of VMs, the servers and the age of databases, promotions, and which subnets are being deleted", version.Contract,
 		"vm.image postgres.fleet postgres.created privateSubnet.gone"},
 	{"future addresses, and how far a change has come", "", "vm.ip4 vm.ip6 " +
 		"kubernetesCluster.gone kubernetesCluster.running kubernetesCluster.upgraded machineImageVersion.gone machineImageVersion.stored nodePool.settled " +

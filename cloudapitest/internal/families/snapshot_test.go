@@ -863,3 +863,34 @@ func TestChangesOfACopy(t *testing.T) {
 	}, quiet, 700*time.Millisecond)
 	t.Cleanup(func() { t.Logf("%d requests", sent) })
 }
+
+// TestTimeGoesOnInACopy: what is in progress is complete an hour later, in the project and in
+// its copy.
+func TestTimeGoesOnInACopy(t *testing.T) {
+	forEachCopy(t, func(t *testing.T, source, target *project, s *Snapshot) {
+		stub.Elapse(time.Hour)
+		want, got := source.snapshot(), target.snapshot()
+		for i := range copied {
+			if k := copied[i].kind; len(want.Objects[k]) != len(got.Objects[k]) {
+				t.Errorf("%d objects of kind %v, want %d", len(got.Objects[k]), k, len(want.Objects[k]))
+			}
+		}
+		for _, c := range want.Changes(got) {
+			lasting := c.Resource.Name == "lb"                                             // it shows that a VM was detached
+			promoted := c.Resource.Name == "promoted" && s.API == string(version.Contract) // shows nothing of it before
+			if !promoted && (c.Resource.Kind != cloudapi.KindLoadBalancer || c.Action == Modified && !lasting) {
+				t.Errorf("%s %v: %v", c.Action, c.Resource, c.Fields)
+			}
+		}
+		for _, name := range []string{"young", "grown", "apps"} {
+			want := stub.Must(source.client.Kubernetes.Get(t.Context(), there, name))(t)
+			got := stub.Must(target.client.Kubernetes.Get(t.Context(), there, name))(t)
+			nodes := func(k *cloudapi.KubernetesCluster) string {
+				return fmt.Sprint(len(k.CPVMs), len(k.NodePools[0].VMs), k.DisplayState)
+			}
+			if nodes(got) != nodes(want) {
+				t.Errorf("cluster %s has %s, want %s", name, nodes(got), nodes(want))
+			}
+		}
+	}, 700*time.Millisecond, 2500*time.Millisecond)
+}
