@@ -165,7 +165,7 @@ func TestSecretsInEveryType(t *testing.T) {
 		reflect.TypeFor[cloudapi.Option](), reflect.TypeFor[cloudapi.WaitOptions](), reflect.TypeFor[cloudapi.Progress](), reflect.TypeFor[cloudapi.ID](), reflect.TypeFor[cloudapi.Kind](),
 		reflect.TypeFor[cloudapi.Error](), reflect.TypeFor[cloudapi.TransportError](), reflect.TypeFor[cloudapi.DecodeError](), reflect.TypeFor[cloudapi.ArgumentError](), reflect.TypeFor[cloudapi.WaitError](),
 		reflect.TypeFor[cloudapi.Resource](), reflect.TypeFor[cloudapi.EnsureOptions](), reflect.TypeFor[cloudapi.EnsureOutcome](), reflect.TypeFor[cloudapi.DriftError](),
-		reflect.TypeFor[cloudapi.UnlistedError](), reflect.TypeFor[cloudapi.WaitAllOptions](), reflect.TypeFor[cloudapi.PortRange](), reflect.TypeFor[cloudapi.ConnectionOptions](), reflect.TypeFor[cloudapi.Exchange](),
+		reflect.TypeFor[cloudapi.UnlistedError](), reflect.TypeFor[cloudapi.WaitAllOptions](), reflect.TypeFor[cloudapi.PortRange](), reflect.TypeFor[cloudapi.PostgresConnectionOptions](), reflect.TypeFor[cloudapi.Exchange](),
 	} {
 		reach(typ, found)
 	}

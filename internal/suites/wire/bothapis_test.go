@@ -128,7 +128,7 @@ func TestBothAPIs(t *testing.T) {
 		{
 			"a configuration that is changed and written back",
 			after(do("Postgres.GetConfig", location, "db-2"), func(ctx context.Context, c *cloudapi.Client, config any) (any, error) {
-				config.(*cloudapi.PostgresConfig).PGConfig["work_mem"] = cloudapi.Setting("8MB")
+				config.(*cloudapi.PostgresConfig).PGConfig["work_mem"] = cloudapi.NewPostgresSetting("8MB")
 				return c.Postgres.ReplaceConfig(ctx, location, "db-2", config.(*cloudapi.PostgresConfig))
 			}),
 			[]answer{get(`{"pg_config":{},"pgbouncer_config":{}}`), post(memory, memory)},
