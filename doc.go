@@ -14,7 +14,7 @@
 //	}
 //	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{
 //		PublicKey: "laptop",
-//		EnableIP4: new(true),
+//		EnableIPv4: new(true),
 //	})
 //
 // # Which method
@@ -64,8 +64,10 @@
 // letters, digits and hyphens, with no hyphen at either end. A method returns
 // either a value or an error, never both.
 //
-// Fields have the names of the API's JSON. The zero value of an optional field
-// isn't sent. A field for which zero has a meaning is a pointer, such as new(0).
+// Fields have the names of the API's JSON, but one form for one thing: IPv4 is
+// "ip4", VMID "vm", and CPNodeCount "cp_nodes". The zero value of an optional
+// field isn't sent. A field for which zero has a meaning is a pointer, such as
+// new(0).
 //
 // In a family,
 //

@@ -47,10 +47,10 @@ const (
 
 // KubernetesClusterCreateRequest is the body of [KubernetesService.Create].
 type KubernetesClusterCreateRequest struct {
-	Version     string `json:"version"`               // one of the newest two, "v1.37" or "v1.36", or "v1.34" or "v1.33" with the contract; required
-	WorkerSize  string `json:"worker_size"`           // of the worker nodes, such as "standard-4"; required
-	CPNodes     int    `json:"cp_nodes,omitzero"`     // number of control plane nodes, 1 or 3; default 1
-	WorkerNodes int    `json:"worker_nodes,omitzero"` // default 1
+	Version         string `json:"version"`               // one of the newest two, "v1.37" or "v1.36", or "v1.34" or "v1.33" with the contract; required
+	WorkerSize      string `json:"worker_size"`           // of the worker nodes, such as "standard-4"; required
+	CPNodeCount     int    `json:"cp_nodes,omitzero"`     // number of control plane nodes, 1 or 3; default 1
+	WorkerNodeCount int    `json:"worker_nodes,omitzero"` // default 1
 }
 
 const kubernetesRoute = locationRoute + "/kubernetes-cluster/{kubernetes_cluster_reference}"
@@ -113,17 +113,17 @@ func (s *KubernetesService) Ensure(ctx context.Context, location, name string, r
 				return nil, nil
 			}
 			wants(&d, "version", request.Version, cluster.Version)
-			wants(&d, "cp_nodes", request.CPNodes, cluster.CPNodeCount)
+			wants(&d, "cp_nodes", request.CPNodeCount, cluster.CPNodeCount)
 			workers, compare := cluster.workers(), wantsUpdatable[int]
 			if workers == nil {
 				workers, compare = &KubernetesNodePool{}, wants
 			}
 			wants(&d, "worker_size", request.WorkerSize, workers.NodeSize)
-			compare(&d, "worker_nodes", request.WorkerNodes, workers.NodeCount)
+			compare(&d, "worker_nodes", request.WorkerNodeCount, workers.NodeCount)
 			return d, nil
 		},
 		update: func(ctx context.Context, cluster *KubernetesCluster, _ drift) (*KubernetesCluster, error) {
-			if _, err := s.ResizeNodePool(ctx, location, cluster.ID, cluster.workers().ID, request.WorkerNodes); err != nil {
+			if _, err := s.ResizeNodePool(ctx, location, cluster.ID, cluster.workers().ID, request.WorkerNodeCount); err != nil {
 				return nil, err
 			}
 			return s.Get(ctx, location, name)

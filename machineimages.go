@@ -35,9 +35,9 @@ const (
 
 // MachineImageCreateRequest is the body of [MachineImagesService.Create].
 type MachineImageCreateRequest struct {
-	// VM is the ID of a stopped VM in the image's location. The VM has one disk,
+	// VMID is the ID of a stopped VM in the image's location. The VM has one disk,
 	// which is encrypted and has at most 40 GiB. Required.
-	VM string `json:"vm"`
+	VMID string `json:"vm"`
 
 	// Version names the first version: up to 64 letters, digits, dots, hyphens and
 	// underscores, beginning with a letter or digit. The default is the time in
@@ -48,7 +48,7 @@ type MachineImageCreateRequest struct {
 }
 
 func (r MachineImageCreateRequest) checkIDs() *ArgumentError {
-	return anyReference.check("", "vm", r.VM)
+	return anyReference.check("", "vm", r.VMID)
 }
 
 // MachineImageUpdateRequest is the body of [MachineImagesService.Update].
@@ -123,7 +123,7 @@ func (s *MachineImagesService) Ensure(ctx context.Context, location, name string
 			return d, nil
 		},
 		update: func(ctx context.Context, image *MachineImage, _ drift) (*MachineImage, error) {
-			version := &MachineImageVersionCreateRequest{VM: request.VM, DestroySource: request.DestroySource}
+			version := &MachineImageVersionCreateRequest{VMID: request.VMID, DestroySource: request.DestroySource}
 			_, err := s.CreateVersion(ctx, image.Location, image.ID, request.Version, version)
 			return image, err
 		},
@@ -177,12 +177,12 @@ const (
 // MachineImageVersionCreateRequest is the body of
 // [MachineImagesService.CreateVersion].
 type MachineImageVersionCreateRequest struct {
-	VM            string `json:"vm"`                      // as in MachineImageCreateRequest; must have the image's Arch; required
+	VMID          string `json:"vm"`                      // as in MachineImageCreateRequest; must have the image's Arch; required
 	DestroySource bool   `json:"destroy_source,omitzero"` // as in MachineImageCreateRequest
 }
 
 func (r MachineImageVersionCreateRequest) checkIDs() *ArgumentError {
-	return anyReference.check("", "vm", r.VM)
+	return anyReference.check("", "vm", r.VMID)
 }
 
 const machineImageVersionRoute = machineImageRoute + "/version/{version}"

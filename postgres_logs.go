@@ -21,7 +21,7 @@ type PostgresLogEntry struct {
 	StreamName    string            `json:"stream_name"`    // one of the PostgresLogStream constants
 	SeverityLevel string            `json:"severity_level"` // one of the PostgresLogSeverity constants
 	Message       string            `json:"message"`
-	ServerUBID    string            `json:"server_ubid"` // the ID of the server, prefix pv
+	ServerID      string            `json:"server_ubid"` // the ID of the server, prefix pv
 	ServerRole    string            `json:"server_role"` // one of the PostgresServerRole constants
 	Context       map[string]string `json:"context"`     // of the connection: any of the keys "user", "dbname", "pid" and "remote_host_port"
 }
@@ -32,7 +32,7 @@ func (e *PostgresLogEntry) lacks() string { return missing("timestamp", e.Timest
 // change before the line is read again. It's cryptographic, so that nobody can
 // write a message with the hash of another line.
 func (e *PostgresLogEntry) hash() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q %q %q", e.Timestamp.Unix(), e.Timestamp.Nanosecond(), e.StreamName, e.ServerUBID, e.Message, e.Context))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q %q %q", e.Timestamp.Unix(), e.Timestamp.Nanosecond(), e.StreamName, e.ServerID, e.Message, e.Context))
 	return base64.RawStdEncoding.EncodeToString(sum[:8])
 }
 

@@ -21,9 +21,9 @@ type VM struct {
 	UnixUser       string `json:"unix_user"`           // the user who can log in with the public key
 	BootImage      string `json:"boot_image,omitzero"` // such as "ubuntu-noble"; † only the service
 	StorageSizeGiB int    `json:"storage_size_gib"`    // of all volumes; 0 until the VM is placed on a host
-	IP6            string `json:"ip6"`                 // public address; "" until the VM is placed on a host
-	IP4Enabled     bool   `json:"ip4_enabled"`         // whether it has a public IPv4 address
-	IP4            string `json:"ip4"`                 // public address; "" if it has none, or none yet
+	IPv6           string `json:"ip6"`                 // public address; "" until the VM is placed on a host
+	IPv4Enabled    bool   `json:"ip4_enabled"`         // whether it has a public IPv4 address
+	IPv4           string `json:"ip4"`                 // public address; "" if it has none, or none yet
 
 	// MaintenanceWindowStartAt is the hour in UTC, 0 to 23, at which the two-hour
 	// maintenance window begins; nil means at any time. † Only the service has it.
@@ -106,9 +106,9 @@ type VMCreateRequest struct {
 	// firewall that allows all incoming traffic; both outlive the VM.
 	PrivateSubnetID string `json:"private_subnet_id,omitzero"`
 
-	EnableIP4 *bool  `json:"enable_ip4,omitzero"` // whether the VM gets a public IPv4 address; default false
-	UnixUser  string `json:"unix_user,omitzero"`  // default "ubi"; up to 32 lower-case letters, digits, "-" and "_"
-	GPU       string `json:"gpu,omitzero"`        // a count and a type, such as "1:20b5"
+	EnableIPv4 *bool  `json:"enable_ip4,omitzero"` // whether the VM gets a public IPv4 address; default false
+	UnixUser   string `json:"unix_user,omitzero"`  // default "ubi"; up to 32 lower-case letters, digits, "-" and "_"
+	GPU        string `json:"gpu,omitzero"`        // a count and a type, such as "1:20b5"
 
 	InitScript     string `json:"init_script,omitzero"`      // the name or ID of a registered script; ‡ only the contract
 	InitScriptArgs string `json:"init_script_args,omitzero"` // for InitScript, split as in a shell; ‡ only the contract
@@ -236,8 +236,8 @@ func (s *VMsService) Ensure(ctx context.Context, location, name string, request 
 				wants(&d, "boot_image", request.BootImage, vm.BootImage)
 			}
 			wants(&d, "unix_user", request.UnixUser, vm.UnixUser)
-			if request.EnableIP4 != nil && *request.EnableIP4 != vm.IP4Enabled {
-				d = append(d, Drift{Field: "enable_ip4", Wanted: *request.EnableIP4, Found: vm.IP4Enabled})
+			if request.EnableIPv4 != nil && *request.EnableIPv4 != vm.IPv4Enabled {
+				d = append(d, Drift{Field: "enable_ip4", Wanted: *request.EnableIPv4, Found: vm.IPv4Enabled})
 			}
 			err = wantsSubnet(ctx, s.conn, &d, request.PrivateSubnetID, vm.Location, vm.Subnet)
 			return d, err

@@ -26,7 +26,7 @@ const (
 )
 
 var vmRequest = cloudapi.VMCreateRequest{
-	PublicKey: publicKey, BootImage: "ubuntu-noble", Size: "standard-2", StorageSize: 40, EnableIP4: new(true), UnixUser: "ubi",
+	PublicKey: publicKey, BootImage: "ubuntu-noble", Size: "standard-2", StorageSize: 40, EnableIPv4: new(true), UnixUser: "ubi",
 }
 
 func openSDK(base string, transport http.RoundTripper) (*calls, error) {

@@ -38,7 +38,7 @@ func create(ctx context.Context, c *cloudapi.Client, api cloudapitest.API) error
 		Size: "standard-2", StorageSize: 64, Tags: []cloudapi.PostgresTag{{Key: "env", Value: "demo"}},
 	})
 	_, clusterErr := c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{
-		Version: kubernetes, WorkerSize: "standard-2", WorkerNodes: 2,
+		Version: kubernetes, WorkerSize: "standard-2", WorkerNodeCount: 2,
 	})
 	if err := errors.Join(keyErr, scriptErr, inferenceErr, placeErr, databaseErr, clusterErr); err != nil {
 		return err
@@ -59,7 +59,7 @@ func createWebsite(ctx context.Context, c *cloudapi.Client) error {
 	}
 	for i := range 2 {
 		vm, err := c.VMs.Create(ctx, location, fmt.Sprintf("web-%d", i+1), &cloudapi.VMCreateRequest{
-			PublicKey: "laptop", Size: "burstable-1", PrivateSubnetID: subnet.ID, EnableIP4: new(true),
+			PublicKey: "laptop", Size: "burstable-1", PrivateSubnetID: subnet.ID, EnableIPv4: new(true),
 		})
 		if err != nil {
 			return err

@@ -208,7 +208,7 @@ func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 		Size:            vm.Size,
 		StorageSize:     vm.Storage,
 		BootImage:       vm.Image,
-		EnableIP4:       &vm.PublicIPv4,
+		EnableIPv4:      &vm.PublicIPv4,
 	})
 	if err != nil || record == nil {
 		return err
@@ -221,7 +221,7 @@ func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 	if err != nil {
 		return err
 	}
-	p.report.show(of, record.State, strings.TrimSpace(record.IP4+" "+record.PrivateIPv4))
+	p.report.show(of, record.State, strings.TrimSpace(record.IPv4+" "+record.PrivateIPv4))
 	return nil
 }
 

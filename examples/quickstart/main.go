@@ -118,7 +118,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 		vm, err := client.VMs.Create(uninterrupted(ctx), location, name, &cloudapi.VMCreateRequest{
 			PublicKey:       key.Name,
 			PrivateSubnetID: subnet.ID,
-			EnableIP4:       new(true),
+			EnableIPv4:      new(true),
 		})
 		env.deleteLater("VM", name, err, func(ctx context.Context, reference string) error {
 			if err := client.VMs.Delete(ctx, location, reference); err != nil {
@@ -175,7 +175,7 @@ func (env *environment) waitRunning(ctx context.Context, vms []*cloudapi.VM) err
 				errs[i] = err
 				return
 			}
-			env.say("VM", vm.Name, "addresses %s and %s", running.IP4, running.IP6)
+			env.say("VM", vm.Name, "addresses %s and %s", running.IPv4, running.IPv6)
 		})
 	}
 	waits.Wait()

@@ -65,7 +65,7 @@ func NewEverything(t *testing.T, opts ...cloudapitest.Option) *Everything {
 	p.Subnet = stub.Must(c.PrivateSubnets.Create(ctx, Somewhere, "net-1", &cloudapi.PrivateSubnetCreateRequest{FirewallID: p.Firewall.ID}))(t)
 	p.OtherPlace = stub.Must(c.PrivateSubnets.Create(ctx, Elsewhere, "net-1", nil))(t)
 	p.VM = stub.Must(c.VMs.Create(ctx, Somewhere, "web-1", &cloudapi.VMCreateRequest{
-		PublicKey: "laptop", PrivateSubnetID: p.Subnet.ID, EnableIP4: new(true)}))(t)
+		PublicKey: "laptop", PrivateSubnetID: p.Subnet.ID, EnableIPv4: new(true)}))(t)
 	p.Stray = stub.Must(c.VMs.Create(ctx, Somewhere, "stray", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
 	p.Balancer = stub.Must(c.LoadBalancers.Create(ctx, Somewhere, "lb-1", &cloudapi.LoadBalancerCreateRequest{
 		Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 8080,

@@ -216,10 +216,10 @@ func AddLogLine(at *api.Moment, id string, entry cloudapi.PostgresLogEntry) erro
 	}
 	servers := p.servers(at.Now)
 	server := servers[max(0, slices.IndexFunc(servers, func(r postgresServerRecord) bool { return r.Role == primaryRole }))]
-	if entry.ServerUBID != "" {
-		i := slices.IndexFunc(servers, func(r postgresServerRecord) bool { return r.ID == entry.ServerUBID })
+	if entry.ServerID != "" {
+		i := slices.IndexFunc(servers, func(r postgresServerRecord) bool { return r.ID == entry.ServerID })
 		if i < 0 {
-			return fmt.Errorf("the database has no server %q", entry.ServerUBID)
+			return fmt.Errorf("the database has no server %q", entry.ServerID)
 		}
 		server = servers[i]
 	}

@@ -69,10 +69,10 @@ func TestLogs(t *testing.T) {
 		from, server := time.Now(), stub.Must(pg.ListServers(ctx, here, "db"))(t).Items[0].ID
 		full := cloudapi.PostgresLogEntry{
 			Timestamp: from.Add(-40 * time.Second).UTC(), StreamName: cloudapi.PostgresLogStreamPgBouncer, SeverityLevel: cloudapi.PostgresLogSeverityFatal,
-			Message: "test late", ServerUBID: server, ServerRole: cloudapi.PostgresServerRoleStandby, Context: map[string]string{"user": "app"},
+			Message: "test late", ServerID: server, ServerRole: cloudapi.PostgresServerRoleStandby, Context: map[string]string{"user": "app"},
 		}
 		plain := cloudapi.PostgresLogEntry{
-			Timestamp: from.UTC(), StreamName: "postgres", SeverityLevel: "INFO", Message: "test c", ServerUBID: server, ServerRole: "primary",
+			Timestamp: from.UTC(), StreamName: "postgres", SeverityLevel: "INFO", Message: "test c", ServerID: server, ServerRole: "primary",
 		}
 		srv.AddLogLine(db, full)
 		srv.AddLogLine(db, cloudapi.PostgresLogEntry{Message: plain.Message})

@@ -125,9 +125,9 @@ type vmRecord struct {
 	UnixUser       string      `json:"unix_user"`
 	StorageSizeGiB int         `json:"storage_size_gib"`
 	BootImage      *string     `json:"boot_image,omitempty"` // not in the contract
-	IP6            *netip.Addr `json:"ip6"`
-	IP4Enabled     bool        `json:"ip4_enabled"`
-	IP4            *netip.Addr `json:"ip4"`
+	IPv6           *netip.Addr `json:"ip6"`
+	IPv4Enabled    bool        `json:"ip4_enabled"`
+	IPv4           *netip.Addr `json:"ip4"`
 	Window         **int       `json:"maintenance_window_start_at,omitempty"` // not in the contract
 }
 
@@ -142,25 +142,25 @@ type vmDetails struct {
 
 func (v *vm) record(at *api.Moment) vmRecord {
 	r := vmRecord{
-		ID:         v.ID,
-		Name:       v.Name,
-		State:      v.Shown(v.state(at)),
-		Location:   v.Location.Name,
-		Size:       v.size.name,
-		UnixUser:   v.unixUser,
-		BootImage:  api.InService(at, v.image),
-		IP4Enabled: v.ip4Enabled,
-		Window:     api.InService(at, v.window),
+		ID:          v.ID,
+		Name:        v.Name,
+		State:       v.Shown(v.state(at)),
+		Location:    v.Location.Name,
+		Size:        v.size.name,
+		UnixUser:    v.unixUser,
+		BootImage:   api.InService(at, v.image),
+		IPv4Enabled: v.ip4Enabled,
+		Window:      api.InService(at, v.window),
 	}
 	placed := v.isPlaced(at)
 	if placed || v.Location.Owner != nil || vmTermsOf(at).storageFirst {
 		r.StorageSizeGiB = v.storage
 	}
 	if placed {
-		r.IP6 = &v.ip6
+		r.IPv6 = &v.ip6
 	}
 	if placed && v.ip4Enabled {
-		r.IP4 = &v.ip4
+		r.IPv4 = &v.ip4
 	}
 	return r
 }

@@ -138,7 +138,7 @@ func fillVMs(ctx context.Context, c *cloudapi.Client, subnetIDs map[string]strin
 				PublicKey:       "operations",
 				Size:            v.size,
 				PrivateSubnetID: subnetIDs[v.location+"/"+v.subnet],
-				EnableIP4:       &v.ip4,
+				EnableIPv4:      &v.ip4,
 			})
 			if err != nil {
 				return nil, errors.Join(err, waits.Wait())
@@ -192,7 +192,7 @@ func fillDatabases(ctx context.Context, c *cloudapi.Client) error {
 }
 
 func fillCluster(ctx context.Context, c *cloudapi.Client) error {
-	request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: 3}
+	request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodeCount: 3}
 	_, err := c.Kubernetes.Create(ctx, america, "staging", request)
 	if err != nil {
 		return err

@@ -115,7 +115,7 @@ var workloads = []struct {
 
 var benchRequest = &cloudapi.VMCreateRequest{
 	PublicKey: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHnDkYqBnZ0yE0T4l3dLPGm2oY9PSCN7fVqF3yX1aBcD me@example",
-	BootImage: "ubuntu-noble", Size: "standard-2", StorageSize: 40, EnableIP4: new(true), UnixUser: "ubi",
+	BootImage: "ubuntu-noble", Size: "standard-2", StorageSize: 40, EnableIPv4: new(true), UnixUser: "ubi",
 }
 
 // vmsPage is a page of a list of VMs. It has 1,000 items, or none after the

@@ -93,12 +93,12 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 	)
 	return []ensureCase{
 		newEnsureCase("VMs", cloudapi.KindVM, func(c *cloudapi.Client) ensureFunc[cloudapi.VM, vm] { return c.VMs.Ensure },
-			vm{PublicKey: stub.PublicKey, Size: "standard-2", StorageSize: 40, PrivateSubnetID: subnet.ID, EnableIP4: new(false)},
+			vm{PublicKey: stub.PublicKey, Size: "standard-2", StorageSize: 40, PrivateSubnetID: subnet.ID, EnableIPv4: new(false)},
 			variants[vm]{
 				"size":              func(r *vm) { r.Size, r.StorageSize = "burstable-2", 0 },
 				"storage_size":      func(r *vm) { r.StorageSize = 80 },
 				"unix_user":         func(r *vm) { r.UnixUser = "admin" },
-				"enable_ip4":        func(r *vm) { r.EnableIP4 = new(true) },
+				"enable_ip4":        func(r *vm) { r.EnableIPv4 = new(true) },
 				"private_subnet_id": func(r *vm) { r.PrivateSubnetID = otherNet.ID },
 				"equivalent":        func(r *vm) { r.StorageSize = -1 }, // the default
 			}, nil),
@@ -132,13 +132,13 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 				"tags":         func(r *db) { r.Tags = []cloudapi.PostgresTag{} },
 			}),
 		newEnsureCase("Kubernetes", cloudapi.KindKubernetesCluster, func(c *cloudapi.Client) ensureFunc[cloudapi.KubernetesCluster, cluster] { return c.Kubernetes.Ensure },
-			cluster{Version: "v1.34", WorkerSize: "standard-2", CPNodes: 1, WorkerNodes: 2},
+			cluster{Version: "v1.34", WorkerSize: "standard-2", CPNodeCount: 1, WorkerNodeCount: 2},
 			variants[cluster]{
 				"version":     func(r *cluster) { r.Version = "v1.33" },
 				"worker_size": func(r *cluster) { r.WorkerSize = "standard-4" },
-				"cp_nodes":    func(r *cluster) { r.CPNodes = 3 },
+				"cp_nodes":    func(r *cluster) { r.CPNodeCount = 3 },
 			},
-			variants[cluster]{"worker_nodes": func(r *cluster) { r.WorkerNodes = 3 }}),
+			variants[cluster]{"worker_nodes": func(r *cluster) { r.WorkerNodeCount = 3 }}),
 		newEnsureCase("PrivateLocations", cloudapi.KindPrivateLocation, func(c *cloudapi.Client) ensureFunc[cloudapi.PrivateLocation, place] {
 			return anywhere(c.PrivateLocations.Ensure)
 		},

@@ -37,7 +37,7 @@ func TestRecordsOfAPath(t *testing.T) {
 	newPlace := sdktest.Do("PrivateLocations.Create", &cloudapi.PrivateLocationCreateRequest{Name: "mine", ProviderLocationName: "us-east-1",
 		AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")})
 	place := func(reference string) sdktest.Call { return sdktest.Do("PrivateLocations.Get", reference) }
-	version := sdktest.Do("MachineImages.CreateVersion", "eu", "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VM: "x"})
+	version := sdktest.Do("MachineImages.CreateVersion", "eu", "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VMID: "x"})
 	access := sdktest.Do("CheckAccess")
 	once := &cloudapi.WaitOptions{Tolerance: -1}
 	for _, tt := range []struct {

@@ -188,8 +188,8 @@ func TestRefusalsOfTheService(t *testing.T) {
 		{"kubernetes-nodepools", "kubeconfig-too-early", do("Kubernetes.Kubeconfig", location, "prod"), cloudapi.ErrInvalidRequest},
 		{"kubernetes-nodepools", "pool-name-taken", do("Kubernetes.CreateNodePool", location, "prod", &cloudapi.KubernetesNodePoolCreateRequest{Name: "prod-np"}), cloudapi.ErrAlreadyExists},
 		{"kubernetes-nodepools", "pool-quota", do("Kubernetes.CreateNodePool", location, "prod", &cloudapi.KubernetesNodePoolCreateRequest{Name: "workers"}), cloudapi.ErrQuotaExceeded},
-		{"machine-images", "create-again", do("MachineImages.Create", location, "golden", &cloudapi.MachineImageCreateRequest{VM: stub.VMID}), cloudapi.ErrAlreadyExists},
-		{"machine-images", "version-exists", do("MachineImages.CreateVersion", location, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VM: stub.VMID}), cloudapi.ErrAlreadyExists},
+		{"machine-images", "create-again", do("MachineImages.Create", location, "golden", &cloudapi.MachineImageCreateRequest{VMID: stub.VMID}), cloudapi.ErrAlreadyExists},
+		{"machine-images", "version-exists", do("MachineImages.CreateVersion", location, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VMID: stub.VMID}), cloudapi.ErrAlreadyExists},
 		{"machine-images", "delete-version-again", do("MachineImages.DeleteVersion", location, "golden", "v1"), cloudapi.ErrNotFound},
 		{"postgres-logs", "store-fails", do("Postgres.Logs", location, "logged", nil), cloudapi.ErrServer},
 	} {

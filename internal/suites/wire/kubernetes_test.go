@@ -58,7 +58,7 @@ func kubernetesCases() []wireCase {
 		{do("Kubernetes.Get", location, "apps"), "GET " + apps, clusterJSON("running", nodes)},
 		{do("Kubernetes.Create", location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-4"}),
 			"POST " + apps + ` {"version":"v1.34","worker_size":"standard-4"}`, with(clusterJSON("creating"), `"cp_vms":[],"nodepools":[`+poolJSON(1)+`]`)},
-		{do("Kubernetes.Create", location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-4", CPNodes: 3, WorkerNodes: 2}),
+		{do("Kubernetes.Create", location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.34", WorkerSize: "standard-4", CPNodeCount: 3, WorkerNodeCount: 2}),
 			"POST " + apps + ` {"version":"v1.34","worker_size":"standard-4","cp_nodes":3,"worker_nodes":2}`, item},
 		{do("Kubernetes.Delete", location, "apps"), "DELETE " + apps, nil},
 		{do("Kubernetes.Rename", location, "old", "apps"), "POST " + base + `/old/rename {"name":"apps"}`, item},

@@ -33,7 +33,7 @@ func vmCases() []wireCase {
 		{
 			create(cloudapi.VMCreateRequest{
 				PublicKey: "laptop", BootImage: "debian-12", Size: "standard-4", StorageSize: 160,
-				PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0", EnableIP4: new(false), UnixUser: "deploy", GPU: "1:20b5",
+				PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0", EnableIPv4: new(false), UnixUser: "deploy", GPU: "1:20b5",
 				InitScript: "bootstrap", InitScriptArgs: "--role web",
 			}),
 			"POST " + vm + ` {"public_key":"laptop","boot_image":"debian-12","size":"standard-4","storage_size":160,` +
