@@ -109,7 +109,7 @@ type vmRequest struct {
 
 func (r vmRequest) checkIDs() *ArgumentError { return anyReference.check("", "vm_id", r.VMID) }
 
-// certRequest is the body of ToggleSSLCertificate.
+// certRequest is the body of SetSSLCertificate.
 type certRequest struct {
 	CertEnabled bool `json:"cert_enabled"`
 }
@@ -126,7 +126,7 @@ var (
 	opLoadBalancersAttachVM       = Operation{"LoadBalancers.AttachVM", "POST", loadBalancerRoute + "/attach-vm", once}
 	opLoadBalancersDetachVM       = Operation{"LoadBalancers.DetachVM", "POST", loadBalancerRoute + "/detach-vm", idempotent}
 	opLoadBalancersRename         = Operation{"LoadBalancers.Rename", "POST", loadBalancerRoute + "/rename", idempotent}
-	opLoadBalancersToggleSSL      = Operation{"LoadBalancers.ToggleSSLCertificate", "POST", loadBalancerRoute + "/toggle-ssl-certificate", idempotent | serviceOnly}
+	opLoadBalancersSetSSL         = Operation{"LoadBalancers.SetSSLCertificate", "POST", loadBalancerRoute + "/toggle-ssl-certificate", idempotent | serviceOnly}
 
 	listLoadBalancers     = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation}
 	listLoadBalancersOnce = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation, noRetryOn500: true}
@@ -328,11 +328,11 @@ func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalance
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersRename, renameRequest{newName}, location, loadBalancer)
 }
 
-// ToggleSSLCertificate turns the certificate of a load balancer on or off. The
+// SetSSLCertificate turns the certificate of a load balancer on or off. The
 // record has the new CertEnabled; the certificate follows within minutes.
 // † Only the service has this.
-func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, location, loadBalancer string, enabled bool) (*LoadBalancer, error) {
-	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersToggleSSL, certRequest{enabled}, location, loadBalancer)
+func (s *LoadBalancersService) SetSSLCertificate(ctx context.Context, location, loadBalancer string, enabled bool) (*LoadBalancer, error) {
+	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersSetSSL, certRequest{enabled}, location, loadBalancer)
 }
 
 // WaitVMDetached waits until a detached or deleted VM is no longer in the VMs

@@ -194,7 +194,7 @@ func decodePage[T any](r call.Response) (*Page[T], error) {
 func decodeKeyedPage[T any](r call.Response) (*Page[T], error) {
 	var body struct {
 		Items         []*T   `json:"items"`
-		Logs          []*T   `json:"logs"` // in place of items, in a response of Postgres.Logs
+		Logs          []*T   `json:"logs"` // in place of items, in a response of Postgres.ListLogs
 		PaginationKey string `json:"pagination_key"`
 	}
 	err := decodeRecords(r, &body)

@@ -53,7 +53,7 @@ const (
 	PostgresLogSeverityUnspecified = "UNSPECIFIED" // not valid in PostgresLogsOptions
 )
 
-// PostgresLogsOptions select what Logs and AllLogs return.
+// PostgresLogsOptions select what ListLogs and AllLogs return.
 type PostgresLogsOptions struct {
 	// Start and End limit the period. The defaults are half an hour ago and now.
 	// Start can be up to 7 days ago, and End up to 24 hours after Start.
@@ -64,7 +64,7 @@ type PostgresLogsOptions struct {
 	SeverityLevel string `url:"severity_level,omitempty"` // a PostgresLogSeverity constant; selects exactly this level
 	ServerRole    string `url:"server_role,omitempty"`    // one of the PostgresServerRole constants
 	QueryPattern  string `url:"query_pattern,omitempty"`  // text that the message contains, not a regular expression; up to 200 characters
-	PageSize      int    `url:"max_log_lines,omitempty"`  // up to 500; default 50 in Logs and 500 in AllLogs
+	PageSize      int    `url:"max_log_lines,omitempty"`  // up to 500; default 50 in ListLogs and 500 in AllLogs
 
 	// PaginationKey is the [Page.Next] of the previous page. Keep the other
 	// options, and set Start and End: their defaults depend on the time.
@@ -80,17 +80,17 @@ const (
 	logsArriving = 30 * time.Second              // how long a request may take to reach the server
 )
 
-var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", idempotent | serviceOnly}
+var opPostgresListLogs = Operation{"Postgres.ListLogs", "GET", postgresRoute + "/logs", idempotent | serviceOnly}
 
-// Logs returns one page of the logs of a database: the newest lines between
+// ListLogs returns one page of the logs of a database: the newest lines between
 // Start and End, in the order in which the server received them; timestamps may
 // be out of order. [Page.Next] is the PaginationKey of the next page, with
-// older lines. Logs returns [ErrInvalidRequest] if the server keeps no logs,
+// older lines. ListLogs returns [ErrInvalidRequest] if the server keeps no logs,
 // and [ErrServer] if it can't reach them. † Only the service has this.
-func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
+func (s *PostgresService) ListLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
 	o := orZero(opts)
 	o.Start, o.End = o.Start.UTC(), o.End.UTC() // as in the server's records
-	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresLogs, o, o.PageSize, location, postgres)
+	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresListLogs, o, o.PageSize, location, postgres)
 }
 
 // AllLogs iterates over the logs of a database, the newest line first. The
@@ -107,9 +107,9 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 		if o.Start.IsZero() {
 			o.Start = o.End.Add(-logsSpan)
 		}
-		pages := follow(opPostgresLogs.Name, o.PaginationKey, func(ctx context.Context, key string) (*Page[PostgresLogEntry], error) {
+		pages := follow(opPostgresListLogs.Name, o.PaginationKey, func(ctx context.Context, key string) (*Page[PostgresLogEntry], error) {
 			o.PaginationKey = key
-			page, err := s.Logs(ctx, location, postgres, &o)
+			page, err := s.ListLogs(ctx, location, postgres, &o)
 			if err == nil {
 				slices.Reverse(page.Items)
 			}
@@ -187,7 +187,7 @@ func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres str
 	o.Overlap = cmp.Or(max(o.Overlap, 0), logsOverlap)
 	o.maxHeld = cmp.Or(o.maxHeld, maxHeldLogs)
 	return func(yield func(*PostgresLogEntry, error) bool) {
-		f := logFollower{PostgresFollowLogsOptions: o, conn: s.conn, op: opPostgresLogs, location: location, postgres: postgres, span: logsMaxSpan}
+		f := logFollower{PostgresFollowLogsOptions: o, conn: s.conn, op: opPostgresListLogs, location: location, postgres: postgres, span: logsMaxSpan}
 		if err := f.run(ctx, yield); err != nil {
 			yield(nil, err)
 		}

@@ -20,7 +20,7 @@ import (
 
 func postgresLogOperations() []api.Operation {
 	return []api.Operation{
-		api.GET("Postgres.Logs", postgresDatabase+"/logs", api.On(findPostgres, (*postgres).showLogs)).Takes(append(schema.Texts("start", "end"),
+		api.GET("Postgres.ListLogs", postgresDatabase+"/logs", api.On(findPostgres, (*postgres).showLogs)).Takes(append(schema.Texts("start", "end"),
 			schema.Optional("stream_name", schema.OneOf("postgres", "pgbouncer", "upgrade")),
 			schema.Optional("severity_level", schema.OneOf("DEBUG", "INFO", "WARN", "ERROR", "FATAL")),
 			schema.Optional("server_role", schema.OneOf(primaryRole, standbyRole)),

@@ -78,7 +78,7 @@ func TestLogs(t *testing.T) {
 		srv.AddLogLine(db, cloudapi.PostgresLogEntry{Message: plain.Message})
 		stub.Elapse(time.Second)
 		check("test a", "test b", "test b", "test b", "test late", "test c")
-		got := stub.Must(pg.Logs(ctx, here, "db", &cloudapi.PostgresLogsOptions{Start: from, End: from.Add(time.Second), QueryPattern: "test "}))(t).Items
+		got := stub.Must(pg.ListLogs(ctx, here, "db", &cloudapi.PostgresLogsOptions{Start: from, End: from.Add(time.Second), QueryPattern: "test "}))(t).Items
 		if len(got) != 2 || !reflect.DeepEqual(*got[1], full) && !reflect.DeepEqual(*got[0], full) || !reflect.DeepEqual(*got[0], plain) && !reflect.DeepEqual(*got[1], plain) {
 			t.Errorf("received since then: %+v", got)
 		}

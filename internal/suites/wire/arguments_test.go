@@ -92,7 +92,7 @@ func TestUnusableResponses(t *testing.T) {
 		{do("AuditLog.List"), pages},
 		{do("VMs.List", nil), []string{`{"logs":[]}`, `{"items":null,"logs":[` + stub.VM + `]}`}},            // items of another list
 		{do("VMs.List", &cloudapi.ListOptions{OrderColumn: cloudapi.OrderByName}), []string{`[{"id":"a"}]`}}, // the next page isn't known
-		{do("Postgres.Logs", location, "orders-db"), pages},
+		{do("Postgres.ListLogs", location, "orders-db"), pages},
 		{addUser, users},
 		{removeUser, users},
 		{do("Postgres.GetConfig", location, "orders-db"), []string{`{"pg_config":{}}`, `{"pgbouncer_config":{}}`, `{"pg_config":null,"pgbouncer_config":{}}`,

@@ -191,7 +191,7 @@ func TestRefusalsOfTheService(t *testing.T) {
 		{"machine-images", "create-again", do("MachineImages.Create", location, "golden", &cloudapi.MachineImageCreateRequest{VMID: stub.VMID}), cloudapi.ErrAlreadyExists},
 		{"machine-images", "version-exists", do("MachineImages.CreateVersion", location, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VMID: stub.VMID}), cloudapi.ErrAlreadyExists},
 		{"machine-images", "delete-version-again", do("MachineImages.DeleteVersion", location, "golden", "v1"), cloudapi.ErrNotFound},
-		{"postgres-logs", "store-fails", do("Postgres.Logs", location, "logged", nil), cloudapi.ErrServer},
+		{"postgres-logs", "store-fails", do("Postgres.ListLogs", location, "logged", nil), cloudapi.ErrServer},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

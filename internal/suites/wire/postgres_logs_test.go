@@ -17,9 +17,9 @@ func postgresLogCases() []wireCase {
 	)
 	start := time.Date(2026, 11, 22, 4, 51, 10, 1, time.FixedZone("", 2*60*60))
 	return []wireCase{
-		{do("Postgres.Logs", location, "orders-db", nil), "GET " + path, `{"logs":[` + older + `,` + newer + `]}`},
+		{do("Postgres.ListLogs", location, "orders-db", nil), "GET " + path, `{"logs":[` + older + `,` + newer + `]}`},
 		{
-			do("Postgres.Logs", location, "orders-db", &cloudapi.PostgresLogsOptions{
+			do("Postgres.ListLogs", location, "orders-db", &cloudapi.PostgresLogsOptions{
 				Start: start, End: start.Add(time.Hour), StreamName: cloudapi.PostgresLogStreamPgBouncer, SeverityLevel: cloudapi.PostgresLogSeverityError,
 				ServerRole: cloudapi.PostgresServerRolePrimary, QueryPattern: "100% o'x", PageSize: 2, PaginationKey: key,
 			}),
