@@ -204,11 +204,11 @@ type passwordRequest struct {
 
 func (r passwordRequest) prune(map[string]any) {}
 
-// maintenanceWindowRequest is the body of SetMaintenanceWindow. The server
-// removes the window if the hour is absent, and refuses null.
-type maintenanceWindowRequest struct {
-	StartAt *int     `json:"maintenance_window_start_at,omitzero"`
-	Days    []string `json:"maintenance_window_days,omitempty"`
+// PostgresMaintenanceWindowRequest is the body of
+// [PostgresService.SetMaintenanceWindow]. The fields are as in [Postgres].
+type PostgresMaintenanceWindowRequest struct {
+	MaintenanceWindowStartAt *int     `json:"maintenance_window_start_at,omitzero"` // such as new(3); nil removes the window
+	MaintenanceWindowDays    []string `json:"maintenance_window_days,omitempty"`    // † only the service
 }
 
 const postgresRoute = locationRoute + "/postgres/{postgres_database_reference}"
@@ -347,11 +347,10 @@ func (s *PostgresService) Restart(ctx context.Context, location, postgres string
 	return fetch[Postgres](ctx, s.conn, &opPostgresRestart, location, postgres)
 }
 
-// SetMaintenanceWindow sets [Postgres.MaintenanceWindowStartAt], such as
-// new(3), and MaintenanceWindowDays. A nil hour removes the window. It returns
+// SetMaintenanceWindow replaces the maintenance window of a database. It returns
 // [ErrInvalidRequest] if the project can't choose days.
-func (s *PostgresService) SetMaintenanceWindow(ctx context.Context, location, postgres string, hour *int, days ...string) (*Postgres, error) {
-	return send[Postgres](ctx, s.conn, &opPostgresSetMaintenanceWindow, maintenanceWindowRequest{hour, days}, location, postgres)
+func (s *PostgresService) SetMaintenanceWindow(ctx context.Context, location, postgres string, request *PostgresMaintenanceWindowRequest) (*Postgres, error) {
+	return send[Postgres](ctx, s.conn, &opPostgresSetMaintenanceWindow, request, location, postgres)
 }
 
 // postgresRunning reports whether a database is running. It returns an error

@@ -160,10 +160,9 @@ func (r *VMCreateRequest) body() any {
 	return r
 }
 
-// vmMaintenanceWindowRequest is the body of SetMaintenanceWindow. The server
-// requires the field: null removes the window.
-type vmMaintenanceWindowRequest struct {
-	StartAt *int `json:"maintenance_window_start_at"`
+// VMMaintenanceWindowRequest is the body of [VMsService.SetMaintenanceWindow].
+type VMMaintenanceWindowRequest struct {
+	MaintenanceWindowStartAt *int `json:"maintenance_window_start_at"` // as in [VM], such as new(3); nil removes the window
 }
 
 const vmRoute = locationRoute + "/vm/{vm_reference}"
@@ -280,11 +279,10 @@ func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error)
 	return fetch[VM](ctx, s.conn, &opVMsStop, location, vm)
 }
 
-// SetMaintenanceWindow sets [VM.MaintenanceWindowStartAt], such as new(3); nil
-// removes the window. It returns [ErrInvalidRequest] unless hour is 0 to 23.
-// † Only the service has this.
-func (s *VMsService) SetMaintenanceWindow(ctx context.Context, location, vm string, hour *int) (*VM, error) {
-	return send[VM](ctx, s.conn, &opVMsSetMaintenanceWindow, vmMaintenanceWindowRequest{hour}, location, vm)
+// SetMaintenanceWindow sets the maintenance window of a VM. It returns
+// [ErrInvalidRequest] unless the hour is 0 to 23. † Only the service has this.
+func (s *VMsService) SetMaintenanceWindow(ctx context.Context, location, vm string, request *VMMaintenanceWindowRequest) (*VM, error) {
+	return send[VM](ctx, s.conn, &opVMsSetMaintenanceWindow, orZero(request), location, vm)
 }
 
 // SerialLog returns the text that the service last fetched from a VM's serial

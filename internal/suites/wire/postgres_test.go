@@ -58,8 +58,9 @@ func postgresCases() []wireCase {
 	replica := func(options *cloudapi.PostgresReadReplicaOptions) sdktest.Call {
 		return do("Postgres.CreateReadReplica", location, "orders-db", "orders-ro", options)
 	}
-	window := func(hour *int, days ...any) sdktest.Call {
-		return do("Postgres.SetMaintenanceWindow", append([]any{location, "orders-db", hour}, days...)...)
+	window := func(hour *int, days ...string) sdktest.Call {
+		return do("Postgres.SetMaintenanceWindow", location, "orders-db",
+			&cloudapi.PostgresMaintenanceWindowRequest{MaintenanceWindowStartAt: hour, MaintenanceWindowDays: days})
 	}
 	tags := []cloudapi.PostgresTag{{Key: "team", Value: "payments"}}
 	half := time.Date(2025, 10, 3, 10, 30, 0, 0, time.UTC)
