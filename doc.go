@@ -58,8 +58,8 @@
 //
 // # Methods
 //
-// Arguments come in the order context, location, reference, request. A
-// reference is the ID or the name of a resource; an argument such as vmID must
+// Arguments come in the order context, location, reference, new name, request.
+// A reference is the ID or the name of a resource; an argument such as vmID must
 // be an ID. Unless a comment says otherwise, a name is 1 to 63 lower-case
 // letters, digits and hyphens, with no hyphen at either end. A method returns
 // either a value or an error, never both.

@@ -154,8 +154,7 @@ func ExamplePrivateLocationsService() {
 	client := srv.Client()
 	ctx := context.Background()
 
-	location, err := client.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
-		Name:                 "our-aws",
+	location, err := client.PrivateLocations.Create(ctx, "our-aws", &cloudapi.PrivateLocationCreateRequest{
 		ProviderLocationName: cloudapi.ProviderLocationUSEast1,
 		AccessKey:            cloudapi.NewSecret("AKIAIOSFODNN7EXAMPLE"),
 		SecretKey:            cloudapi.NewSecret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),

@@ -18,15 +18,16 @@ import (
 // If a subnet has several firewalls, the rules of all of them apply.
 type FirewallsService service
 
-// FirewallCreateInProjectRequest is the body of CreateInProject.
-type FirewallCreateInProjectRequest struct {
-	Name        string `json:"name"` // required
+// FirewallCreateRequest is the body of [FirewallsService.Create] and
+// [FirewallsService.CreateInProject].
+type FirewallCreateRequest struct {
 	Description string `json:"description,omitzero"`
 }
 
-// FirewallCreateRequest is the body of [FirewallsService.Create].
-type FirewallCreateRequest struct {
-	Description string `json:"description,omitzero"`
+// firewallInProjectBody is the body of CreateInProject.
+type firewallInProjectBody struct {
+	named
+	FirewallCreateRequest
 }
 
 // FirewallRuleCreateRequest is the body of [FirewallsService.CreateRule].
@@ -143,8 +144,8 @@ func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions, known 
 
 // CreateInProject creates a firewall without naming its location. With the
 // service, use [FirewallsService.Create]. ‡ Only the contract has this.
-func (s *FirewallsService) CreateInProject(ctx context.Context, request *FirewallCreateInProjectRequest) (*Firewall, error) {
-	return send[Firewall](ctx, s.conn, &opFirewallsCreateInProject, request)
+func (s *FirewallsService) CreateInProject(ctx context.Context, name string, request *FirewallCreateRequest) (*Firewall, error) {
+	return send[Firewall](ctx, s.conn, &opFirewallsCreateInProject, firewallInProjectBody{named{name}, orZero(request)})
 }
 
 // Get returns a firewall with its rules and subnets.

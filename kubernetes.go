@@ -188,9 +188,14 @@ func (p *KubernetesNodePool) Resource() Resource {
 // KubernetesNodePoolCreateRequest is the body of
 // [KubernetesService.CreateNodePool]. All fields are required.
 type KubernetesNodePoolCreateRequest struct {
-	Name      string `json:"name"`       // unique in the cluster
 	NodeCount int    `json:"node_count"` // at least 1
 	NodeSize  string `json:"node_size"`  // a VM size, such as "standard-4"
+}
+
+// nodePoolBody is the body of a KubernetesNodePoolCreateRequest.
+type nodePoolBody struct {
+	named
+	KubernetesNodePoolCreateRequest
 }
 
 // resizeRequest is the body of ResizeNodePool.
@@ -213,8 +218,8 @@ var (
 // node pool before it has nodes; see [KubernetesService.WaitNodePool]. It
 // returns [ErrAlreadyExists] if the cluster has a node pool with the name.
 // † Only the service has this.
-func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluster string, request *KubernetesNodePoolCreateRequest) (*KubernetesNodePool, error) {
-	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesCreateNodePool, request, location, cluster)
+func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluster, name string, request *KubernetesNodePoolCreateRequest) (*KubernetesNodePool, error) {
+	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesCreateNodePool, nodePoolBody{named{name}, orZero(request)}, location, cluster)
 }
 
 // DeleteNodePool deletes a node pool and its nodes; see

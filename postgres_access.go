@@ -246,7 +246,6 @@ func (r *PostgresMetricDestinationCreateRequest) prune(body map[string]any) {
 // PostgresLogDestinationCreateRequest is the body of
 // [PostgresService.CreateLogDestination].
 type PostgresLogDestinationCreateRequest struct {
-	Name    string                         `json:"name"`             // any text, need not be unique; required
 	Type    string                         `json:"type"`             // one of the PostgresLogDestination constants; required
 	URL     string                         `json:"url"`              // https://… for "otlp", tcp://host:port for "syslog"; required
 	Options *PostgresLogDestinationOptions `json:"options,omitzero"` // no operation returns them
@@ -258,7 +257,13 @@ type PostgresLogDestinationOptions struct {
 	StructuredData map[string]map[string]Secret `json:"structured_data,omitzero"` // by element ID and name; for "syslog" only
 }
 
-func (r *PostgresLogDestinationCreateRequest) prune(map[string]any) {}
+func (r PostgresLogDestinationCreateRequest) prune(map[string]any) {}
+
+// logDestinationBody is the body of a PostgresLogDestinationCreateRequest.
+type logDestinationBody struct {
+	Name string `json:"name"`
+	PostgresLogDestinationCreateRequest
+}
 
 var (
 	opPostgresCreateMetricDestination = Operation{"Postgres.CreateMetricDestination", "POST", postgresRoute + "/metric-destination", once}
@@ -281,12 +286,13 @@ func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location,
 }
 
 // CreateLogDestination adds a server to which a database sends its logs, and
-// returns the destination before the database uses it. Each call adds another
-// destination: after [ErrOutcomeUnknown], look for it with Get. If the URL or
-// the options don't fit the type, CreateLogDestination returns
-// [ErrInvalidRequest]. † Only the service has this.
-func (s *PostgresService) CreateLogDestination(ctx context.Context, location, postgres string, request *PostgresLogDestinationCreateRequest) (*PostgresLogDestination, error) {
-	return send[PostgresLogDestination](ctx, s.conn, &opPostgresCreateLogDestination, request, location, postgres)
+// returns the destination before the database uses it. The name is any text, and
+// need not be unique. Each call adds another destination: after
+// [ErrOutcomeUnknown], look for it with Get. If the URL or the options don't fit
+// the type, CreateLogDestination returns [ErrInvalidRequest]. † Only the service
+// has this.
+func (s *PostgresService) CreateLogDestination(ctx context.Context, location, postgres, name string, request *PostgresLogDestinationCreateRequest) (*PostgresLogDestination, error) {
+	return send[PostgresLogDestination](ctx, s.conn, &opPostgresCreateLogDestination, logDestinationBody{name, orZero(request)}, location, postgres)
 }
 
 // DeleteLogDestination removes a destination, and returns before the database

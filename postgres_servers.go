@@ -176,7 +176,6 @@ func (s *PostgresService) CreateBackupCredentials(ctx context.Context, location,
 
 // PostgresRestoreRequest is the body of [PostgresService.Restore].
 type PostgresRestoreRequest struct {
-	Name          string    `json:"name"`           // of the new database; required
 	RestoreTarget time.Time `json:"restore_target"` // see Postgres.EarliestRestoreTime; required
 
 	// † Only the service has these. By default, the new database has the old one's
@@ -186,23 +185,26 @@ type PostgresRestoreRequest struct {
 	Tags            []PostgresTag     `json:"tags,omitzero"`
 }
 
-func (r PostgresRestoreRequest) newName() string { return r.Name }
+// restoreBody is the body of a PostgresRestoreRequest.
+type restoreBody struct {
+	named
+	PostgresRestoreRequest
+}
 
-// PostgresReadReplicaOptions are the settings in which a read replica differs
-// from its parent; see [PostgresConfig]. † Only the service has these.
-type PostgresReadReplicaOptions struct {
+// PostgresReadReplicaCreateRequest is the body of
+// [PostgresService.CreateReadReplica]: the settings in which a read replica
+// differs from its parent; see [PostgresConfig]. † Only the service has these.
+type PostgresReadReplicaCreateRequest struct {
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
 	Tags            []PostgresTag     `json:"tags,omitzero"` // none by default
 }
 
-// readReplicaRequest is the body of CreateReadReplica.
-type readReplicaRequest struct {
-	Name string `json:"name"`
-	PostgresReadReplicaOptions
+// readReplicaBody is the body of a PostgresReadReplicaCreateRequest.
+type readReplicaBody struct {
+	named
+	PostgresReadReplicaCreateRequest
 }
-
-func (r readReplicaRequest) newName() string { return r.Name }
 
 var (
 	opPostgresPromoteReadReplica = Operation{"Postgres.PromoteReadReplica", "POST", postgresRoute + "/promote-read-replica", once | serviceOnly}
@@ -231,18 +233,18 @@ func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, post
 // CreateReadReplica creates a read replica of a database, with the same size
 // and no standby. It returns [ErrInvalidRequest] before the first backup.
 // [PostgresService.WaitRunning] waits until the replica runs, maybe for hours.
-func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, opts *PostgresReadReplicaOptions) (*Postgres, error) {
-	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, readReplicaRequest{name, orZero(opts)}, location, postgres)
+func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, request *PostgresReadReplicaCreateRequest) (*Postgres, error) {
+	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, readReplicaBody{named{name}, orZero(request)}, location, postgres)
 }
 
 // Restore creates a copy of a database as it was at an earlier time, with the
 // same size and password, but no standby. It returns [ErrInvalidRequest] if the
 // server can't restore that time. [PostgresService.WaitRunning] waits until the
 // copy runs, maybe for hours.
-func (s *PostgresService) Restore(ctx context.Context, location, postgres string, request *PostgresRestoreRequest) (*Postgres, error) {
+func (s *PostgresService) Restore(ctx context.Context, location, postgres, name string, request *PostgresRestoreRequest) (*Postgres, error) {
 	body := orZero(request)
 	body.RestoreTarget = body.RestoreTarget.UTC()
-	return send[Postgres](ctx, s.conn, &opPostgresRestore, body, location, postgres)
+	return send[Postgres](ctx, s.conn, &opPostgresRestore, restoreBody{named{name}, body}, location, postgres)
 }
 
 // promotedPostgres is a [Postgres] whose ReadReplica is nil if the response has

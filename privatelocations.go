@@ -43,15 +43,18 @@ const (
 // PrivateLocationCreateRequest is the body of [PrivateLocationsService.Create].
 // All fields are required. The server doesn't check the credentials.
 type PrivateLocationCreateRequest struct {
-	Name                 string `json:"name"`                   // the UIName; the server also accepts the name of a public location, but don't use one
 	ProviderLocationName string `json:"provider_location_name"` // the region, one of the ProviderLocation constants
 	AccessKey            Secret `json:"access_key"`
 	SecretKey            Secret `json:"secret_key"`
 }
 
-func (r PrivateLocationCreateRequest) newName() string { return r.Name }
+func (r PrivateLocationCreateRequest) prune(map[string]any) {}
 
-func (r *PrivateLocationCreateRequest) prune(map[string]any) {}
+// privateLocationBody is the body of a PrivateLocationCreateRequest.
+type privateLocationBody struct {
+	named
+	PrivateLocationCreateRequest
+}
 
 const privateLocationRoute = projectRoute + "/private-location/{private_location_name}"
 
@@ -83,9 +86,10 @@ func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions,
 	return privateLocationFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Create creates a private location.
-func (s *PrivateLocationsService) Create(ctx context.Context, request *PrivateLocationCreateRequest) (*PrivateLocation, error) {
-	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsCreate, request)
+// Create creates a private location. The name is the UIName; the server also
+// accepts the name of a public location, but don't use one.
+func (s *PrivateLocationsService) Create(ctx context.Context, name string, request *PrivateLocationCreateRequest) (*PrivateLocation, error) {
+	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsCreate, privateLocationBody{named{name}, orZero(request)})
 }
 
 // Get returns a private location.
@@ -101,12 +105,12 @@ func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName stri
 
 // Ensure creates a private location unless one with the name exists. It
 // compares provider_location_name, but can't compare the credentials.
-func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, outcome EnsureOutcome, err error) {
+func (s *PrivateLocationsService) Ensure(ctx context.Context, name string, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, outcome EnsureOutcome, err error) {
 	if request == nil {
 		return nil, "", &ArgumentError{Operation: "PrivateLocations.Ensure", Name: "request", Reason: "must not be nil"}
 	}
-	return privateLocationFamily.ensure(ctx, s.conn, "", request.Name, ensureSpec[PrivateLocation]{
-		create: func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, request) },
+	return privateLocationFamily.ensure(ctx, s.conn, "", name, ensureSpec[PrivateLocation]{
+		create: func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, name, request) },
 		compare: func(_ context.Context, l *PrivateLocation) (d drift, err error) {
 			wants(&d, "provider_location_name", request.ProviderLocationName, l.Name)
 			return d, nil

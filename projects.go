@@ -23,11 +23,6 @@ func (p *Project) cursor(string) string { return p.ID }
 
 func (p *Project) Resource() Resource { return Resource{Kind: KindProject, ID: p.ID, Name: p.Name} }
 
-// ProjectCreateRequest is the body of [ProjectsService.Create].
-type ProjectCreateRequest struct {
-	Name string `json:"name"` // required; 1 to 63 ASCII letters, digits and hyphens, no hyphen at either end
-}
-
 // Known values of [ObjectInfo.Type].
 const (
 	ObjectTypeFirewall          = "firewall"
@@ -65,12 +60,13 @@ func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known .
 	return projectFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Create creates a project, even if the name is taken. It returns
-// [ErrQuotaExceeded] if the account has 10 projects. The token gets no rights
-// in it: calls return [ErrForbidden] until an administrator grants them. With
-// the service, create projects in the console. ‡ Only the contract has this.
-func (s *ProjectsService) Create(ctx context.Context, request *ProjectCreateRequest) (*Project, error) {
-	return send[Project](ctx, s.conn, &opProjectsCreate, request)
+// Create creates a project, even if the name is taken. The name may have
+// upper-case letters. It returns [ErrQuotaExceeded] if the account has 10
+// projects. The token gets no rights in it: calls return [ErrForbidden] until
+// an administrator grants them. With the service, create projects in the
+// console. ‡ Only the contract has this.
+func (s *ProjectsService) Create(ctx context.Context, name string) (*Project, error) {
+	return send[Project](ctx, s.conn, &opProjectsCreate, named{name})
 }
 
 // Get returns a project. It returns [ErrNotFound] or [ErrForbidden] if the

@@ -23,7 +23,6 @@ func (k *SSHPublicKey) Resource() Resource {
 
 // SSHPublicKeyCreateRequest is the body of [SSHPublicKeysService.Create].
 type SSHPublicKeyCreateRequest struct {
-	Name      string `json:"name"`       // required
 	PublicKey string `json:"public_key"` // one or more lines in the format of an authorized_keys file; required
 }
 
@@ -34,7 +33,11 @@ type SSHPublicKeyUpdateRequest struct {
 	PublicKey string `json:"public_key,omitzero"`
 }
 
-func (r SSHPublicKeyCreateRequest) newName() string { return r.Name }
+// sshPublicKeyBody is the body of an SSHPublicKeyCreateRequest.
+type sshPublicKeyBody struct {
+	named
+	SSHPublicKeyCreateRequest
+}
 
 func (r SSHPublicKeyUpdateRequest) newName() string { return r.Name }
 
@@ -69,8 +72,8 @@ func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions, kn
 }
 
 // Create registers a public key.
-func (s *SSHPublicKeysService) Create(ctx context.Context, request *SSHPublicKeyCreateRequest) (*SSHPublicKey, error) {
-	return send[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysCreate, request)
+func (s *SSHPublicKeysService) Create(ctx context.Context, name string, request *SSHPublicKeyCreateRequest) (*SSHPublicKey, error) {
+	return send[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysCreate, sshPublicKeyBody{named{name}, orZero(request)})
 }
 
 // Get returns an SSH public key.
@@ -89,12 +92,12 @@ func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *
 
 // Ensure registers an SSH public key unless one with the name exists. It
 // compares public_key, without space around it, and can update it.
-func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (key *SSHPublicKey, outcome EnsureOutcome, err error) {
+func (s *SSHPublicKeysService) Ensure(ctx context.Context, name string, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (key *SSHPublicKey, outcome EnsureOutcome, err error) {
 	if request == nil {
 		return nil, "", &ArgumentError{Operation: "SSHPublicKeys.Ensure", Name: "request", Reason: "must not be nil"}
 	}
-	return sshPublicKeyFamily.ensure(ctx, s.conn, "", request.Name, ensureSpec[SSHPublicKey]{
-		create: func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, request) },
+	return sshPublicKeyFamily.ensure(ctx, s.conn, "", name, ensureSpec[SSHPublicKey]{
+		create: func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, name, request) },
 		compare: func(_ context.Context, key *SSHPublicKey) (d drift, err error) {
 			wantsUpdatable(&d, "public_key", strings.TrimSpace(request.PublicKey), strings.TrimSpace(key.PublicKey))
 			return d, nil

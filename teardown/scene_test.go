@@ -61,11 +61,11 @@ func (p *scene) firewall(t *testing.T, location, name string) *cloudapi.Firewall
 }
 
 func (p *scene) key(t *testing.T) {
-	stub.Must(p.Client.SSHPublicKeys.Create(t.Context(), &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
+	stub.Must(p.Client.SSHPublicKeys.Create(t.Context(), "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}))(t)
 }
 
 func (p *scene) location(t *testing.T, name string) {
-	stub.Must(p.Client.PrivateLocations.Create(t.Context(), &cloudapi.PrivateLocationCreateRequest{Name: name,
+	stub.Must(p.Client.PrivateLocations.Create(t.Context(), name, &cloudapi.PrivateLocationCreateRequest{
 		ProviderLocationName: cloudapi.ProviderLocationUSEast1, AccessKey: cloudapi.NewSecret("a"), SecretKey: cloudapi.NewSecret("s")}))(t)
 }
 

@@ -72,10 +72,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 
 	// Nothing else has this name, so it is safe to delete by name.
 	name := "quickstart-" + strings.ToLower(rand.Text()[:6])
-	key, err := client.SSHPublicKeys.Create(uninterrupted(ctx), &cloudapi.SSHPublicKeyCreateRequest{
-		Name:      name,
-		PublicKey: demo.PublicKey,
-	})
+	key, err := client.SSHPublicKeys.Create(uninterrupted(ctx), name, &cloudapi.SSHPublicKeyCreateRequest{PublicKey: demo.PublicKey})
 	env.deleteLater("SSH key", name, err, client.SSHPublicKeys.Delete)
 	if err != nil {
 		return err

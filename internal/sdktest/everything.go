@@ -55,10 +55,10 @@ func NewEverything(t *testing.T, opts ...cloudapitest.Option) *Everything {
 	p := &Everything{Server: cloudapitest.New(t, append([]cloudapitest.Option{cloudapitest.WithAPI(cloudapitest.Contract)}, opts...)...)}
 	p.Client = p.Server.Client()
 	ctx, c := t.Context(), p.Client
-	p.Key = stub.Must(c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
-	p.Script = stub.Must(c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "setup", Script: "#!/bin/sh\ntrue\n"}))(t)
+	p.Key = stub.Must(c.SSHPublicKeys.Create(ctx, "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}))(t)
+	p.Script = stub.Must(c.VMInitScripts.Create(ctx, "setup", &cloudapi.VMInitScriptCreateRequest{Script: "#!/bin/sh\ntrue\n"}))(t)
 	p.Inference = stub.Must(c.InferenceAPIKeys.Create(ctx))(t)
-	p.Location = stub.Must(c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{Name: "own",
+	p.Location = stub.Must(c.PrivateLocations.Create(ctx, "own", &cloudapi.PrivateLocationCreateRequest{
 		ProviderLocationName: cloudapi.ProviderLocationUSEast1, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}))(t)
 	p.Firewall = stub.Must(c.Firewalls.Create(ctx, Somewhere, "fw-1", nil))(t)
 	p.Rule = stub.Must(c.Firewalls.CreateRule(ctx, Somewhere, "fw-1", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "22"}))(t)

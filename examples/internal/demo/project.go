@@ -85,11 +85,10 @@ func fill(ctx context.Context, server *cloudapitest.Server, c *cloudapi.Client) 
 }
 
 func fillSettings(ctx context.Context, c *cloudapi.Client) error {
-	_, err := c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "operations", PublicKey: PublicKey})
-	_, err2 := c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "install-agent", Script: "#!/bin/sh\napt-get install -y agent\n"})
+	_, err := c.SSHPublicKeys.Create(ctx, "operations", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: PublicKey})
+	_, err2 := c.VMInitScripts.Create(ctx, "install-agent", &cloudapi.VMInitScriptCreateRequest{Script: "#!/bin/sh\napt-get install -y agent\n"})
 	_, err3 := c.InferenceAPIKeys.Create(ctx)
-	_, err4 := c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
-		Name:                 "own-account",
+	_, err4 := c.PrivateLocations.Create(ctx, "own-account", &cloudapi.PrivateLocationCreateRequest{
 		ProviderLocationName: cloudapi.ProviderLocationUSEast1,
 		AccessKey:            cloudapi.NewSecret("made-up"),
 		SecretKey:            cloudapi.NewSecret("made-up"),

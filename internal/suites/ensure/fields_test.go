@@ -70,12 +70,12 @@ func TestEnsureComparesFields(t *testing.T) {
 			`,"type":"other","pg_config":{},"pgbouncer_config":{},"items":[`+record+`],"count":1}`) // the response to each request
 		requestType := ensure.Type.In(ensure.Type.NumIn() - 2).Elem()
 		for name, field := range requestFields(requestType) {
-			if name == "name" || name == "private_subnet_id" { // Ensure looks up the resource, or the subnet, by it
+			if name == "private_subnet_id" { // Ensure looks up the subnet by it
 				continue
 			}
 			request := reflect.New(requestType)
 			request.Elem().FieldByIndex(field.Index).Set(sdktest.Fill(field.Type, "x"))
-			for name, value := range map[string]string{"Name": "other", "FirewallID": "fw8ww2xa7brt1qrn9hgzbc7efq", "PrivateSubnetID": "ps6336kqkb6j4qf8813xfx1bw0"} {
+			for name, value := range map[string]string{"FirewallID": "fw8ww2xa7brt1qrn9hgzbc7efq", "PrivateSubnetID": "ps6336kqkb6j4qf8813xfx1bw0"} {
 				if v := request.Elem().FieldByName(name); v.IsValid() {
 					v.SetString(value)
 				}
@@ -84,8 +84,8 @@ func TestEnsureComparesFields(t *testing.T) {
 				request.Elem().FieldByIndex(field.Index).SetString("pggk8wzevxhe1gh7zjzfx5jn70")
 			}
 			args := []any{request.Interface(), &cloudapi.EnsureOptions{DryRun: true}}
-			if ensure.Type.NumIn() > 4 {
-				args = append([]any{"other", "other"}, args...) // the location and the name
+			for range ensure.Type.NumIn() - 4 {
+				args = append([]any{"other"}, args...) // the name, and the location if there's one
 			}
 			_, err := sdktest.Do(service.Name+".Ensure", args...).On(t.Context(), client)
 			drift, differs := errors.AsType[*cloudapi.DriftError](err)

@@ -172,7 +172,7 @@ func (f *failure) check(t *testing.T) {
 	ctx := t.Context()
 	srv := cloudapitest.NewServer(cloudapitest.WithToken(stub.Token))
 	defer srv.Close()
-	stub.Must(srv.Client().SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
+	stub.Must(srv.Client().SSHPublicKeys.Create(ctx, "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}))(t)
 
 	failing, arrived := f.transport, func() int { return -1 }
 	if f.peer != nil {

@@ -53,6 +53,30 @@ func TestNewNames(t *testing.T) {
 	}
 }
 
+// TestNamesAreArguments: the name of what a method creates is an argument, and
+// no field of the request.
+func TestNamesAreArguments(t *testing.T) {
+	t.Parallel()
+	requests := 0
+	for _, m := range sdktest.Methods(t) {
+		_, method, _ := strings.Cut(m.Name, ".")
+		if !strings.HasPrefix(method, "Create") && method != "Restore" {
+			continue
+		}
+		for _, arg := range m.Args {
+			if typ := arg.Type(); typ.Kind() == reflect.Pointer {
+				requests++
+				if _, ok := typ.Elem().FieldByName("Name"); ok {
+					t.Errorf("%s takes the name in a %v", m.Name, typ)
+				}
+			}
+		}
+	}
+	if requests < 18 {
+		t.Errorf("only %d requests were checked", requests)
+	}
+}
+
 // oneForm has the fields whose JSON key is another form of what the API calls
 // otherwise elsewhere.
 var oneForm = map[string]string{

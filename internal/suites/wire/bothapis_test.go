@@ -186,8 +186,8 @@ func TestRefusalsOfTheService(t *testing.T) {
 		err         error
 	}{
 		{"kubernetes-nodepools", "kubeconfig-too-early", do("Kubernetes.Kubeconfig", location, "prod"), cloudapi.ErrInvalidRequest},
-		{"kubernetes-nodepools", "pool-name-taken", do("Kubernetes.CreateNodePool", location, "prod", &cloudapi.KubernetesNodePoolCreateRequest{Name: "prod-np"}), cloudapi.ErrAlreadyExists},
-		{"kubernetes-nodepools", "pool-quota", do("Kubernetes.CreateNodePool", location, "prod", &cloudapi.KubernetesNodePoolCreateRequest{Name: "workers"}), cloudapi.ErrQuotaExceeded},
+		{"kubernetes-nodepools", "pool-name-taken", do("Kubernetes.CreateNodePool", location, "prod", "prod-np", &cloudapi.KubernetesNodePoolCreateRequest{}), cloudapi.ErrAlreadyExists},
+		{"kubernetes-nodepools", "pool-quota", do("Kubernetes.CreateNodePool", location, "prod", "workers", &cloudapi.KubernetesNodePoolCreateRequest{}), cloudapi.ErrQuotaExceeded},
 		{"machine-images", "create-again", do("MachineImages.Create", location, "golden", &cloudapi.MachineImageCreateRequest{VMID: stub.VMID}), cloudapi.ErrAlreadyExists},
 		{"machine-images", "version-exists", do("MachineImages.CreateVersion", location, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VMID: stub.VMID}), cloudapi.ErrAlreadyExists},
 		{"machine-images", "delete-version-again", do("MachineImages.DeleteVersion", location, "golden", "v1"), cloudapi.ErrNotFound},

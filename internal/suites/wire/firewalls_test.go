@@ -33,7 +33,7 @@ func firewallCases() []wireCase {
 		{do("Firewalls.List", nil), "GET " + all, list(item)},
 		{do("Firewalls.List", &cloudapi.ListOptions{Location: location}), "GET " + base, list(item)},
 		{do("Firewalls.All", nil), "GET " + all + "?page_size=1000", list(item)},
-		{do("Firewalls.CreateInProject", &cloudapi.FirewallCreateInProjectRequest{Name: "edge", Description: "public entry"}),
+		{do("Firewalls.CreateInProject", "edge", &cloudapi.FirewallCreateRequest{Description: "public entry"}),
 			"POST " + all + ` {"name":"edge","description":"public entry"}`, item},
 		{do("Firewalls.Get", location, "edge"), "GET " + edge, full},
 		{do("Firewalls.Create", location, "edge", nil), "POST " + edge + " {}", item},

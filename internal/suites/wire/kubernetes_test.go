@@ -69,7 +69,7 @@ func kubernetesCases() []wireCase {
 		{do("Kubernetes.Metrics", location, "apps", &cloudapi.MetricsOptions{Start: start, End: start.Add(time.Hour), Key: cloudapi.KubernetesMetricClusterObjects}),
 			"GET " + apps + "/metrics?end=2026-11-22T03%3A15%3A54Z&key=cluster_objects&start=2026-11-22T02%3A15%3A54Z",
 			`{"metrics":[{"key":"cluster_objects","name":"Cluster Objects","unit":"count","description":"d","series":[{"labels":{},"values":[[1795315554,"16.8"]]}]}]}`},
-		{do("Kubernetes.CreateNodePool", location, "apps", &cloudapi.KubernetesNodePoolCreateRequest{Name: "apps-np", NodeCount: 1, NodeSize: "standard-4"}),
+		{do("Kubernetes.CreateNodePool", location, "apps", "apps-np", &cloudapi.KubernetesNodePoolCreateRequest{NodeCount: 1, NodeSize: "standard-4"}),
 			"POST " + pool + ` {"name":"apps-np","node_count":1,"node_size":"standard-4"}`, versioned},
 		{do("Kubernetes.DeleteNodePool", location, "apps", "apps-np"), "DELETE " + pool + "/apps-np", nil},
 		{do("Kubernetes.RenameNodePool", location, "apps", "old", "apps-np"), "POST " + pool + `/old/rename {"name":"apps-np"}`, versioned},
