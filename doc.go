@@ -69,6 +69,24 @@
 // field isn't sent. A field for which zero has a meaning is a pointer, such as
 // new(0).
 //
+// States and other fixed values are strings, as a server can send values that a
+// release doesn't know. The constants for them begin with the names of the type
+// and the field, such as [VMStateRunning] for [VM.State]; see also
+// [FirewallRuleProtocolTCP], [KubernetesClusterDisplayStateRunning],
+// [LoadBalancerAlgorithmRoundRobin], [LoadBalancerHealthCheckProtocolHTTP],
+// [LoadBalancerStackDual], [MachineImageArchX64],
+// [MachineImageVersionStateReady], [ObjectInfoTypeVM], [OrderByName],
+// [PostgresFlavorStandard], [PostgresHATypeSync],
+// [PostgresLogDestinationTypeOTLP], [PostgresLogEntrySeverityLevelError],
+// [PostgresLogEntryStreamNamePostgres], [PostgresServerRolePrimary],
+// [PostgresServerStateRunning], [PostgresServerSynchronizationStatusReady],
+// [PostgresStateRunning], [PostgresUpgradeStatusRunning],
+// [PrivateLinkServiceAWSPrivateDNSVerificationStateVerified],
+// [PrivateLinkServiceIPAddressTypeIPv4], [PrivateLinkServiceStateAvailable],
+// [PrivateLocationProviderLocationNameUSEast1], [PrivateSubnetStateAvailable],
+// and [VMSerialLogStatusSucceeded]. Metrics have [PostgresMetricKeyCPUUsage] and
+// [KubernetesMetricKeyCPUUsage].
+//
 // In a family,
 //
 //   - List returns one page of the resources in the project, or in

@@ -101,7 +101,7 @@ func ExampleLoadBalancersService() {
 		Stack:               cloudapi.LoadBalancerStackDual,
 		SrcPort:             443,
 		DstPort:             8443,
-		HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTPS,
+		HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckProtocolHTTPS,
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -155,7 +155,7 @@ func ExamplePrivateLocationsService() {
 	ctx := context.Background()
 
 	location, err := client.PrivateLocations.Create(ctx, "our-aws", &cloudapi.PrivateLocationCreateRequest{
-		ProviderLocationName: cloudapi.ProviderLocationUSEast1,
+		ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1,
 		AccessKey:            cloudapi.NewSecret("AKIAIOSFODNN7EXAMPLE"),
 		SecretKey:            cloudapi.NewSecret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
 	})

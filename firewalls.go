@@ -37,7 +37,7 @@ type FirewallRuleCreateRequest struct {
 	// ID or name of a private subnet in the location. Required.
 	CIDR        string `json:"cidr"`
 	PortRange   string `json:"port_range,omitzero"`  // "port" or "first..last", 0 to 65535; default all ports
-	Protocol    string `json:"protocol,omitzero"`    // a FirewallProtocol constant; default TCP; † only the service
+	Protocol    string `json:"protocol,omitzero"`    // a constant such as [FirewallRuleProtocolTCP]; default TCP; † only the service
 	Description string `json:"description,omitzero"` // † only the service
 	FirewallID  string `json:"firewall_id,omitzero"` // in the contract; the server ignores it
 	ProjectID   string `json:"project_id,omitzero"`  // in the contract; the server ignores it
@@ -69,7 +69,7 @@ type FirewallUpdateRequest struct {
 type FirewallRuleModifyRequest struct {
 	CIDR        string  `json:"cidr,omitzero"`        // a range; can't be a subnet
 	PortRange   string  `json:"port_range,omitzero"`  // "port" or "first..last"
-	Protocol    string  `json:"protocol,omitzero"`    // one of the FirewallProtocol constants
+	Protocol    string  `json:"protocol,omitzero"`    // a constant such as [FirewallRuleProtocolTCP]
 	Description *string `json:"description,omitzero"` // new("") clears it
 }
 
@@ -262,14 +262,14 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 				rules = append(rules, &FirewallRule{
 					CIDR:        r,
 					PortRange:   ports.String(),
-					Protocol:    cmp.Or(strings.ToLower(request.Protocol), FirewallProtocolTCP),
+					Protocol:    cmp.Or(strings.ToLower(request.Protocol), FirewallRuleProtocolTCP),
 					Description: strings.TrimSpace(request.Description),
 				})
 			}
 			return rules, nil
 		},
 		key: func(rule *FirewallRule) string {
-			return cmp.Or(rule.Protocol, FirewallProtocolTCP) + " " + normalCIDR(rule.CIDR) + " " + normalPortRange(rule.PortRange)
+			return cmp.Or(rule.Protocol, FirewallRuleProtocolTCP) + " " + normalCIDR(rule.CIDR) + " " + normalPortRange(rule.PortRange)
 		},
 		add: func(ctx context.Context, request FirewallRuleCreateRequest, rule *FirewallRule) (*FirewallRule, error) {
 			if _, err := ParseCIDR(request.CIDR); err != nil {

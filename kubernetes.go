@@ -22,7 +22,7 @@ type KubernetesCluster struct {
 	ID           string `json:"id"`            // prefix kc
 	Name         string `json:"name"`          // unique in its project and location
 	Location     string `json:"location"`      // such as "eu-central-h1"
-	DisplayState string `json:"display_state"` // one of the KubernetesClusterState constants, or another value
+	DisplayState string `json:"display_state"` // a constant such as [KubernetesClusterDisplayStateRunning], or another value
 	CPNodeCount  int    `json:"cp_node_count"` // number of control plane nodes, 1 or 3
 	NodeSize     string `json:"node_size"`     // of the control plane nodes, such as "standard-2"
 	Version      string `json:"version"`       // such as "v1.36"
@@ -39,10 +39,10 @@ func (k *KubernetesCluster) stateText() string { return k.DisplayState }
 
 // Known values of [KubernetesCluster.DisplayState].
 const (
-	KubernetesClusterStateCreating  = "creating" // the server is setting up the cluster, or doing short maintenance
-	KubernetesClusterStateRunning   = "running"
-	KubernetesClusterStateUpgrading = "upgrading" // the server is upgrading the cluster or a node pool; † only the service
-	KubernetesClusterStateDeleting  = "deleting"  // until it's gone
+	KubernetesClusterDisplayStateCreating  = "creating" // the server is setting up the cluster, or doing short maintenance
+	KubernetesClusterDisplayStateRunning   = "running"
+	KubernetesClusterDisplayStateUpgrading = "upgrading" // the server is upgrading the cluster or a node pool; † only the service
+	KubernetesClusterDisplayStateDeleting  = "deleting"  // until it's gone
 )
 
 // KubernetesClusterCreateRequest is the body of [KubernetesService.Create].
@@ -161,7 +161,7 @@ func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster strin
 
 // WaitRunning waits until a cluster is running, which takes minutes.
 func (s *KubernetesService) WaitRunning(ctx context.Context, location, cluster string, opts *WaitOptions) (*KubernetesCluster, error) {
-	return clusterFamily.waitState(ctx, s.conn, "Kubernetes.WaitRunning", location, cluster, reaches[*KubernetesCluster](KubernetesClusterStateRunning), opts)
+	return clusterFamily.waitState(ctx, s.conn, "Kubernetes.WaitRunning", location, cluster, reaches[*KubernetesCluster](KubernetesClusterDisplayStateRunning), opts)
 }
 
 // WaitDeleted waits until a cluster is gone and its name is free.
@@ -304,7 +304,7 @@ func (s *KubernetesService) waitNodePool(ctx context.Context, operation, locatio
 			return k.nodePool(nodePool)
 		},
 		done: func(p *KubernetesNodePool) (bool, error) {
-			return done(p) && state != KubernetesClusterStateUpgrading, nil
+			return done(p) && state != KubernetesClusterDisplayStateUpgrading, nil
 		},
 		lacks: func(p *KubernetesNodePool) string {
 			return cmp.Or(missing("display_state", state == ""), missing("node_count", p.NodeCount <= 0), p.lacksNodes())
@@ -356,7 +356,7 @@ func (s *KubernetesService) waitGone(ctx context.Context, operation, location, c
 // nodePool returns the node pool whose ID or name is ref. It returns
 // ErrWaitFailed if there's none, or if the cluster is being deleted.
 func (k *KubernetesCluster) nodePool(ref string) (*KubernetesNodePool, error) {
-	if k.DisplayState == KubernetesClusterStateDeleting {
+	if k.DisplayState == KubernetesClusterDisplayStateDeleting {
 		return nil, fmt.Errorf("%w: the cluster is being deleted", ErrWaitFailed)
 	}
 	i := slices.IndexFunc(k.NodePools, func(p KubernetesNodePool) bool { return p.isCalled(ref) })

@@ -18,7 +18,7 @@ type MachineImage struct {
 	ID            string    `json:"id"`             // prefix m1
 	Name          string    `json:"name"`           // unique in its project and location
 	Location      string    `json:"location"`       // such as "eu-central-h1"
-	Arch          string    `json:"arch"`           // one of the MachineImageArch constants
+	Arch          string    `json:"arch"`           // a constant such as [MachineImageArchX64]
 	LatestVersion string    `json:"latest_version"` // "" until a version is ready
 	CreatedAt     time.Time `json:"created_at"`
 }
@@ -152,7 +152,7 @@ func (s *MachineImagesService) Rename(ctx context.Context, location, image, newN
 type MachineImageVersion struct {
 	ID             string    `json:"id"`               // prefix mv
 	Version        string    `json:"version"`          // its name, unique in its image
-	State          string    `json:"state"`            // a MachineImageVersionState constant, or another value; "" if the version has no data, so that it can't be deleted
+	State          string    `json:"state"`            // a constant such as [MachineImageVersionStateReady], or another value; "" if the version has no data, so that it can't be deleted
 	ActualSizeMiB  int       `json:"actual_size_mib"`  // of the disk; 0 until the version is ready
 	ArchiveSizeMiB int       `json:"archive_size_mib"` // of the stored data, which is billed; 0 until the version is ready
 	CreatedAt      time.Time `json:"created_at"`

@@ -25,7 +25,7 @@ func (m *Metrics) lacks() string {
 
 // Metric is one metric.
 type Metric struct {
-	Key         string         `json:"key"`         // a PostgresMetric or KubernetesMetric constant, or another value
+	Key         string         `json:"key"`         // a constant such as [PostgresMetricKeyCPUUsage] or [KubernetesMetricKeyCPUUsage], or another value
 	Name        string         `json:"name"`        // for people, such as "CPU Usage"
 	Description string         `json:"description"` // for people
 	Unit        string         `json:"unit"`        // such as "%", "bytes" or "count/s"; "" if there is none
@@ -123,7 +123,7 @@ type MetricsOptions struct {
 	// more than 31 days ago lead to [ErrInvalidRequest].
 	Start time.Time `url:"start,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 	End   time.Time `url:"end,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
-	Key   string    `url:"key,omitempty"` // a PostgresMetric or KubernetesMetric constant; "" means all metrics
+	Key   string    `url:"key,omitempty"` // a constant such as [PostgresMetricKeyCPUUsage] or [KubernetesMetricKeyCPUUsage]; "" means all metrics
 }
 
 // metrics performs an operation that returns metrics.
@@ -139,18 +139,18 @@ func metrics(ctx context.Context, c *conn, op *Operation, opts *MetricsOptions, 
 
 // Known values of [Metric.Key] for a database.
 const (
-	PostgresMetricCPUUsage            = "cpu_usage"
-	PostgresMetricLoadAverage         = "load_average"
-	PostgresMetricMemoryUsage         = "memory_usage"
-	PostgresMetricDiskUsage           = "disk_usage"
-	PostgresMetricDiskIO              = "disk_io"
-	PostgresMetricNetworkTraffic      = "network_traffic"
-	PostgresMetricConnectionCount     = "connection_count"
-	PostgresMetricCacheHitRatio       = "cache_hit_ratio"
-	PostgresMetricOperationThroughput = "operation_throughput"
-	PostgresMetricDeadlocks           = "deadlocks"
-	PostgresMetricDatabaseSize        = "database_size"
-	PostgresMetricTransactions        = "transactions"
+	PostgresMetricKeyCPUUsage            = "cpu_usage"
+	PostgresMetricKeyLoadAverage         = "load_average"
+	PostgresMetricKeyMemoryUsage         = "memory_usage"
+	PostgresMetricKeyDiskUsage           = "disk_usage"
+	PostgresMetricKeyDiskIO              = "disk_io"
+	PostgresMetricKeyNetworkTraffic      = "network_traffic"
+	PostgresMetricKeyConnectionCount     = "connection_count"
+	PostgresMetricKeyCacheHitRatio       = "cache_hit_ratio"
+	PostgresMetricKeyOperationThroughput = "operation_throughput"
+	PostgresMetricKeyDeadlocks           = "deadlocks"
+	PostgresMetricKeyDatabaseSize        = "database_size"
+	PostgresMetricKeyTransactions        = "transactions"
 )
 
 var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/metrics", idempotent}
@@ -166,18 +166,18 @@ func (s *PostgresService) Metrics(ctx context.Context, location, postgres string
 // Known values of [Metric.Key] for a cluster. † Only the service has
 // these.
 const (
-	KubernetesMetricCPUUsage            = "cpu_usage"
-	KubernetesMetricLoadAverage         = "load_average"
-	KubernetesMetricMemoryUsage         = "memory_usage"
-	KubernetesMetricDiskUsage           = "disk_usage"
-	KubernetesMetricDiskIO              = "disk_io"
-	KubernetesMetricNetworkTraffic      = "network_traffic"
-	KubernetesMetricAPIRequestRate      = "api_request_rate"
-	KubernetesMetricAPIRequestLatency   = "api_request_latency"
-	KubernetesMetricAPIInflightRequests = "api_inflight_requests"
-	KubernetesMetricPendingPods         = "pending_pods"
-	KubernetesMetricClusterDatabaseSize = "cluster_database_size"
-	KubernetesMetricClusterObjects      = "cluster_objects"
+	KubernetesMetricKeyCPUUsage            = "cpu_usage"
+	KubernetesMetricKeyLoadAverage         = "load_average"
+	KubernetesMetricKeyMemoryUsage         = "memory_usage"
+	KubernetesMetricKeyDiskUsage           = "disk_usage"
+	KubernetesMetricKeyDiskIO              = "disk_io"
+	KubernetesMetricKeyNetworkTraffic      = "network_traffic"
+	KubernetesMetricKeyAPIRequestRate      = "api_request_rate"
+	KubernetesMetricKeyAPIRequestLatency   = "api_request_latency"
+	KubernetesMetricKeyAPIInflightRequests = "api_inflight_requests"
+	KubernetesMetricKeyPendingPods         = "pending_pods"
+	KubernetesMetricKeyClusterDatabaseSize = "cluster_database_size"
+	KubernetesMetricKeyClusterObjects      = "cluster_objects"
 )
 
 var opKubernetesMetrics = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute + "/metrics", idempotent | serviceOnly}

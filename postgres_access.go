@@ -45,9 +45,9 @@ var (
 
 // PostgresConnectionURL returns [Postgres.ConnectionString] of a record from
 // Get, changed as the options say. It escapes names, passwords and values, and
-// sorts the parameters. It returns an [*ArgumentError] if the connection is empty, as
-// in records from lists and in replicas that are being created, or if a text
-// contains a printed Secret, "[redacted]": use [Secret.Reveal].
+// sorts the parameters. It returns an [*ArgumentError] if the connection is
+// empty, as in records from lists and in replicas that are being created, or if
+// a text contains a printed Secret, "[redacted]": use [Secret.Reveal].
 func PostgresConnectionURL(connection Secret, opts *PostgresConnectionOptions) (Secret, error) {
 	o := orZero(opts)
 	invalid := func(name, value, reason string) (Secret, error) {
@@ -246,7 +246,7 @@ func (r *PostgresMetricDestinationCreateRequest) prune(body map[string]any) {
 // PostgresLogDestinationCreateRequest is the body of
 // [PostgresService.CreateLogDestination].
 type PostgresLogDestinationCreateRequest struct {
-	Type    string                         `json:"type"`             // one of the PostgresLogDestination constants; required
+	Type    string                         `json:"type"`             // a constant such as [PostgresLogDestinationTypeOTLP]; required
 	URL     string                         `json:"url"`              // https://… for "otlp", tcp://host:port for "syslog"; required
 	Options *PostgresLogDestinationOptions `json:"options,omitzero"` // no operation returns them
 }

@@ -18,11 +18,11 @@ import (
 // PostgresLogEntry is a line in the logs of a database.
 type PostgresLogEntry struct {
 	Timestamp     time.Time         `json:"timestamp"`      // with a precision of one nanosecond
-	StreamName    string            `json:"stream_name"`    // one of the PostgresLogStream constants
-	SeverityLevel string            `json:"severity_level"` // one of the PostgresLogSeverity constants
+	StreamName    string            `json:"stream_name"`    // a constant such as [PostgresLogEntryStreamNamePostgres]
+	SeverityLevel string            `json:"severity_level"` // a constant such as [PostgresLogEntrySeverityLevelError]
 	Message       string            `json:"message"`
 	ServerID      string            `json:"server_ubid"` // the ID of the server, prefix pv
-	ServerRole    string            `json:"server_role"` // one of the PostgresServerRole constants
+	ServerRole    string            `json:"server_role"` // a constant such as [PostgresServerRolePrimary]
 	Context       map[string]string `json:"context"`     // of the connection: any of the keys "user", "dbname", "pid" and "remote_host_port"
 }
 
@@ -38,19 +38,19 @@ func (e *PostgresLogEntry) hash() string {
 
 // Values of [PostgresLogEntry.StreamName]. † Only the service has these.
 const (
-	PostgresLogStreamPostgres  = "postgres"
-	PostgresLogStreamPgBouncer = "pgbouncer" // the connection pooler
-	PostgresLogStreamUpgrade   = "upgrade"
+	PostgresLogEntryStreamNamePostgres  = "postgres"
+	PostgresLogEntryStreamNamePgBouncer = "pgbouncer" // the connection pooler
+	PostgresLogEntryStreamNameUpgrade   = "upgrade"
 )
 
 // Values of [PostgresLogEntry.SeverityLevel]. † Only the service has these.
 const (
-	PostgresLogSeverityDebug       = "DEBUG"
-	PostgresLogSeverityInfo        = "INFO"
-	PostgresLogSeverityWarn        = "WARN"
-	PostgresLogSeverityError       = "ERROR"
-	PostgresLogSeverityFatal       = "FATAL"
-	PostgresLogSeverityUnspecified = "UNSPECIFIED" // not valid in PostgresLogsOptions
+	PostgresLogEntrySeverityLevelDebug       = "DEBUG"
+	PostgresLogEntrySeverityLevelInfo        = "INFO"
+	PostgresLogEntrySeverityLevelWarn        = "WARN"
+	PostgresLogEntrySeverityLevelError       = "ERROR"
+	PostgresLogEntrySeverityLevelFatal       = "FATAL"
+	PostgresLogEntrySeverityLevelUnspecified = "UNSPECIFIED" // not valid in PostgresLogsOptions
 )
 
 // PostgresLogsOptions select what ListLogs and AllLogs return.
@@ -60,9 +60,9 @@ type PostgresLogsOptions struct {
 	Start time.Time `url:"start,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 	End   time.Time `url:"end,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 
-	StreamName    string `url:"stream_name,omitempty"`    // one of the PostgresLogStream constants
-	SeverityLevel string `url:"severity_level,omitempty"` // a PostgresLogSeverity constant; selects exactly this level
-	ServerRole    string `url:"server_role,omitempty"`    // one of the PostgresServerRole constants
+	StreamName    string `url:"stream_name,omitempty"`    // a constant such as [PostgresLogEntryStreamNamePostgres]
+	SeverityLevel string `url:"severity_level,omitempty"` // a constant such as [PostgresLogEntrySeverityLevelError]; selects exactly this level
+	ServerRole    string `url:"server_role,omitempty"`    // a constant such as [PostgresServerRolePrimary]
 	QueryPattern  string `url:"query_pattern,omitempty"`  // text that the message contains, not a regular expression; up to 200 characters
 	PageSize      int    `url:"max_log_lines,omitempty"`  // up to 500; default 50 in ListLogs and 500 in AllLogs
 

@@ -14,9 +14,9 @@ import (
 // PostgresServer is a server of a database: the primary or a standby.
 type PostgresServer struct {
 	ID                    string `json:"id"`                     // prefix pv
-	Role                  string `json:"role"`                   // one of the PostgresServerRole constants
-	State                 string `json:"state"`                  // one of the PostgresServerState constants, or another value
-	SynchronizationStatus string `json:"synchronization_status"` // of a standby: "ready" or "catching_up"
+	Role                  string `json:"role"`                   // a constant such as [PostgresServerRolePrimary]
+	State                 string `json:"state"`                  // a constant such as [PostgresServerStateRunning], or another value
+	SynchronizationStatus string `json:"synchronization_status"` // of a standby: a constant such as [PostgresServerSynchronizationStatusReady]
 	VMSize                string `json:"vm_size"`                // such as "standard-2"
 	FallbackActive        bool   `json:"fallback_active"`        // whether it has another instance type than requested
 }
@@ -28,7 +28,7 @@ func (s *PostgresServer) stateText() string { return s.State }
 // settled reports whether the server is running and, as a standby, up to date.
 func (s *PostgresServer) settled() bool {
 	return s.State == PostgresServerStateRunning &&
-		(s.Role == PostgresServerRolePrimary || s.SynchronizationStatus == PostgresServerReady)
+		(s.Role == PostgresServerRolePrimary || s.SynchronizationStatus == PostgresServerSynchronizationStatusReady)
 }
 
 // Values of [PostgresServer.Role]. † Only the service has these.
@@ -52,8 +52,8 @@ const (
 // Values of [PostgresServer.SynchronizationStatus]. † Only the service has
 // these.
 const (
-	PostgresServerReady      = "ready"
-	PostgresServerCatchingUp = "catching_up"
+	PostgresServerSynchronizationStatusReady      = "ready"
+	PostgresServerSynchronizationStatusCatchingUp = "catching_up"
 )
 
 var (
@@ -281,7 +281,7 @@ func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres s
 type PostgresUpgrade struct {
 	CurrentVersion string `json:"current_version"` // such as "17"
 	TargetVersion  string `json:"target_version"`  // such as "18"
-	UpgradeStatus  string `json:"upgrade_status"`  // one of the PostgresUpgradeStatus constants
+	UpgradeStatus  string `json:"upgrade_status"`  // a constant such as [PostgresUpgradeStatusRunning]
 	UpgradeStage   string `json:"upgrade_stage"`   // to show to people, such as "wait_for_maintenance_window"; "" at first
 }
 

@@ -13,7 +13,7 @@ type PrivateLocationsService service
 // PrivateLocation is a region of another provider.
 type PrivateLocation struct {
 	ID       string `json:"id"`       // prefix 10; no operation takes it
-	Name     string `json:"name"`     // the region, one of the ProviderLocation constants; need not be unique
+	Name     string `json:"name"`     // the region: a constant such as [PrivateLocationProviderLocationNameUSEast1]; need not be unique
 	UIName   string `json:"ui_name"`  // the name you gave it, unique in its project
 	Provider string `json:"provider"` // such as "aws"
 	Path     string `json:"path"`     // path within the project: "/private-location/" and UIName
@@ -33,17 +33,17 @@ func (l *PrivateLocation) Resource() Resource {
 
 // Values of [PrivateLocationCreateRequest.ProviderLocationName].
 const (
-	ProviderLocationUSWest2      = "us-west-2"
-	ProviderLocationUSEast1      = "us-east-1"
-	ProviderLocationUSEast2      = "us-east-2"
-	ProviderLocationAPSoutheast2 = "ap-southeast-2"
-	ProviderLocationEUWest1      = "eu-west-1"
+	PrivateLocationProviderLocationNameUSWest2      = "us-west-2"
+	PrivateLocationProviderLocationNameUSEast1      = "us-east-1"
+	PrivateLocationProviderLocationNameUSEast2      = "us-east-2"
+	PrivateLocationProviderLocationNameAPSoutheast2 = "ap-southeast-2"
+	PrivateLocationProviderLocationNameEUWest1      = "eu-west-1"
 )
 
 // PrivateLocationCreateRequest is the body of [PrivateLocationsService.Create].
 // All fields are required. The server doesn't check the credentials.
 type PrivateLocationCreateRequest struct {
-	ProviderLocationName string `json:"provider_location_name"` // the region, one of the ProviderLocation constants
+	ProviderLocationName string `json:"provider_location_name"` // the region: a constant such as [PrivateLocationProviderLocationNameUSEast1]
 	AccessKey            Secret `json:"access_key"`
 	SecretKey            Secret `json:"secret_key"`
 }

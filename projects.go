@@ -25,13 +25,13 @@ func (p *Project) Resource() Resource { return Resource{Kind: KindProject, ID: p
 
 // Known values of [ObjectInfo.Type].
 const (
-	ObjectTypeFirewall          = "firewall"
-	ObjectTypeKubernetesCluster = "kubernetes cluster"
-	ObjectTypeLoadBalancer      = "load balancer"
-	ObjectTypeMachineImage      = "machine image" // † only the service
-	ObjectTypePostgres          = "postgres resource"
-	ObjectTypePrivateSubnet     = "private subnet"
-	ObjectTypeVM                = "vm"
+	ObjectInfoTypeFirewall          = "firewall"
+	ObjectInfoTypeKubernetesCluster = "kubernetes cluster"
+	ObjectInfoTypeLoadBalancer      = "load balancer"
+	ObjectInfoTypeMachineImage      = "machine image" // † only the service
+	ObjectInfoTypePostgres          = "postgres resource"
+	ObjectInfoTypePrivateSubnet     = "private subnet"
+	ObjectInfoTypeVM                = "vm"
 )
 
 var (

@@ -15,7 +15,7 @@ type VMsService service
 type VM struct {
 	ID             string `json:"id"`                  // prefix vm
 	Name           string `json:"name"`                // unique in its project and location
-	State          string `json:"state"`               // one of the VMState constants, or another value
+	State          string `json:"state"`               // a constant such as [VMStateRunning], or another value
 	Location       string `json:"location"`            // such as "eu-central-h1"
 	Size           string `json:"size"`                // such as "standard-2": the family and the number of vCPUs
 	UnixUser       string `json:"unix_user"`           // the user who can log in with the public key
@@ -60,7 +60,7 @@ const (
 
 // VMSerialLog reports the last fetch of the text on a VM's serial console.
 type VMSerialLog struct {
-	Status    string    `json:"status"`    // one of the VMSerialLogStatus constants
+	Status    string    `json:"status"`    // a constant such as [VMSerialLogStatusSucceeded]
 	Timestamp time.Time `json:"timestamp"` // when the fetch ended, or began if it hasn't
 
 	// Output is the last 64 KiB of the text, with terminal escape codes. Bytes

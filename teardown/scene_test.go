@@ -66,7 +66,7 @@ func (p *scene) key(t *testing.T) {
 
 func (p *scene) location(t *testing.T, name string) {
 	stub.Must(p.Client.PrivateLocations.Create(t.Context(), name, &cloudapi.PrivateLocationCreateRequest{
-		ProviderLocationName: cloudapi.ProviderLocationUSEast1, AccessKey: cloudapi.NewSecret("a"), SecretKey: cloudapi.NewSecret("s")}))(t)
+		ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1, AccessKey: cloudapi.NewSecret("a"), SecretKey: cloudapi.NewSecret("s")}))(t)
 }
 
 // replaceLocation renames the private location "own", and gives its name to

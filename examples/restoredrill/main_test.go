@@ -150,7 +150,7 @@ func TestDeletesOnlyTheCopy(t *testing.T) {
 				server, d := newDrill(t, "true")
 				if test.location == "own" {
 					stub.Must(d.client.PrivateLocations.Create(t.Context(), "own", &cloudapi.PrivateLocationCreateRequest{
-						ProviderLocationName: cloudapi.ProviderLocationUSEast1, AccessKey: cloudapi.NewSecret("a"), SecretKey: cloudapi.NewSecret("s")}))(t)
+						ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1, AccessKey: cloudapi.NewSecret("a"), SecretKey: cloudapi.NewSecret("s")}))(t)
 					if err := d.client.Postgres.Delete(t.Context(), "eu-central-h1", "db"); err != nil {
 						t.Fatal(err)
 					}

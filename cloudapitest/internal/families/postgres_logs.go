@@ -229,8 +229,8 @@ func AddLogLine(at *api.Moment, id string, entry cloudapi.PostgresLogEntry) erro
 	}
 	line := loggedLine{logPosition{at.Now, len(servers) + len(p.lines)}, postgresLogLine{
 		Timestamp: logTimestamp(written),
-		Stream:    cmp.Or(entry.StreamName, cloudapi.PostgresLogStreamPostgres),
-		Severity:  cmp.Or(entry.SeverityLevel, cloudapi.PostgresLogSeverityInfo),
+		Stream:    cmp.Or(entry.StreamName, cloudapi.PostgresLogEntryStreamNamePostgres),
+		Severity:  cmp.Or(entry.SeverityLevel, cloudapi.PostgresLogEntrySeverityLevelInfo),
 		Message:   entry.Message,
 		Server:    server.ID, Role: cmp.Or(entry.ServerRole, server.Role), Context: maps.Clone(entry.Context),
 	}}
@@ -238,9 +238,9 @@ func AddLogLine(at *api.Moment, id string, entry cloudapi.PostgresLogEntry) erro
 		what, value string
 		among       []string
 	}{
-		{"stream", line.Stream, []string{cloudapi.PostgresLogStreamPostgres, cloudapi.PostgresLogStreamPgBouncer, cloudapi.PostgresLogStreamUpgrade}},
-		{"severity level", line.Severity, []string{cloudapi.PostgresLogSeverityDebug, cloudapi.PostgresLogSeverityInfo, cloudapi.PostgresLogSeverityWarn,
-			cloudapi.PostgresLogSeverityError, cloudapi.PostgresLogSeverityFatal, cloudapi.PostgresLogSeverityUnspecified}},
+		{"stream", line.Stream, []string{cloudapi.PostgresLogEntryStreamNamePostgres, cloudapi.PostgresLogEntryStreamNamePgBouncer, cloudapi.PostgresLogEntryStreamNameUpgrade}},
+		{"severity level", line.Severity, []string{cloudapi.PostgresLogEntrySeverityLevelDebug, cloudapi.PostgresLogEntrySeverityLevelInfo, cloudapi.PostgresLogEntrySeverityLevelWarn,
+			cloudapi.PostgresLogEntrySeverityLevelError, cloudapi.PostgresLogEntrySeverityLevelFatal, cloudapi.PostgresLogEntrySeverityLevelUnspecified}},
 		{"server role", line.Role, []string{primaryRole, standbyRole}},
 	} {
 		if !slices.Contains(is.among, is.value) {

@@ -37,7 +37,7 @@ func TestLogs(t *testing.T) {
 		if whole := messages(ofAnHour); len(whole) != 361 {
 			t.Errorf("%d lines of an hour, want 361", len(whole))
 		}
-		ofAnHour.SeverityLevel, ofAnHour.PageSize = cloudapi.PostgresLogSeverityError, 7
+		ofAnHour.SeverityLevel, ofAnHour.PageSize = cloudapi.PostgresLogEntrySeverityLevelError, 7
 		if errors := messages(ofAnHour); len(errors) != 60 {
 			t.Errorf("%d errors of an hour, want 60", len(errors))
 		}
@@ -68,7 +68,7 @@ func TestLogs(t *testing.T) {
 		stub.Elapse(25 * time.Second)
 		from, server := time.Now(), stub.Must(pg.ListServers(ctx, here, "db"))(t).Items[0].ID
 		full := cloudapi.PostgresLogEntry{
-			Timestamp: from.Add(-40 * time.Second).UTC(), StreamName: cloudapi.PostgresLogStreamPgBouncer, SeverityLevel: cloudapi.PostgresLogSeverityFatal,
+			Timestamp: from.Add(-40 * time.Second).UTC(), StreamName: cloudapi.PostgresLogEntryStreamNamePgBouncer, SeverityLevel: cloudapi.PostgresLogEntrySeverityLevelFatal,
 			Message: "test late", ServerID: server, ServerRole: cloudapi.PostgresServerRoleStandby, Context: map[string]string{"user": "app"},
 		}
 		plain := cloudapi.PostgresLogEntry{

@@ -89,7 +89,7 @@ func fillSettings(ctx context.Context, c *cloudapi.Client) error {
 	_, err2 := c.VMInitScripts.Create(ctx, "install-agent", &cloudapi.VMInitScriptCreateRequest{Script: "#!/bin/sh\napt-get install -y agent\n"})
 	_, err3 := c.InferenceAPIKeys.Create(ctx)
 	_, err4 := c.PrivateLocations.Create(ctx, "own-account", &cloudapi.PrivateLocationCreateRequest{
-		ProviderLocationName: cloudapi.ProviderLocationUSEast1,
+		ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1,
 		AccessKey:            cloudapi.NewSecret("made-up"),
 		SecretKey:            cloudapi.NewSecret("made-up"),
 	})
@@ -159,7 +159,7 @@ func fillBalancers(ctx context.Context, c *cloudapi.Client, subnetIDs, vmIDs map
 			Stack:               b.stack,
 			SrcPort:             b.source,
 			DstPort:             b.target,
-			HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP,
+			HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckProtocolHTTP,
 			PrivateSubnetID:     subnetIDs[b.location+"/"+b.subnet],
 		})
 		if err != nil {

@@ -319,7 +319,7 @@ func TestEnsureDryRunRecord(t *testing.T) {
 			t.Errorf("the key would be %+v, %v", key, err)
 		}
 		private, _, err := client.PrivateLocations.Ensure(t.Context(), "own", &cloudapi.PrivateLocationCreateRequest{
-			ProviderLocationName: cloudapi.ProviderLocationUSEast1, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}, dry)
+			ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}, dry)
 		if err != nil || *private != (cloudapi.PrivateLocation{UIName: "own"}) {
 			t.Errorf("the private location would be %+v, %v", private, err)
 		}

@@ -177,7 +177,7 @@ func TestWatchWithoutTheLocation(t *testing.T) {
 	t.Parallel()
 	place := func(t *testing.T, client *cloudapi.Client, name string) *cloudapi.PrivateLocation {
 		return stub.Must(client.PrivateLocations.Create(t.Context(), name, &cloudapi.PrivateLocationCreateRequest{
-			ProviderLocationName: cloudapi.ProviderLocationUSWest2, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}))(t)
+			ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSWest2, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}))(t)
 	}
 	remove := func(t *testing.T, client *cloudapi.Client) {
 		stub.Must(0, client.Firewalls.Delete(t.Context(), "mine", "edge"))(t)

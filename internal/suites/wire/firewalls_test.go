@@ -51,7 +51,7 @@ func firewallCases() []wireCase {
 		{create(cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"}), "POST " + rules + ` {"cidr":"10.0.0.0/8"}`, ruleJSON},
 		{create(cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "80..443", FirewallID: id, ProjectID: "pjx"}),
 			"POST " + rules + ` {"cidr":"10.0.0.0/8","port_range":"80..443","firewall_id":"` + id + `","project_id":"pjx"}`, ruleJSON},
-		{create(cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "53", Protocol: cloudapi.FirewallProtocolUDP, Description: "dns"}),
+		{create(cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "53", Protocol: cloudapi.FirewallRuleProtocolUDP, Description: "dns"}),
 			"POST " + rules + ` {"cidr":"10.0.0.0/8","port_range":"53","protocol":"udp","description":"dns"}`, newRule},
 		{create(cloudapi.FirewallRuleCreateRequest{CIDR: "backend"}), "POST " + rules + ` {"cidr":"backend"}`, " \n[" + newRule + "," + newRule6 + "]"},
 		{modify(cloudapi.FirewallRuleModifyRequest{CIDR: "10.0.0.0/8", PortRange: "53", Protocol: "udp", Description: new("dns")}),

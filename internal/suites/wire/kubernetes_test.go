@@ -66,7 +66,7 @@ func kubernetesCases() []wireCase {
 		{do("Kubernetes.Kubeconfig", location, "apps"), "GET " + apps + "/kubeconfig",
 			cloudapi.File{Name: "apps-kubeconfig.yaml", ContentType: "text/plain", Content: []byte(kubeconfig)}},
 		{do("Kubernetes.Metrics", location, "apps", nil), "GET " + apps + "/metrics", `{"metrics":[]}`},
-		{do("Kubernetes.Metrics", location, "apps", &cloudapi.MetricsOptions{Start: start, End: start.Add(time.Hour), Key: cloudapi.KubernetesMetricClusterObjects}),
+		{do("Kubernetes.Metrics", location, "apps", &cloudapi.MetricsOptions{Start: start, End: start.Add(time.Hour), Key: cloudapi.KubernetesMetricKeyClusterObjects}),
 			"GET " + apps + "/metrics?end=2026-11-22T03%3A15%3A54Z&key=cluster_objects&start=2026-11-22T02%3A15%3A54Z",
 			`{"metrics":[{"key":"cluster_objects","name":"Cluster Objects","unit":"count","description":"d","series":[{"labels":{},"values":[[1795315554,"16.8"]]}]}]}`},
 		{do("Kubernetes.CreateNodePool", location, "apps", "apps-np", &cloudapi.KubernetesNodePoolCreateRequest{NodeCount: 1, NodeSize: "standard-4"}),

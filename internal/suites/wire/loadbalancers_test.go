@@ -45,7 +45,7 @@ func loadBalancerCases() []wireCase {
 		{
 			create(cloudapi.LoadBalancerCreateRequest{
 				Algorithm: cloudapi.LoadBalancerAlgorithmHashBased, SrcPort: 443, DstPort: 8443,
-				HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTPS, HealthCheckEndpoint: "/healthz",
+				HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckProtocolHTTPS, HealthCheckEndpoint: "/healthz",
 				PrivateSubnetID: subnetID, Stack: cloudapi.LoadBalancerStackIPv4,
 			}),
 			"POST " + lb + ` {"algorithm":"hash_based","src_port":443,"dst_port":8443,"health_check_protocol":"https",` +

@@ -20,7 +20,7 @@ func privateLocationCases() []wireCase {
 		{do("PrivateLocations.All", nil), "GET " + base + "?page_size=1000", list(full)},
 		{
 			do("PrivateLocations.Create", "acme-aws-east", &cloudapi.PrivateLocationCreateRequest{
-				ProviderLocationName: cloudapi.ProviderLocationUSEast1,
+				ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1,
 				AccessKey:            cloudapi.NewSecret("AKIAEXAMPLE"), SecretKey: cloudapi.NewSecret(`inven+ed/"secret`),
 			}),
 			"POST " + base + ` {"access_key":"AKIAEXAMPLE","name":"acme-aws-east","provider_location_name":"us-east-1","secret_key":"inven+ed/\"secret"}`,
