@@ -247,7 +247,7 @@ func TestSecretsInEveryOption(t *testing.T) {
 		"WithLimiter":       cloudapi.WithLimiter(noLimit{}),
 		"WithResponseLimit": cloudapi.WithResponseLimit(1 << 20),
 		"WithPrefetch":      cloudapi.WithPrefetch(1),
-		"WithInsecureHTTP":  cloudapi.WithInsecureHTTP(),
+		"WithInsecureHTTP":  cloudapi.WithInsecureHTTP(true),
 		"WithLogger":        cloudapi.WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug - 100}))),
 		"WithMiddleware": cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 			return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
