@@ -28,6 +28,12 @@
 //   - the resources of any kind: [Client.Resources]
 //   - whether resources exist that a list doesn't have: [Client.CheckAccess]
 //
+// Lookup and Resolve take what a person typed, and look for it. Fetch takes what
+// a program has, and sends one request. It returns any, because the kind of a
+// Resource is known only at run time; a program that knows the type passes
+// [Resource.Reference] to Lookup. Resources lists what the token can see, and
+// CheckAccess is the proof for the rest.
+//
 // Waiting:
 //
 //   - for a state: its service's Wait methods
@@ -49,6 +55,10 @@
 //   - a resource of any kind: [Client.Delete]
 //   - a resource that must exist: [Client.DeleteExisting]
 //   - the resources of a project: package teardown
+//
+// Delete takes a Resource that was found, and succeeds if it's gone.
+// DeleteExisting takes a reference that a person typed: it looks first, so that
+// a mistyped one is an error.
 //
 // Settings: [FromEnv] for the environment, [Client.With] for other settings in
 // some calls, [WithTransport] for a proxy or a private certificate authority,
