@@ -99,7 +99,7 @@ func newClient(from config, opts []Option) (*Client, error) {
 		}
 	}
 	if cfg.calls.BaseURL.Scheme == "http" && cfg.hasCredentials() && !cfg.insecureHTTP && !exchange.IsLoopback(cfg.calls.BaseURL.Hostname()) {
-		permission := "WithInsecureHTTP"
+		permission := "WithInsecureHTTP(true)"
 		if cfg.fromEnv {
 			permission += " or " + EnvInsecureHTTP + "=true"
 		}

@@ -30,6 +30,13 @@ func newNameOf(request any) string {
 	return ""
 }
 
+// named is the name in the body of a create, which has no name in its path.
+type named struct {
+	Name string `json:"name"`
+}
+
+func (r named) newName() string { return r.Name }
+
 // renameRequest is the body of the rename operations.
 type renameRequest struct {
 	Name string `json:"name"`

@@ -53,11 +53,6 @@ func (c *comparison) skip(field string, isSet bool) {
 	}
 }
 
-// wantsName adds a different name, which a method changes.
-func (c *comparison) wantsName(wanted, found, method string) {
-	wantsBy(&c.drift, Remedy(method), "name", wanted, found)
-}
-
 func (c *comparison) result() (differences []Drift, uncompared []string) {
 	return c.drift, c.uncompared
 }

@@ -1,12 +1,15 @@
 package cloudapi
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
@@ -50,3 +53,39 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("testdata/defaults.txt should be\n%s\nIf the change is intended, name it in docs/CHANGELOG.md.", got)
 	}
 }
+
+// TestNilOptions: an option with a nil value takes back earlier ones.
+func TestNilOptions(t *testing.T) {
+	t.Parallel()
+	observer := func(ctx context.Context, _ Operation) (context.Context, func(error)) { return ctx, nil }
+	middleware := func(next http.RoundTripper) http.RoundTripper { return next }
+	client := &http.Client{Timeout: time.Second}
+	for name, options := range map[string][]Option{
+		"WithHTTPClient":   {WithHTTPClient(client), WithHTTPClient(nil)},
+		"WithInsecureHTTP": {WithInsecureHTTP(true), WithInsecureHTTP(false)},
+		"WithLimiter":      {WithLimiter(noLimit{}), WithLimiter(nil)},
+		"WithLogger":       {WithLogger(slog.Default()), WithLogger(nil)},
+		"WithMiddleware":   {WithMiddleware(middleware, middleware), WithMiddleware(nil)},
+		"WithObserver":     {WithObserver(observer), WithObserver(observer, nil)},
+		"WithTransport":    {WithTransport(func(*http.Transport) {}), WithTransport(nil)},
+		"both":             {WithHTTPClient(client), WithTransport(nil)},
+	} {
+		config := defaultConfig()
+		for i, option := range options {
+			if err := option(&config); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if isDefault := fmt.Sprintf("%+v", config) == fmt.Sprintf("%+v", defaultConfig()); isDefault != (i == len(options)-1) {
+				t.Errorf("%s: after option %d it is %+v", name, i, config)
+			}
+		}
+	}
+	config := defaultConfig()
+	if WithMiddleware(middleware, nil, middleware)(&config); len(config.middleware) != 1 {
+		t.Errorf("%d middlewares are left after a nil and another one", len(config.middleware))
+	}
+}
+
+type noLimit struct{}
+
+func (noLimit) Wait(context.Context) error { return nil }

@@ -14,7 +14,7 @@
 //	}
 //	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{
 //		PublicKey: "laptop",
-//		EnableIP4: new(true),
+//		EnableIPv4: new(true),
 //	})
 //
 // # Which method
@@ -29,6 +29,12 @@
 //     kind: [Client.Fetch]
 //   - the resources of any kind: [Client.Resources]
 //   - which of many resources still exist: [Client.CheckAccess]
+//
+// Lookup and Resolve take what a person typed, and look for it. Fetch takes what
+// a program has, and sends one request. It returns any, because the kind of a
+// Resource is known only at run time; a program that knows the type passes
+// [Resource.Reference] to Lookup. Resources lists what the token can see, and
+// CheckAccess is the proof for the rest.
 //
 // Waiting:
 //
@@ -62,6 +68,10 @@
 //   - a resource that must exist: [Client.DeleteExisting]
 //   - the resources of a project: package teardown
 //
+// Delete takes a Resource that was found, and succeeds if it's gone.
+// DeleteExisting takes a reference that a person typed: it looks first, so that
+// a mistyped one is an error.
+//
 // Settings: [FromEnv] for the environment, [Client.With] for other settings in
 // some calls, [WithTransport] for a proxy or a private certificate authority,
 // [WithLogger], [WithMiddleware] and [WithObserver] to see what is sent.
@@ -70,14 +80,34 @@
 //
 // # Methods
 //
-// Arguments come in the order context, location, reference, request. A
-// reference is the ID or the name of a resource; an argument such as vmID must
+// Arguments come in the order context, location, reference, new name, request.
+// A reference is the ID or the name of a resource; an argument such as vmID must
 // be an ID. Unless a comment says otherwise, a name is 1 to 63 lower-case
 // letters, digits and hyphens, with no hyphen at either end. A method returns
 // either a value or an error, never both.
 //
-// Fields have the names of the API's JSON. The zero value of an optional field
-// isn't sent. A field for which zero has a meaning is a pointer, such as new(0).
+// Fields have the names of the API's JSON, but one form for one thing: IPv4 is
+// "ip4", VMID "vm", and CPNodeCount "cp_nodes". The zero value of an optional
+// field isn't sent. A field for which zero has a meaning is a pointer, such as
+// new(0).
+//
+// States and other fixed values are strings, as a server can send values that a
+// release doesn't know. The constants for them begin with the names of the type
+// and the field, such as [VMStateRunning] for [VM.State]; see also
+// [FirewallRuleProtocolTCP], [KubernetesClusterDisplayStateRunning],
+// [LoadBalancerAlgorithmRoundRobin], [LoadBalancerHealthCheckProtocolHTTP],
+// [LoadBalancerStackDual], [MachineImageArchX64],
+// [MachineImageVersionStateReady], [ObjectInfoTypeVM], [OrderByName],
+// [PostgresFlavorStandard], [PostgresHATypeSync],
+// [PostgresLogDestinationTypeOTLP], [PostgresLogEntrySeverityLevelError],
+// [PostgresLogEntryStreamNamePostgres], [PostgresServerRolePrimary],
+// [PostgresServerStateRunning], [PostgresServerSynchronizationStatusReady],
+// [PostgresStateRunning], [PostgresUpgradeStatusRunning],
+// [PrivateLinkServiceAWSPrivateDNSVerificationStateVerified],
+// [PrivateLinkServiceIPAddressTypeIPv4], [PrivateLinkServiceStateAvailable],
+// [PrivateLocationProviderLocationNameUSEast1], [PrivateSubnetStateAvailable],
+// and [VMSerialLogStatusSucceeded]. Metrics have [PostgresMetricKeyCPUUsage] and
+// [KubernetesMetricKeyCPUUsage].
 //
 // In a family,
 //

@@ -16,7 +16,7 @@ func ExamplePrivateLinkServicesService() {
 	client := srv.Client()
 	ctx := context.Background()
 	const location, account = "aws", "arn:aws:iam::123456789012:root"
-	if _, err := client.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{Name: location, ProviderLocationName: cloudapi.ProviderLocationUSWest2,
+	if _, err := client.PrivateLocations.Create(ctx, location, &cloudapi.PrivateLocationCreateRequest{ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSWest2,
 		AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}); err != nil {
 		log.Fatal(err)
 	}

@@ -56,9 +56,9 @@ func ExampleKubernetesService() {
 	defer cancel()
 
 	cluster, err := client.Kubernetes.Create(ctx, "eu-central-h1", "apps", &cloudapi.KubernetesClusterCreateRequest{
-		Version:     "v1.36",
-		WorkerSize:  "standard-4",
-		WorkerNodes: 2,
+		Version:         "v1.36",
+		WorkerSize:      "standard-4",
+		WorkerNodeCount: 2,
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -89,7 +89,7 @@ func ExampleLoadBalancersService() {
 		log.Fatal(err)
 	}
 	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{
-		PublicKey: publicKey, PrivateSubnetID: subnet.ID, EnableIP4: new(true),
+		PublicKey: publicKey, PrivateSubnetID: subnet.ID, EnableIPv4: new(true),
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -101,7 +101,7 @@ func ExampleLoadBalancersService() {
 		Stack:               cloudapi.LoadBalancerStackDual,
 		SrcPort:             443,
 		DstPort:             8443,
-		HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTPS,
+		HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckProtocolHTTPS,
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -154,9 +154,8 @@ func ExamplePrivateLocationsService() {
 	client := srv.Client()
 	ctx := context.Background()
 
-	location, err := client.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
-		Name:                 "our-aws",
-		ProviderLocationName: cloudapi.ProviderLocationUSEast1,
+	location, err := client.PrivateLocations.Create(ctx, "our-aws", &cloudapi.PrivateLocationCreateRequest{
+		ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1,
 		AccessKey:            cloudapi.NewSecret("AKIAIOSFODNN7EXAMPLE"),
 		SecretKey:            cloudapi.NewSecret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
 	})
@@ -209,9 +208,9 @@ func ExampleVMsService() {
 	client := srv.Client()
 	ctx := context.Background()
 	vm, err := client.VMs.Create(ctx, "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{
-		PublicKey: publicKey,
-		Size:      "standard-4",
-		EnableIP4: new(true),
+		PublicKey:  publicKey,
+		Size:       "standard-4",
+		EnableIPv4: new(true),
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -371,7 +370,7 @@ func ExampleMachineImagesService() {
 	if _, err := client.VMs.WaitStopped(ctx, location, vm.ID, nil); err != nil {
 		log.Fatal(err)
 	}
-	image, err := client.MachineImages.Create(ctx, location, "golden", &cloudapi.MachineImageCreateRequest{VM: vm.ID, Version: "v1"})
+	image, err := client.MachineImages.Create(ctx, location, "golden", &cloudapi.MachineImageCreateRequest{VMID: vm.ID, Version: "v1"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -188,7 +188,7 @@ func ExamplePostgresConfigUpdateRequest() {
 		log.Fatal(err)
 	}
 	_, err = client.Postgres.ReplaceConfig(ctx, db.Location, db.ID, &cloudapi.PostgresConfig{
-		PGConfig: map[string]cloudapi.PostgresSetting{"max_connections": cloudapi.Setting("250"), "work_mem": cloudapi.Setting("32MB")},
+		PGConfig: map[string]cloudapi.PostgresSetting{"max_connections": cloudapi.NewPostgresSetting("250"), "work_mem": cloudapi.NewPostgresSetting("32MB")},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -252,7 +252,7 @@ func (f *family[T]) waitState(ctx context.Context, c *conn, operation, location,
 
 // ObjectInfo says what an ID stands for.
 type ObjectInfo struct {
-	Type     string `json:"type"` // one of the ObjectType constants, or another value
+	Type     string `json:"type"` // a constant such as [ObjectInfoTypeVM], or another value
 	Location string `json:"location"`
 	Name     string `json:"name"`
 }

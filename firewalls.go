@@ -18,15 +18,16 @@ import (
 // If a subnet has several firewalls, the rules of all of them apply.
 type FirewallsService service
 
-// FirewallCreateInProjectRequest is the body of CreateInProject.
-type FirewallCreateInProjectRequest struct {
-	Name        string `json:"name"` // required
+// FirewallCreateRequest is the body of [FirewallsService.Create] and
+// [FirewallsService.CreateInProject].
+type FirewallCreateRequest struct {
 	Description string `json:"description,omitzero"`
 }
 
-// FirewallCreateRequest is the body of [FirewallsService.Create].
-type FirewallCreateRequest struct {
-	Description string `json:"description,omitzero"`
+// firewallInProjectBody is the body of CreateInProject.
+type firewallInProjectBody struct {
+	named
+	FirewallCreateRequest
 }
 
 // FirewallRuleCreateRequest is the body of [FirewallsService.CreateRule].
@@ -36,7 +37,7 @@ type FirewallRuleCreateRequest struct {
 	// ID or name of a private subnet in the location. Required.
 	CIDR        string `json:"cidr"`
 	PortRange   string `json:"port_range,omitzero"`  // "port" or "first..last", 0 to 65535; default all ports
-	Protocol    string `json:"protocol,omitzero"`    // a FirewallProtocol constant; default TCP; † only the service
+	Protocol    string `json:"protocol,omitzero"`    // a constant such as [FirewallRuleProtocolTCP]; default TCP; † only the service
 	Description string `json:"description,omitzero"` // † only the service
 	FirewallID  string `json:"firewall_id,omitzero"` // in the contract; the server ignores it
 	ProjectID   string `json:"project_id,omitzero"`  // in the contract; the server ignores it
@@ -54,7 +55,7 @@ func (r *FirewallRuleCreateRequest) Matches(rule *FirewallRule) bool {
 
 // ruleKey identifies a rule in a firewall.
 func ruleKey(rule *FirewallRule) string {
-	return cmp.Or(rule.Protocol, FirewallProtocolTCP) + " " + normalCIDR(rule.CIDR) + " " + normalPortRange(rule.PortRange)
+	return cmp.Or(rule.Protocol, FirewallRuleProtocolTCP) + " " + normalCIDR(rule.CIDR) + " " + normalPortRange(rule.PortRange)
 }
 
 func (r FirewallRuleCreateRequest) check() *ArgumentError {
@@ -83,7 +84,7 @@ type FirewallUpdateRequest struct {
 type FirewallRuleModifyRequest struct {
 	CIDR        string  `json:"cidr,omitzero"`        // a range; can't be a subnet
 	PortRange   string  `json:"port_range,omitzero"`  // "port" or "first..last"
-	Protocol    string  `json:"protocol,omitzero"`    // one of the FirewallProtocol constants
+	Protocol    string  `json:"protocol,omitzero"`    // a constant such as [FirewallRuleProtocolTCP]
 	Description *string `json:"description,omitzero"` // new("") clears it
 }
 
@@ -154,8 +155,8 @@ func (s *FirewallsService) Watch(ctx context.Context, opts *WatchOptions, known 
 
 // CreateInProject creates a firewall without naming its location. With the
 // service, use [FirewallsService.Create]. ‡ Only the contract has this.
-func (s *FirewallsService) CreateInProject(ctx context.Context, request *FirewallCreateInProjectRequest) (*Firewall, error) {
-	return send[Firewall](ctx, s.conn, &opFirewallsCreateInProject, request)
+func (s *FirewallsService) CreateInProject(ctx context.Context, name string, request *FirewallCreateRequest) (*Firewall, error) {
+	return send[Firewall](ctx, s.conn, &opFirewallsCreateInProject, firewallInProjectBody{named{name}, orZero(request)})
 }
 
 // Get returns a firewall with its rules and subnets.
@@ -281,7 +282,7 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 				rules = append(rules, &FirewallRule{
 					CIDR:        r,
 					PortRange:   ports.String(),
-					Protocol:    cmp.Or(strings.ToLower(request.Protocol), FirewallProtocolTCP),
+					Protocol:    cmp.Or(strings.ToLower(request.Protocol), FirewallRuleProtocolTCP),
 					Description: strings.TrimSpace(request.Description),
 				})
 			}

@@ -221,7 +221,7 @@ func FuzzMetrics(f *testing.F) {
 	hasRoom := func(t time.Time) bool { return -1<<33 < t.Unix() && t.Unix() < 1<<33 }
 	f.Fuzz(func(t *testing.T, values []byte) {
 		body := fmt.Appendf(nil, `{"metrics":[{"key":"k","series":[{"values":%s}]}]}`, values)
-		var metrics ResourceMetrics
+		var metrics Metrics
 		if json.Unmarshal(body, &metrics) != nil || len(metrics.Metrics) != 1 || len(metrics.Metrics[0].Series) != 1 {
 			return
 		}
@@ -245,7 +245,7 @@ func FuzzMetrics(f *testing.F) {
 			}
 		}
 		text := stub.Must(json.Marshal(samples))(t)
-		var again Samples
+		var again MetricSamples
 		if err := json.Unmarshal(text, &again); err != nil || len(again) != len(samples) {
 			t.Fatalf("%s is not read again: %v", text, err)
 		}

@@ -23,11 +23,14 @@ func (s *VMInitScript) Resource() Resource {
 
 // VMInitScriptCreateRequest is the body of [VMInitScriptsService.Create].
 type VMInitScriptCreateRequest struct {
-	Name   string `json:"name"`   // required
 	Script string `json:"script"` // its text; required
 }
 
-func (r VMInitScriptCreateRequest) newName() string { return r.Name }
+// vmInitScriptBody is the body of a VMInitScriptCreateRequest.
+type vmInitScriptBody struct {
+	named
+	VMInitScriptCreateRequest
+}
 
 // VMInitScriptUpdateRequest is the body of [VMInitScriptsService.Update], which
 // keeps fields that aren't set. At least one field is required.
@@ -69,8 +72,8 @@ func (s *VMInitScriptsService) Watch(ctx context.Context, opts *WatchOptions, kn
 }
 
 // Create registers an init script.
-func (s *VMInitScriptsService) Create(ctx context.Context, request *VMInitScriptCreateRequest) (*VMInitScript, error) {
-	return send[VMInitScript](ctx, s.conn, &opVMInitScriptsCreate, request)
+func (s *VMInitScriptsService) Create(ctx context.Context, name string, request *VMInitScriptCreateRequest) (*VMInitScript, error) {
+	return send[VMInitScript](ctx, s.conn, &opVMInitScriptsCreate, vmInitScriptBody{named{name}, orZero(request)})
 }
 
 // Get returns an init script.
@@ -88,13 +91,13 @@ func (s *VMInitScriptsService) Update(ctx context.Context, script string, reques
 
 // Ensure registers an init script unless one with the name exists. It compares
 // and can update the script. A [*DriftError] has only the sizes of the texts.
-func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScriptCreateRequest, opts *EnsureOptions) (script *VMInitScript, outcome EnsureOutcome, err error) {
+func (s *VMInitScriptsService) Ensure(ctx context.Context, name string, request *VMInitScriptCreateRequest, opts *EnsureOptions) (script *VMInitScript, outcome EnsureOutcome, err error) {
 	if request == nil {
 		return nil, "", &ArgumentError{Operation: "VMInitScripts.Ensure", Name: "request", Reason: "must not be nil"}
 	}
-	return vmInitScriptFamily.ensure(ctx, s.conn, "", request.Name, ensureSpec[VMInitScript]{
+	return vmInitScriptFamily.ensure(ctx, s.conn, "", name, ensureSpec[VMInitScript]{
 		request: request,
-		create:  func(ctx context.Context) (*VMInitScript, error) { return s.Create(ctx, request) },
+		create:  func(ctx context.Context) (*VMInitScript, error) { return s.Create(ctx, name, request) },
 		compare: func(_ context.Context, script *VMInitScript) (drift, error) {
 			d, uncompared := request.Compare(script)
 			return orInvalid("VMInitScripts.Ensure", d, uncompared)
@@ -105,16 +108,14 @@ func (s *VMInitScriptsService) Ensure(ctx context.Context, request *VMInitScript
 	}, opts)
 }
 
-// Compare returns the differences between an init script and the request: in the
-// name, which [VMInitScriptsService.Update] changes, and in the script, which an
-// update changes. They have only the sizes of the texts. It can't compare the
-// script of an item of a list.
+// Compare returns the difference between an init script and the request, which
+// an update removes. It has only the sizes of the texts. Compare can't compare
+// the script of an item of a list.
 func (r *VMInitScriptCreateRequest) Compare(script *VMInitScript) (differences []Drift, uncompared []string) {
 	if r == nil {
 		return nil, nil
 	}
 	var c comparison
-	c.wantsName(r.Name, script.Name, opVMInitScriptsUpdate.Name)
 	c.skip("script", script.Script == "" && r.Script != "")
 	if script.Script != "" && r.Script != "" && r.Script != script.Script {
 		size := func(s string) string { return fmt.Sprintf("a script of %d bytes", len(s)) }

@@ -22,7 +22,7 @@ type KubernetesCluster struct {
 	ID           string `json:"id"`            // prefix kc
 	Name         string `json:"name"`          // unique in its project and location
 	Location     string `json:"location"`      // such as "eu-central-h1"
-	DisplayState string `json:"display_state"` // one of the KubernetesClusterState constants, or another value
+	DisplayState string `json:"display_state"` // a constant such as [KubernetesClusterDisplayStateRunning], or another value
 	CPNodeCount  int    `json:"cp_node_count"` // number of control plane nodes, 1 or 3
 	NodeSize     string `json:"node_size"`     // of the control plane nodes, such as "standard-2"
 	Version      string `json:"version"`       // such as "v1.36"
@@ -39,18 +39,18 @@ func (k *KubernetesCluster) stateText() string { return k.DisplayState }
 
 // Known values of [KubernetesCluster.DisplayState].
 const (
-	KubernetesClusterStateCreating  = "creating" // the server is setting up the cluster, or doing short maintenance
-	KubernetesClusterStateRunning   = "running"
-	KubernetesClusterStateUpgrading = "upgrading" // the server is upgrading the cluster or a node pool; † only the service
-	KubernetesClusterStateDeleting  = "deleting"  // until it's gone
+	KubernetesClusterDisplayStateCreating  = "creating" // the server is setting up the cluster, or doing short maintenance
+	KubernetesClusterDisplayStateRunning   = "running"
+	KubernetesClusterDisplayStateUpgrading = "upgrading" // the server is upgrading the cluster or a node pool; † only the service
+	KubernetesClusterDisplayStateDeleting  = "deleting"  // until it's gone
 )
 
 // KubernetesClusterCreateRequest is the body of [KubernetesService.Create].
 type KubernetesClusterCreateRequest struct {
-	Version     string `json:"version"`               // one of the newest two, "v1.37" or "v1.36", or "v1.34" or "v1.33" with the contract; required
-	WorkerSize  string `json:"worker_size"`           // of the worker nodes, such as "standard-4"; required
-	CPNodes     int    `json:"cp_nodes,omitzero"`     // number of control plane nodes, 1 or 3; default 1
-	WorkerNodes int    `json:"worker_nodes,omitzero"` // default 1
+	Version         string `json:"version"`               // one of the newest two, "v1.37" or "v1.36", or "v1.34" or "v1.33" with the contract; required
+	WorkerSize      string `json:"worker_size"`           // of the worker nodes, such as "standard-4"; required
+	CPNodeCount     int    `json:"cp_nodes,omitzero"`     // number of control plane nodes, 1 or 3; default 1
+	WorkerNodeCount int    `json:"worker_nodes,omitzero"` // default 1
 }
 
 const kubernetesRoute = locationRoute + "/kubernetes-cluster/{kubernetes_cluster_reference}"
@@ -114,7 +114,7 @@ func (s *KubernetesService) Ensure(ctx context.Context, location, name string, r
 			return orInvalid("Kubernetes.Ensure", d, uncompared)
 		},
 		update: func(ctx context.Context, cluster *KubernetesCluster, _ drift) (*KubernetesCluster, error) {
-			if _, err := s.ResizeNodePool(ctx, location, cluster.ID, cluster.workers().ID, request.WorkerNodes); err != nil {
+			if _, err := s.ResizeNodePool(ctx, location, cluster.ID, cluster.workers().ID, request.WorkerNodeCount); err != nil {
 				return nil, err
 			}
 			return s.Get(ctx, location, cluster.ID)
@@ -134,10 +134,10 @@ func (r *KubernetesClusterCreateRequest) Compare(cluster *KubernetesCluster) (di
 	}
 	var c comparison
 	wantsBy(&c.drift, upgradeOr("Kubernetes.Upgrade", r.Version, cluster.Version), "version", r.Version, cluster.Version)
-	wants(&c.drift, "cp_nodes", r.CPNodes, cluster.CPNodeCount)
+	wants(&c.drift, "cp_nodes", r.CPNodeCount, cluster.CPNodeCount)
 	if cluster.NodePools == nil {
 		c.skip("worker_size", r.WorkerSize != "")
-		c.skip("worker_nodes", r.WorkerNodes != 0)
+		c.skip("worker_nodes", r.WorkerNodeCount != 0)
 		return c.result()
 	}
 	workers, remedy := cluster.workers(), RemedyUpdate
@@ -145,7 +145,7 @@ func (r *KubernetesClusterCreateRequest) Compare(cluster *KubernetesCluster) (di
 		workers, remedy = &KubernetesNodePool{}, "Kubernetes.CreateNodePool"
 	}
 	wantsBy(&c.drift, "Kubernetes.CreateNodePool", "worker_size", r.WorkerSize, workers.NodeSize)
-	wantsBy(&c.drift, remedy, "worker_nodes", r.WorkerNodes, workers.NodeCount)
+	wantsBy(&c.drift, remedy, "worker_nodes", r.WorkerNodeCount, workers.NodeCount)
 	return c.result()
 }
 
@@ -178,7 +178,7 @@ func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster strin
 
 // WaitRunning waits until a cluster is running, which takes minutes.
 func (s *KubernetesService) WaitRunning(ctx context.Context, location, cluster string, opts *WaitOptions) (*KubernetesCluster, error) {
-	return clusterFamily.waitState(ctx, s.conn, "Kubernetes.WaitRunning", location, cluster, reaches[*KubernetesCluster](KubernetesClusterStateRunning), opts)
+	return clusterFamily.waitState(ctx, s.conn, "Kubernetes.WaitRunning", location, cluster, reaches[*KubernetesCluster](KubernetesClusterDisplayStateRunning), opts)
 }
 
 // WaitDeleted waits until a cluster is gone and its name is free.
@@ -205,9 +205,14 @@ func (p *KubernetesNodePool) Resource() Resource {
 // KubernetesNodePoolCreateRequest is the body of
 // [KubernetesService.CreateNodePool]. All fields are required.
 type KubernetesNodePoolCreateRequest struct {
-	Name      string `json:"name"`       // unique in the cluster
 	NodeCount int    `json:"node_count"` // at least 1
 	NodeSize  string `json:"node_size"`  // a VM size, such as "standard-4"
+}
+
+// nodePoolBody is the body of a KubernetesNodePoolCreateRequest.
+type nodePoolBody struct {
+	named
+	KubernetesNodePoolCreateRequest
 }
 
 // resizeRequest is the body of ResizeNodePool.
@@ -230,8 +235,8 @@ var (
 // node pool before it has nodes; see [KubernetesService.WaitNodePool]. It
 // returns [ErrAlreadyExists] if the cluster has a node pool with the name.
 // † Only the service has this.
-func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluster string, request *KubernetesNodePoolCreateRequest) (*KubernetesNodePool, error) {
-	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesCreateNodePool, request, location, cluster)
+func (s *KubernetesService) CreateNodePool(ctx context.Context, location, cluster, name string, request *KubernetesNodePoolCreateRequest) (*KubernetesNodePool, error) {
+	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesCreateNodePool, nodePoolBody{named{name}, orZero(request)}, location, cluster)
 }
 
 // DeleteNodePool deletes a node pool and its nodes; see
@@ -316,7 +321,7 @@ func (s *KubernetesService) waitNodePool(ctx context.Context, operation, locatio
 			return k.nodePool(nodePool)
 		},
 		done: func(p *KubernetesNodePool) (bool, error) {
-			return done(p) && state != KubernetesClusterStateUpgrading, nil
+			return done(p) && state != KubernetesClusterDisplayStateUpgrading, nil
 		},
 		lacks: func(p *KubernetesNodePool) string {
 			return cmp.Or(missing("display_state", state == ""), missing("node_count", p.NodeCount <= 0), p.lacksNodes())
@@ -368,7 +373,7 @@ func (s *KubernetesService) waitGone(ctx context.Context, operation, location, c
 // nodePool returns the node pool whose ID or name is ref. It returns
 // ErrWaitFailed if there's none, or if the cluster is being deleted.
 func (k *KubernetesCluster) nodePool(ref string) (*KubernetesNodePool, error) {
-	if k.DisplayState == KubernetesClusterStateDeleting {
+	if k.DisplayState == KubernetesClusterDisplayStateDeleting {
 		return nil, fmt.Errorf("%w: the cluster is being deleted", ErrWaitFailed)
 	}
 	i := slices.IndexFunc(k.NodePools, func(p KubernetesNodePool) bool { return p.isCalled(ref) })

@@ -27,10 +27,10 @@ type LoadBalancer struct {
 	Name                string `json:"name"`                  // unique in its private subnet
 	Location            string `json:"location"`              // its private subnet's location
 	Hostname            string `json:"hostname"`              // begins with the name, and changes with it
-	Algorithm           string `json:"algorithm"`             // one of the LoadBalancerAlgorithm constants
-	Stack               string `json:"stack"`                 // one of the LoadBalancerStack constants
+	Algorithm           string `json:"algorithm"`             // a constant such as [LoadBalancerAlgorithmRoundRobin]
+	Stack               string `json:"stack"`                 // a constant such as [LoadBalancerStackDual]
 	HealthCheckEndpoint string `json:"health_check_endpoint"` // a path such as "/up"
-	HealthCheckProtocol string `json:"health_check_protocol"` // one of the LoadBalancerHealthCheck constants
+	HealthCheckProtocol string `json:"health_check_protocol"` // a constant such as [LoadBalancerHealthCheckProtocolHTTP]
 	SrcPort             int    `json:"src_port"`              // the port that clients connect to
 	DstPort             int    `json:"dst_port"`              // the port on which the VMs listen
 	CertEnabled         bool   `json:"cert_enabled,omitzero"` // whether it has a certificate for the hostname; † only the service
@@ -59,19 +59,19 @@ const (
 
 // Values of [LoadBalancer.HealthCheckProtocol].
 const (
-	LoadBalancerHealthCheckHTTP  = "http"
-	LoadBalancerHealthCheckHTTPS = "https"
-	LoadBalancerHealthCheckTCP   = "tcp"
+	LoadBalancerHealthCheckProtocolHTTP  = "http"
+	LoadBalancerHealthCheckProtocolHTTPS = "https"
+	LoadBalancerHealthCheckProtocolTCP   = "tcp"
 )
 
 // LoadBalancerCreateRequest is the body of [LoadBalancersService.Create].
 type LoadBalancerCreateRequest struct {
-	Algorithm           string `json:"algorithm"`                      // required; one of the LoadBalancerAlgorithm constants
+	Algorithm           string `json:"algorithm"`                      // required; a constant such as [LoadBalancerAlgorithmRoundRobin]
 	SrcPort             int    `json:"src_port"`                       // required; the port that clients connect to, 1 to 65535
 	DstPort             int    `json:"dst_port"`                       // required; the port on which the VMs listen, 1 to 65535
-	HealthCheckProtocol string `json:"health_check_protocol"`          // required; one of the LoadBalancerHealthCheck constants
+	HealthCheckProtocol string `json:"health_check_protocol"`          // required; a constant such as [LoadBalancerHealthCheckProtocolHTTP]
 	PrivateSubnetID     string `json:"private_subnet_id" id:"ps"`      // required; its location becomes the load balancer's
-	Stack               string `json:"stack"`                          // a LoadBalancerStack constant; default "dual"
+	Stack               string `json:"stack"`                          // a constant such as [LoadBalancerStackDual]; default "dual"
 	HealthCheckEndpoint string `json:"health_check_endpoint,omitzero"` // a path; default "/up"
 	CertEnabled         *bool  `json:"cert_enabled,omitzero"`          // as in LoadBalancer; default true if health_check_protocol is "https", else false; † only the service
 }
@@ -100,7 +100,7 @@ type vmRequest struct {
 	VMID string `json:"vm_id" id:"vm"`
 }
 
-// certRequest is the body of ToggleSSLCertificate.
+// certRequest is the body of SetSSLCertificate.
 type certRequest struct {
 	CertEnabled bool `json:"cert_enabled"`
 }
@@ -117,7 +117,7 @@ var (
 	opLoadBalancersAttachVM       = Operation{"LoadBalancers.AttachVM", "POST", loadBalancerRoute + "/attach-vm", once}
 	opLoadBalancersDetachVM       = Operation{"LoadBalancers.DetachVM", "POST", loadBalancerRoute + "/detach-vm", idempotent}
 	opLoadBalancersRename         = Operation{"LoadBalancers.Rename", "POST", loadBalancerRoute + "/rename", idempotent}
-	opLoadBalancersToggleSSL      = Operation{"LoadBalancers.ToggleSSLCertificate", "POST", loadBalancerRoute + "/toggle-ssl-certificate", idempotent | serviceOnly}
+	opLoadBalancersSetSSL         = Operation{"LoadBalancers.SetSSLCertificate", "POST", loadBalancerRoute + "/toggle-ssl-certificate", idempotent | serviceOnly}
 
 	listLoadBalancers     = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation}
 	listLoadBalancersOnce = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation, noRetryOn500: true}
@@ -339,11 +339,11 @@ func (s *LoadBalancersService) Rename(ctx context.Context, location, loadBalance
 	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersRename, renameRequest{newName}, location, loadBalancer)
 }
 
-// ToggleSSLCertificate turns the certificate of a load balancer on or off. The
+// SetSSLCertificate turns the certificate of a load balancer on or off. The
 // record has the new CertEnabled; the certificate follows within minutes.
 // † Only the service has this.
-func (s *LoadBalancersService) ToggleSSLCertificate(ctx context.Context, location, loadBalancer string, enabled bool) (*LoadBalancer, error) {
-	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersToggleSSL, certRequest{enabled}, location, loadBalancer)
+func (s *LoadBalancersService) SetSSLCertificate(ctx context.Context, location, loadBalancer string, enabled bool) (*LoadBalancer, error) {
+	return send[LoadBalancer](ctx, s.conn, &opLoadBalancersSetSSL, certRequest{enabled}, location, loadBalancer)
 }
 
 // WaitVMDetached waits until a detached or deleted VM is no longer in the VMs

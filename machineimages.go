@@ -18,7 +18,7 @@ type MachineImage struct {
 	ID            string    `json:"id"`             // prefix m1
 	Name          string    `json:"name"`           // unique in its project and location
 	Location      string    `json:"location"`       // such as "eu-central-h1"
-	Arch          string    `json:"arch"`           // one of the MachineImageArch constants
+	Arch          string    `json:"arch"`           // a constant such as [MachineImageArchX64]
 	LatestVersion string    `json:"latest_version"` // "" until a version is ready
 	CreatedAt     time.Time `json:"created_at"`
 }
@@ -35,9 +35,9 @@ const (
 
 // MachineImageCreateRequest is the body of [MachineImagesService.Create].
 type MachineImageCreateRequest struct {
-	// VM is the ID of a stopped VM in the image's location. The VM has one disk,
+	// VMID is the ID of a stopped VM in the image's location. The VM has one disk,
 	// which is encrypted and has at most 40 GiB. Required.
-	VM string `json:"vm" id:"vm"`
+	VMID string `json:"vm" id:"vm"`
 
 	// Version names the first version: up to 64 letters, digits, dots, hyphens and
 	// underscores, beginning with a letter or digit. The default is the time in
@@ -120,7 +120,7 @@ func (s *MachineImagesService) Ensure(ctx context.Context, location, name string
 			return d, nil
 		},
 		update: func(ctx context.Context, image *MachineImage, _ drift) (*MachineImage, error) {
-			version := &MachineImageVersionCreateRequest{VM: request.VM, DestroySource: request.DestroySource}
+			version := &MachineImageVersionCreateRequest{VMID: request.VMID, DestroySource: request.DestroySource}
 			_, err := s.CreateVersion(ctx, image.Location, image.ID, request.Version, version)
 			return image, err
 		},
@@ -135,7 +135,7 @@ func (r *MachineImageCreateRequest) Compare(image *MachineImage) (differences []
 	}
 	var c comparison
 	c.skip("version", r.Version != "" && r.Version != image.LatestVersion)
-	c.skip("vm", r.VM != "")
+	c.skip("vm", r.VMID != "")
 	c.skip("destroy_source", r.DestroySource)
 	return c.result()
 }
@@ -162,7 +162,7 @@ func (s *MachineImagesService) Rename(ctx context.Context, location, image, newN
 type MachineImageVersion struct {
 	ID             string    `json:"id"`               // prefix mv
 	Version        string    `json:"version"`          // its name, unique in its image
-	State          string    `json:"state"`            // a MachineImageVersionState constant, or another value; "" if the version has no data, so that it can't be deleted
+	State          string    `json:"state"`            // a constant such as [MachineImageVersionStateReady], or another value; "" if the version has no data, so that it can't be deleted
 	ActualSizeMiB  int       `json:"actual_size_mib"`  // of the disk; 0 until the version is ready
 	ArchiveSizeMiB int       `json:"archive_size_mib"` // of the stored data, which is billed; 0 until the version is ready
 	CreatedAt      time.Time `json:"created_at"`
@@ -187,7 +187,7 @@ const (
 // MachineImageVersionCreateRequest is the body of
 // [MachineImagesService.CreateVersion].
 type MachineImageVersionCreateRequest struct {
-	VM            string `json:"vm" id:"vm"`              // as in MachineImageCreateRequest; must have the image's Arch; required
+	VMID          string `json:"vm" id:"vm"`              // as in MachineImageCreateRequest; must have the image's Arch; required
 	DestroySource bool   `json:"destroy_source,omitzero"` // as in MachineImageCreateRequest
 }
 

@@ -11,44 +11,44 @@ import (
 	"time"
 )
 
-// ResourceMetrics are the metrics of a database or a cluster.
-type ResourceMetrics struct {
-	Metrics []ResourceMetric `json:"metrics"`
+// Metrics are the metrics of a database or a cluster.
+type Metrics struct {
+	Metrics []Metric `json:"metrics"`
 }
 
-func (m *ResourceMetrics) lacks() string {
+func (m *Metrics) lacks() string {
 	if m.Metrics == nil {
 		return "metrics"
 	}
 	return ""
 }
 
-// ResourceMetric is one metric.
-type ResourceMetric struct {
-	Key         string                 `json:"key"`         // a PostgresMetric or KubernetesMetric constant, or another value
-	Name        string                 `json:"name"`        // for people, such as "CPU Usage"
-	Description string                 `json:"description"` // for people
-	Unit        string                 `json:"unit"`        // such as "%", "bytes" or "count/s"; "" if there is none
-	Series      []ResourceMetricSeries `json:"series"`      // empty if there is no data
+// Metric is one metric.
+type Metric struct {
+	Key         string         `json:"key"`         // a constant such as [PostgresMetricKeyCPUUsage] or [KubernetesMetricKeyCPUUsage], or another value
+	Name        string         `json:"name"`        // for people, such as "CPU Usage"
+	Description string         `json:"description"` // for people
+	Unit        string         `json:"unit"`        // such as "%", "bytes" or "count/s"; "" if there is none
+	Series      []MetricSeries `json:"series"`      // empty if there is no data
 }
 
-// ResourceMetricSeries contains the values of a metric for one set of labels.
-type ResourceMetricSeries struct {
+// MetricSeries contains the values of a metric for one set of labels.
+type MetricSeries struct {
 	Labels map[string]string `json:"labels"` // distinguish the series of a metric, such as "mode": "user"
-	Values Samples           `json:"values"` // sorted by time
+	Values MetricSamples     `json:"values"` // sorted by time
 }
 
-// Samples are the values of a series, sorted by time. Their JSON is pairs such
-// as [1759512000.5,"0.42"]: a Unix time, and a value in a string.
-type Samples []Sample
+// MetricSamples are the values of a series, sorted by time. Their JSON is pairs
+// such as [1759512000.5,"0.42"]: a Unix time, and a value in a string.
+type MetricSamples []MetricSample
 
-// Sample is a value at one time, rounded to what its fields can hold.
-type Sample struct {
+// MetricSample is a value at one time, rounded to what its fields can hold.
+type MetricSample struct {
 	Time  time.Time // with a precision of one microsecond
 	Value float64   // may be NaN, or infinite
 }
 
-func (s *Samples) UnmarshalJSON(data []byte) error {
+func (s *MetricSamples) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
 	}
@@ -64,14 +64,14 @@ func (s *Samples) UnmarshalJSON(data []byte) error {
 }
 
 // parseSamples parses the JSON of samples, which must have no white space.
-func parseSamples(data []byte) (Samples, error) {
+func parseSamples(data []byte) (MetricSamples, error) {
 	rest, isArray := bytes.CutPrefix(data, []byte("["))
 	rest, ends := bytes.CutSuffix(rest, []byte("]"))
 	if !isArray || !ends {
 		return nil, errors.New("samples are not an array")
 	}
 	// There can be hundreds of thousands of samples: allocate the slice once.
-	samples := make(Samples, 0, bytes.Count(rest, []byte("[")))
+	samples := make(MetricSamples, 0, bytes.Count(rest, []byte("[")))
 	for len(rest) > 0 {
 		sample, size, ok := parseSample(rest)
 		if !ok {
@@ -88,21 +88,21 @@ const maxUnixTime = 9e12
 
 // parseSample parses the pair at the beginning of data, and returns the number
 // of bytes of the pair.
-func parseSample(data []byte) (sample Sample, size int, ok bool) {
+func parseSample(data []byte) (sample MetricSample, size int, ok bool) {
 	comma, end := bytes.IndexByte(data, ','), bytes.IndexByte(data, ']')
 	if data[0] != '[' || comma < 0 || end < comma+3 || data[comma+1] != '"' || data[end-1] != '"' {
-		return Sample{}, 0, false
+		return MetricSample{}, 0, false
 	}
 	seconds, err := strconv.ParseFloat(string(data[1:comma]), 64)
 	value, errValue := strconv.ParseFloat(string(data[comma+2:end-1]), 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) || errValue != nil && !errors.Is(errValue, strconv.ErrRange) {
-		return Sample{}, 0, false
+		return MetricSample{}, 0, false
 	}
 	micros := math.Round(1e6 * max(-maxUnixTime, min(seconds, maxUnixTime)))
-	return Sample{Time: time.UnixMicro(int64(micros)).UTC(), Value: value}, end + 1, true
+	return MetricSample{Time: time.UnixMicro(int64(micros)).UTC(), Value: value}, end + 1, true
 }
 
-func (s Samples) MarshalJSON() ([]byte, error) {
+func (s MetricSamples) MarshalJSON() ([]byte, error) {
 	b := []byte{'['}
 	for i, sample := range s {
 		if i > 0 {
@@ -117,40 +117,40 @@ func (s Samples) MarshalJSON() ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// ResourceMetricsOptions select what Metrics returns.
-type ResourceMetricsOptions struct {
+// MetricsOptions select what Metrics returns.
+type MetricsOptions struct {
 	// Start and End limit the period; the default is the last half hour. Times
 	// more than 31 days ago lead to [ErrInvalidRequest].
 	Start time.Time `url:"start,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 	End   time.Time `url:"end,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
-	Key   string    `url:"key,omitempty"` // a PostgresMetric or KubernetesMetric constant; "" means all metrics
+	Key   string    `url:"key,omitempty"` // a constant such as [PostgresMetricKeyCPUUsage] or [KubernetesMetricKeyCPUUsage]; "" means all metrics
 }
 
 // metrics performs an operation that returns metrics.
-func metrics(ctx context.Context, c *conn, op *Operation, opts *ResourceMetricsOptions, args ...string) (*ResourceMetrics, error) {
+func metrics(ctx context.Context, c *conn, op *Operation, opts *MetricsOptions, args ...string) (*Metrics, error) {
 	o := orZero(opts)
 	o.Start, o.End = o.Start.UTC(), o.End.UTC()
 	in, err := c.ask(op, o, args)
 	if err != nil {
 		return nil, err
 	}
-	return perform[ResourceMetrics](ctx, in)
+	return perform[Metrics](ctx, in)
 }
 
-// Known values of [ResourceMetric.Key] for a database.
+// Known values of [Metric.Key] for a database.
 const (
-	PostgresMetricCPUUsage            = "cpu_usage"
-	PostgresMetricLoadAverage         = "load_average"
-	PostgresMetricMemoryUsage         = "memory_usage"
-	PostgresMetricDiskUsage           = "disk_usage"
-	PostgresMetricDiskIO              = "disk_io"
-	PostgresMetricNetworkTraffic      = "network_traffic"
-	PostgresMetricConnectionCount     = "connection_count"
-	PostgresMetricCacheHitRatio       = "cache_hit_ratio"
-	PostgresMetricOperationThroughput = "operation_throughput"
-	PostgresMetricDeadlocks           = "deadlocks"
-	PostgresMetricDatabaseSize        = "database_size"
-	PostgresMetricTransactions        = "transactions"
+	PostgresMetricKeyCPUUsage            = "cpu_usage"
+	PostgresMetricKeyLoadAverage         = "load_average"
+	PostgresMetricKeyMemoryUsage         = "memory_usage"
+	PostgresMetricKeyDiskUsage           = "disk_usage"
+	PostgresMetricKeyDiskIO              = "disk_io"
+	PostgresMetricKeyNetworkTraffic      = "network_traffic"
+	PostgresMetricKeyConnectionCount     = "connection_count"
+	PostgresMetricKeyCacheHitRatio       = "cache_hit_ratio"
+	PostgresMetricKeyOperationThroughput = "operation_throughput"
+	PostgresMetricKeyDeadlocks           = "deadlocks"
+	PostgresMetricKeyDatabaseSize        = "database_size"
+	PostgresMetricKeyTransactions        = "transactions"
 )
 
 var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/metrics", idempotent}
@@ -159,31 +159,31 @@ var opPostgresMetrics = Operation{"Postgres.Metrics", "GET", postgresRoute + "/m
 // has at most about 480 values; the server chooses their interval. A metric
 // that the server can't read has no series, or, if Key selects it, leads to
 // [ErrServer]. Metrics returns [ErrNotFound] if the server has no metrics.
-func (s *PostgresService) Metrics(ctx context.Context, location, postgres string, opts *ResourceMetricsOptions) (*ResourceMetrics, error) {
+func (s *PostgresService) Metrics(ctx context.Context, location, postgres string, opts *MetricsOptions) (*Metrics, error) {
 	return metrics(ctx, s.conn, &opPostgresMetrics, opts, location, postgres)
 }
 
-// Known values of [ResourceMetric.Key] for a cluster. † Only the service has
+// Known values of [Metric.Key] for a cluster. † Only the service has
 // these.
 const (
-	KubernetesMetricCPUUsage            = "cpu_usage"
-	KubernetesMetricLoadAverage         = "load_average"
-	KubernetesMetricMemoryUsage         = "memory_usage"
-	KubernetesMetricDiskUsage           = "disk_usage"
-	KubernetesMetricDiskIO              = "disk_io"
-	KubernetesMetricNetworkTraffic      = "network_traffic"
-	KubernetesMetricAPIRequestRate      = "api_request_rate"
-	KubernetesMetricAPIRequestLatency   = "api_request_latency"
-	KubernetesMetricAPIInflightRequests = "api_inflight_requests"
-	KubernetesMetricPendingPods         = "pending_pods"
-	KubernetesMetricClusterDatabaseSize = "cluster_database_size"
-	KubernetesMetricClusterObjects      = "cluster_objects"
+	KubernetesMetricKeyCPUUsage            = "cpu_usage"
+	KubernetesMetricKeyLoadAverage         = "load_average"
+	KubernetesMetricKeyMemoryUsage         = "memory_usage"
+	KubernetesMetricKeyDiskUsage           = "disk_usage"
+	KubernetesMetricKeyDiskIO              = "disk_io"
+	KubernetesMetricKeyNetworkTraffic      = "network_traffic"
+	KubernetesMetricKeyAPIRequestRate      = "api_request_rate"
+	KubernetesMetricKeyAPIRequestLatency   = "api_request_latency"
+	KubernetesMetricKeyAPIInflightRequests = "api_inflight_requests"
+	KubernetesMetricKeyPendingPods         = "pending_pods"
+	KubernetesMetricKeyClusterDatabaseSize = "cluster_database_size"
+	KubernetesMetricKeyClusterObjects      = "cluster_objects"
 )
 
 var opKubernetesMetrics = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute + "/metrics", idempotent | serviceOnly}
 
 // Metrics returns the metrics of a cluster, as [PostgresService.Metrics] does.
 // † Only the service has this.
-func (s *KubernetesService) Metrics(ctx context.Context, location, cluster string, opts *ResourceMetricsOptions) (*ResourceMetrics, error) {
+func (s *KubernetesService) Metrics(ctx context.Context, location, cluster string, opts *MetricsOptions) (*Metrics, error) {
 	return metrics(ctx, s.conn, &opKubernetesMetrics, opts, location, cluster)
 }

@@ -24,7 +24,7 @@ func TestSamples(t *testing.T) {
 		`[[1759512000.1234567,"1"],[1.7595120001234e9,"1"],[17595120E+2,"1"]]`:                                      `[[1759512000.123457,"1"],[1759512000.1234,"1"],[1759512000,"1"]]`,
 		`[[1e18,"1e999"],[-1e999,"-1e999"],[1e-999,"1e-999"]]`:                                                      `[[9000000000000,"+Inf"],[-9000000000000,"-Inf"],[0,"0"]]`,
 	} {
-		var samples Samples
+		var samples MetricSamples
 		if err := json.Unmarshal([]byte(text), &samples); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -32,15 +32,15 @@ func TestSamples(t *testing.T) {
 			t.Errorf("%s is written as %s", text, got)
 		}
 	}
-	sample := Sample{time.Unix(-1, 750_000_000).UTC(), 3}
-	var samples Samples
+	sample := MetricSample{time.Unix(-1, 750_000_000).UTC(), 3}
+	var samples MetricSamples
 	if err := json.Unmarshal([]byte(`[[-0.25,"3"]]`), &samples); err != nil || len(samples) != 1 || samples[0] != sample {
 		t.Errorf("got %v, %v, want %v", samples, err, sample)
 	}
 	if err := json.Unmarshal([]byte(`null`), &samples); err != nil || len(samples) != 1 {
 		t.Errorf("null made of them %v, %v", samples, err)
 	}
-	if got := string(stub.JSON(ResourceMetricSeries{})); got != `{"labels":null,"values":[]}` {
+	if got := string(stub.JSON(MetricSeries{})); got != `{"labels":null,"values":[]}` {
 		t.Errorf("no samples are written as %s", got)
 	}
 }
@@ -56,7 +56,7 @@ func TestNoSamples(t *testing.T) {
 		{`[[1,"2"],[3,"4"],["5",6]]`, `[[1,"2"],[3,"4"],[5,true]]`},
 	} {
 		for _, text := range texts {
-			samples := Samples{{Value: 7}}
+			samples := MetricSamples{{Value: 7}}
 			err := samples.UnmarshalJSON([]byte(text))
 			if want := fmt.Sprintf("sample %d is not a pair of a Unix time and a number in a string", i); err == nil || err.Error() != want && json.Valid([]byte(text)) {
 				t.Errorf("%s: the error is %v, want %s", text, err, want)
@@ -67,7 +67,7 @@ func TestNoSamples(t *testing.T) {
 		}
 	}
 	for _, text := range []string{``, `{}`, `"x"`, `1`, `[`, ` [`} {
-		if err := new(Samples).UnmarshalJSON([]byte(text)); err == nil {
+		if err := new(MetricSamples).UnmarshalJSON([]byte(text)); err == nil {
 			t.Errorf("%s was accepted", text)
 		}
 	}
@@ -78,17 +78,17 @@ func TestNoSamples(t *testing.T) {
 func TestSamplesMemory(t *testing.T) {
 	// Not parallel: other tests would be counted too.
 	text := []byte("[" + strings.Repeat(`[1759512000.25,"1.125"],`, 2000) + `[1,"2"]]`)
-	var samples Samples
+	var samples MetricSamples
 	allocs := testing.AllocsPerRun(5, func() { _ = samples.UnmarshalJSON(text) })
 	brackets := []byte(`["` + strings.Repeat("]", 1<<20) + `"]`)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_ = new(Samples).UnmarshalJSON(brackets)
+	_ = new(MetricSamples).UnmarshalJSON(brackets)
 	runtime.ReadMemStats(&after)
 	if n := after.TotalAlloc - before.TotalAlloc; n > 4<<20 { // a sample for each bracket would take 24 MB or more
 		t.Errorf("brackets in a text take %d bytes", n)
 	}
-	if allocs > 3 || len(samples) != 2001 || cap(samples) != 2001 || samples[0] != (Sample{time.Unix(1759512000, 250_000_000).UTC(), 1.125}) {
+	if allocs > 3 || len(samples) != 2001 || cap(samples) != 2001 || samples[0] != (MetricSample{time.Unix(1759512000, 250_000_000).UTC(), 1.125}) {
 		t.Errorf("%v allocations for %d samples in a slice for %d", allocs, len(samples), cap(samples))
 	}
 }

@@ -29,7 +29,7 @@ type FirewallRule struct {
 	ID          string `json:"id"`                   // prefix fr
 	CIDR        string `json:"cidr"`                 // with prefix length, host bits cleared
 	PortRange   string `json:"port_range"`           // "80..90", or "80" for one port ("80..80" with the contract)
-	Protocol    string `json:"protocol,omitzero"`    // a FirewallProtocol constant; † only the service
+	Protocol    string `json:"protocol,omitzero"`    // a constant such as [FirewallRuleProtocolTCP]; † only the service
 	Description string `json:"description,omitzero"` // † only the service
 
 	// CreateRule creates two rules for a private subnet; IPv6Rule is the second,
@@ -40,8 +40,8 @@ type FirewallRule struct {
 
 // Values of [FirewallRule.Protocol]. † Only the service has these.
 const (
-	FirewallProtocolTCP = "tcp"
-	FirewallProtocolUDP = "udp"
+	FirewallRuleProtocolTCP = "tcp"
+	FirewallRuleProtocolUDP = "udp"
 )
 
 // ruleText describes the rule in one line, such as "443 from 0.0.0.0/0".
@@ -50,7 +50,7 @@ func (r *FirewallRule) ruleText() string {
 	if ports == "0..65535" {
 		ports = "all ports"
 	}
-	if r.Protocol == FirewallProtocolUDP {
+	if r.Protocol == FirewallRuleProtocolUDP {
 		ports += "/udp"
 	}
 	return describe(mask.OneLine(ports+" from "+r.CIDR), r.Description)
@@ -62,7 +62,7 @@ func (r *FirewallRule) Resource() Resource { return Resource{Kind: KindFirewallR
 type PrivateSubnet struct {
 	ID        string     `json:"id"`        // prefix ps
 	Name      string     `json:"name"`      // unique in its project and location
-	State     string     `json:"state"`     // a PrivateSubnetState constant, or another value; the subnet is usable unless "deleting"
+	State     string     `json:"state"`     // a constant such as [PrivateSubnetStateAvailable], or another value; the subnet is usable unless "deleting"
 	Location  string     `json:"location"`  // such as "eu-central-h1"
 	Net4      string     `json:"net4"`      // IPv4 range in CIDR notation, chosen by the server
 	Net6      string     `json:"net6"`      // unique local IPv6 range in CIDR notation

@@ -19,7 +19,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 )
 
-// Option is a setting for [NewClient] and [Client.With]. Later options win.
+// Option is a setting for [NewClient] and [Client.With]. Later options win. An
+// option with a nil value restores the default, as if no such option had been
+// given, so that [Client.With] can take any back. The exception is
+// [WithTokenSource].
 type Option func(*config) error
 
 // config contains the settings of a client, and never changes. [Client.With]
@@ -62,7 +65,7 @@ const (
 	EnvBaseURL      = "CLOUDAPI_BASE_URL"
 	EnvToken        = "CLOUDAPI_TOKEN"
 	EnvProject      = "CLOUDAPI_PROJECT"
-	EnvInsecureHTTP = "CLOUDAPI_INSECURE_HTTP" // "true" or "false"; "true" applies WithInsecureHTTP
+	EnvInsecureHTTP = "CLOUDAPI_INSECURE_HTTP" // "true" or "false", for WithInsecureHTTP
 )
 
 // DefaultBaseURL is the address of Ubicloud's service.
@@ -78,8 +81,8 @@ func defaultConfig() config {
 }
 
 // FromEnv sets the base URL, the token and the project from CLOUDAPI_BASE_URL,
-// CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, unless they're empty, and applies
-// [WithInsecureHTTP] if CLOUDAPI_INSECURE_HTTP is "true".
+// CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, unless they're empty, and
+// [WithInsecureHTTP] from CLOUDAPI_INSECURE_HTTP, "true" or "false".
 func FromEnv() Option {
 	return func(c *config) error {
 		c.fromEnv = true
@@ -146,7 +149,8 @@ func WithToken(token string) Option {
 
 // WithTokenSource sets a function that the client calls for the token before
 // each attempt. The function must be safe for concurrent use, and should cache
-// the token. Its error fails the call; a wait or watch then polls again.
+// the token. Its error fails the call; a wait or watch then polls again. Nil is
+// an error: requests without a token would only fail later, each with a 401.
 func WithTokenSource(source func(context.Context) (string, error)) Option {
 	return func(c *config) error {
 		if source == nil {
@@ -184,7 +188,7 @@ func WithProject(id string) Option {
 func WithTransport(change func(*http.Transport)) Option {
 	return func(c *config) error {
 		if change == nil {
-			return optionError("transport", "", "must not be nil")
+			return WithHTTPClient(nil)(c)
 		}
 		c.httpClient, c.transport, c.changes = nil, exchange.Transport{}, append(slices.Clip(c.changes), change)
 		return nil
@@ -201,11 +205,11 @@ func WithTransport(change func(*http.Transport)) Option {
 // transport isn't an [http.Transport], only its network errors are retried.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) error {
-		if client == nil {
-			return optionError("HTTP client", "", "must not be nil")
+		if client == nil && c.httpClient != nil && c.calls.Timeout == c.httpClient.Timeout {
+			c.calls.Timeout = defaultTimeout
 		}
 		c.httpClient, c.transport, c.changes = client, exchange.Transport{}, nil
-		if client.Timeout > 0 {
+		if client != nil && client.Timeout > 0 {
 			c.calls.Timeout = client.Timeout
 		}
 		return nil
@@ -215,13 +219,11 @@ func WithHTTPClient(client *http.Client) Option {
 // WithMiddleware wraps the transport. A middleware sees every attempt;
 // [OperationFromContext] returns the attempt's operation. The first middleware
 // is the outermost. [Client.With] adds others inside, and calls every function
-// again for its new client. A middleware must not send a request twice.
+// again for its new client; nil takes back those before it. A middleware must
+// not send a request twice.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {
-		if slices.ContainsFunc(middleware, func(m func(http.RoundTripper) http.RoundTripper) bool { return m == nil }) {
-			return optionError("middleware", "", "must not be nil")
-		}
-		c.middleware = slices.Concat(c.middleware, middleware)
+		c.middleware = sinceNil(slices.Concat(c.middleware, middleware), func(m func(http.RoundTripper) http.RoundTripper) bool { return m == nil })
 		return nil
 	}
 }
@@ -232,16 +234,25 @@ func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Opt
 type Observer func(ctx context.Context, op Operation) (context.Context, func(error))
 
 // WithObserver adds observers, which must be safe for concurrent use. The first
-// one is the outermost. Each page of a list and each poll of a wait is a call.
-// Observers don't see calls that return an [*ArgumentError].
+// one is the outermost; nil takes back those before it. Each page of a list and
+// each poll of a wait is a call. Observers don't see calls that return an
+// [*ArgumentError].
 func WithObserver(observers ...Observer) Option {
 	return func(c *config) error {
-		if slices.ContainsFunc(observers, func(o Observer) bool { return o == nil }) {
-			return optionError("observer", "", "must not be nil")
-		}
-		c.observers = slices.Concat(c.observers, observers)
+		c.observers = sinceNil(slices.Concat(c.observers, observers), func(o Observer) bool { return o == nil })
 		return nil
 	}
+}
+
+// sinceNil returns the elements after the last nil, which takes back those
+// before it.
+func sinceNil[T any](list []T, isNil func(T) bool) []T {
+	for i := range slices.Backward(list) {
+		if isNil(list[i]) {
+			return list[i+1:]
+		}
+	}
+	return list
 }
 
 // WithHeader adds a header to every request, for gateways that require one. The
@@ -408,17 +419,23 @@ func WithSharedWaits() Option {
 	}
 }
 
-// WithInsecureHTTP permits sending credentials over plain http to hosts other
-// than loopback. Everybody on the network path can then read the credentials.
-func WithInsecureHTTP() Option { return insecureHTTP("true") }
+// WithInsecureHTTP sets whether the client may send credentials over plain http
+// to hosts other than loopback; default false. Everybody on the network path can
+// then read the credentials.
+func WithInsecureHTTP(allowed bool) Option {
+	return func(c *config) error {
+		c.insecureHTTP = allowed
+		return nil
+	}
+}
 
+// insecureHTTP is [WithInsecureHTTP] for the text of an environment variable.
 func insecureHTTP(allowed string) Option {
 	return func(c *config) error {
 		if allowed != "true" && allowed != "false" {
 			return optionError("insecure HTTP", allowed, `must be "true" or "false"`)
 		}
-		c.insecureHTTP = allowed == "true"
-		return nil
+		return WithInsecureHTTP(allowed == "true")(c)
 	}
 }
 

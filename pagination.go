@@ -27,9 +27,9 @@ type ListOptions struct {
 	// for List with the contract, it's 10.
 	PageSize int `url:"page_size,omitempty"`
 
-	// OrderColumn is "id", the default, or for some lists "name". With "name", All
-	// can miss resources with the same name in two locations, and then yields
-	// [ErrPaginationStalled].
+	// OrderColumn is [OrderByID], the default, or for some lists [OrderByName]. With
+	// the latter, All can miss resources with the same name in two locations, and
+	// then yields [ErrPaginationStalled].
 	OrderColumn string        `url:"order_column,omitempty"`
 	Tags        []PostgresTag `url:"tags,omitempty,comma"` // selects databases with all of these; only for databases
 }
@@ -194,7 +194,7 @@ func decodePage[T any](r call.Response) (*Page[T], error) {
 func decodeKeyedPage[T any](r call.Response) (*Page[T], error) {
 	var body struct {
 		Items         []*T   `json:"items"`
-		Logs          []*T   `json:"logs"` // in place of items, in a response of Postgres.Logs
+		Logs          []*T   `json:"logs"` // in place of items, in a response of Postgres.ListLogs
 		PaginationKey string `json:"pagination_key"`
 	}
 	err := decodeRecords(r, &body)

@@ -24,15 +24,15 @@ type PostgresService service
 type Postgres struct {
 	ID                   string `json:"id"`       // prefix pg
 	Name                 string `json:"name"`     // unique in its project and location
-	State                string `json:"state"`    // one of the PostgresState constants, or another value
+	State                string `json:"state"`    // a constant such as [PostgresStateRunning], or another value
 	Location             string `json:"location"` // such as "eu-central-h1"
 	VMSize               string `json:"vm_size"`  // such as "standard-2"
 	TargetVMSize         string `json:"target_vm_size"`
 	StorageSizeGiB       int    `json:"storage_size_gib"` // 0 until the database's VM is placed on a host
 	TargetStorageSizeGiB int    `json:"target_storage_size_gib"`
 	Version              string `json:"version"` // the major version, such as "17"
-	HAType               string `json:"ha_type"` // one of the PostgresHAType constants
-	Flavor               string `json:"flavor"`  // one of the PostgresFlavor constants
+	HAType               string `json:"ha_type"` // a constant such as [PostgresHATypeNone]
+	Flavor               string `json:"flavor"`  // a constant such as [PostgresFlavorStandard]
 
 	// † Only the service has these.
 	TargetVersion     string    `json:"target_version,omitzero"`      // differs from Version during an upgrade, and after a failed one
@@ -129,14 +129,14 @@ func (d *PostgresMetricDestination) Resource() Resource {
 type PostgresLogDestination struct {
 	ID   string `json:"id"` // prefix 1d
 	Name string `json:"name"`
-	Type string `json:"type"` // one of the PostgresLogDestination constants
+	Type string `json:"type"` // a constant such as [PostgresLogDestinationTypeOTLP]
 	URL  string `json:"url"`
 }
 
 // Values of [PostgresLogDestination.Type]. † Only the service has these.
 const (
-	PostgresLogDestinationOTLP   = "otlp"
-	PostgresLogDestinationSyslog = "syslog"
+	PostgresLogDestinationTypeOTLP   = "otlp"
+	PostgresLogDestinationTypeSyslog = "syslog"
 )
 
 func (d *PostgresLogDestination) Resource() Resource {
@@ -174,8 +174,8 @@ type PostgresCreateRequest struct {
 	// location, each Size allows only one value. Required.
 	StorageSize int `json:"storage_size"`
 
-	Flavor            string        `json:"flavor,omitzero"`              // one of the PostgresFlavor constants; default "standard"
-	HAType            string        `json:"ha_type,omitzero"`             // one of the PostgresHAType constants; default "none"
+	Flavor            string        `json:"flavor,omitzero"`              // a constant such as [PostgresFlavorStandard]; default "standard"
+	HAType            string        `json:"ha_type,omitzero"`             // a constant such as [PostgresHATypeNone]; default "none"
 	Version           string        `json:"version,omitzero"`             // the major version; default "18", or "17" with the contract
 	RestrictByDefault *bool         `json:"restrict_by_default,omitzero"` // true: no firewall rules, so no connections; by default, all are allowed
 	Tags              []PostgresTag `json:"tags,omitzero"`
@@ -193,7 +193,7 @@ type PostgresCreateRequest struct {
 type PostgresUpdateRequest struct {
 	Size        string        `json:"size,omitzero"`         // of the servers
 	StorageSize int           `json:"storage_size,omitzero"` // in GiB; can shrink if the data fills less than 80% of the new size
-	HAType      string        `json:"ha_type,omitzero"`      // one of the PostgresHAType constants
+	HAType      string        `json:"ha_type,omitzero"`      // a constant such as [PostgresHATypeNone]
 	Tags        []PostgresTag `json:"tags,omitzero"`         // replaces all tags; an empty slice removes them
 }
 
@@ -204,11 +204,11 @@ type passwordRequest struct {
 
 func (r passwordRequest) prune(map[string]any) {}
 
-// maintenanceWindowRequest is the body of SetMaintenanceWindow. The server
-// removes the window if the hour is absent, and refuses null.
-type maintenanceWindowRequest struct {
-	StartAt *int     `json:"maintenance_window_start_at,omitzero"`
-	Days    []string `json:"maintenance_window_days,omitempty"`
+// PostgresMaintenanceWindowRequest is the body of
+// [PostgresService.SetMaintenanceWindow]. The fields are as in [Postgres].
+type PostgresMaintenanceWindowRequest struct {
+	MaintenanceWindowStartAt *int     `json:"maintenance_window_start_at,omitzero"` // such as new(3); nil removes the window
+	MaintenanceWindowDays    []string `json:"maintenance_window_days,omitempty"`    // † only the service
 }
 
 const postgresRoute = locationRoute + "/postgres/{postgres_database_reference}"
@@ -347,11 +347,10 @@ func (s *PostgresService) Restart(ctx context.Context, location, postgres string
 	return fetch[Postgres](ctx, s.conn, &opPostgresRestart, location, postgres)
 }
 
-// SetMaintenanceWindow sets [Postgres.MaintenanceWindowStartAt], such as
-// new(3), and MaintenanceWindowDays. A nil hour removes the window. It returns
+// SetMaintenanceWindow replaces the maintenance window of a database. It returns
 // [ErrInvalidRequest] if the project can't choose days.
-func (s *PostgresService) SetMaintenanceWindow(ctx context.Context, location, postgres string, hour *int, days ...string) (*Postgres, error) {
-	return send[Postgres](ctx, s.conn, &opPostgresSetMaintenanceWindow, maintenanceWindowRequest{hour, days}, location, postgres)
+func (s *PostgresService) SetMaintenanceWindow(ctx context.Context, location, postgres string, request *PostgresMaintenanceWindowRequest) (*Postgres, error) {
+	return send[Postgres](ctx, s.conn, &opPostgresSetMaintenanceWindow, request, location, postgres)
 }
 
 // postgresRunning reports whether a database is running. It returns an error

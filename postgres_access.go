@@ -16,8 +16,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// ConnectionOptions change a connection URL. Zero fields have no effect.
-type ConnectionOptions struct {
+// PostgresConnectionOptions change a connection URL. Zero fields have no
+// effect.
+type PostgresConnectionOptions struct {
 	User            string // another role of the database; the superuser's password is then left out
 	Password        Secret // the password of User
 	WithoutPassword bool   // leaves the password out, for programs that get it from PGPASSWORD, for example
@@ -29,7 +30,7 @@ type ConnectionOptions struct {
 	// need SSLRootCert, the path of the file of [PostgresService.CACertificates].
 	SSLMode     string
 	SSLRootCert string
-	Parameters  map[string]string // to add or replace, such as "connect_timeout"; ConnectionURL escapes them
+	Parameters  map[string]string // to add or replace, such as "connect_timeout"; they are escaped
 }
 
 // A driver may ignore a parameter with a mistyped name, so a parameter that
@@ -42,31 +43,32 @@ var (
 	parameterForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 )
 
-// ConnectionURL returns [Postgres.ConnectionString] of a record from Get,
-// changed as the options say. It escapes names, passwords and values, and sorts
-// the parameters. It returns an [*ArgumentError] if the connection is empty, as
-// in records from lists and in replicas that are being created, or if a text
-// contains a printed Secret, "[redacted]": use [Secret.Reveal].
-func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
+// PostgresConnectionURL returns [Postgres.ConnectionString] of a record from
+// Get, changed as the options say. It escapes names, passwords and values, and
+// sorts the parameters. It returns an [*ArgumentError] if the connection is
+// empty, as in records from lists and in replicas that are being created, or if
+// a text contains a printed Secret, "[redacted]": use [Secret.Reveal].
+func PostgresConnectionURL(connection Secret, opts *PostgresConnectionOptions) (Secret, error) {
+	o := orZero(opts)
 	invalid := func(name, value, reason string) (Secret, error) {
-		return Secret{}, argumentError("ConnectionURL", name, value, reason)
+		return Secret{}, argumentError("PostgresConnectionURL", name, value, reason)
 	}
-	text, password := connection.Reveal(), opts.Password.Reveal()
+	text, password := connection.Reveal(), o.Password.Reveal()
 	unescaped, _ := url.PathUnescape(text) // as a driver decodes the values in the URL
 	for _, field := range []struct{ name, value string }{
-		{"connection", text}, {"connection", unescaped}, {"Password", password}, {"User", opts.User}, {"Database", opts.Database}, {"SSLRootCert", opts.SSLRootCert},
+		{"connection", text}, {"connection", unescaped}, {"Password", password}, {"User", o.User}, {"Database", o.Database}, {"SSLRootCert", o.SSLRootCert},
 	} {
 		if reason := unusable(field.value); reason != "" {
 			return invalid(field.name, "", reason)
 		}
 	}
 	switch {
-	case opts.WithoutPassword && password != "":
+	case o.WithoutPassword && password != "":
 		return invalid("opts", "", "have both a Password and WithoutPassword")
 	case text == "":
 		return invalid("connection", "", "is empty: records from lists have none, and records of new databases none yet")
-	case opts.SSLMode != "" && !slices.Contains(sslModes, opts.SSLMode):
-		return invalid("SSLMode", opts.SSLMode, "must be one of "+strings.Join(sslModes, ", "))
+	case o.SSLMode != "" && !slices.Contains(sslModes, o.SSLMode):
+		return invalid("SSLMode", o.SSLMode, "must be one of "+strings.Join(sslModes, ", "))
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || strings.Contains(text, "#") || u.Scheme != "postgres" && u.Scheme != "postgresql" {
@@ -87,16 +89,16 @@ func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 		effective = query.Get("user")
 	}
 	old, hasPassword := u.User.Password()
-	drop := opts.User != "" && opts.User != effective || password != "" || opts.WithoutPassword
+	drop := o.User != "" && o.User != effective || password != "" || o.WithoutPassword
 	if drop {
 		query.Del("password")
 	}
-	if drop || opts.User != "" && opts.User != user { // the password before the host is of the user before the host
+	if drop || o.User != "" && o.User != user { // the password before the host is of the user before the host
 		old, hasPassword = password, password != ""
 	}
-	if opts.User != "" {
+	if o.User != "" {
 		query.Del("user")
-		user = opts.User
+		user = o.User
 	}
 	switch {
 	case hasPassword:
@@ -104,21 +106,21 @@ func ConnectionURL(connection Secret, opts ConnectionOptions) (Secret, error) {
 	case u.User != nil || user != "":
 		u.User = url.User(user)
 	}
-	if opts.Database != "" {
+	if o.Database != "" {
 		query.Del("dbname")
-		u.Path, u.RawPath = "/"+opts.Database, "/"+url.PathEscape(opts.Database)
+		u.Path, u.RawPath = "/"+o.Database, "/"+url.PathEscape(o.Database)
 	}
-	for name, value := range opts.Parameters {
+	for name, value := range o.Parameters {
 		if reason := checkParameter(name, value); reason != "" {
 			return invalid("Parameters", name, reason)
 		}
 		query.Set(name, value)
 	}
-	if opts.SSLMode != "" {
-		query.Set("sslmode", opts.SSLMode)
+	if o.SSLMode != "" {
+		query.Set("sslmode", o.SSLMode)
 	}
-	if opts.SSLRootCert != "" {
-		query.Set("sslrootcert", opts.SSLRootCert)
+	if o.SSLRootCert != "" {
+		query.Set("sslrootcert", o.SSLRootCert)
 	}
 	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", space)
 	return NewSecret(u.String()), nil
@@ -247,8 +249,7 @@ func (r *PostgresMetricDestinationCreateRequest) prune(body map[string]any) {
 // PostgresLogDestinationCreateRequest is the body of
 // [PostgresService.CreateLogDestination].
 type PostgresLogDestinationCreateRequest struct {
-	Name    string                         `json:"name"`             // any text, need not be unique; required
-	Type    string                         `json:"type"`             // one of the PostgresLogDestination constants; required
+	Type    string                         `json:"type"`             // a constant such as [PostgresLogDestinationTypeOTLP]; required
 	URL     string                         `json:"url"`              // https://… for "otlp", tcp://host:port for "syslog"; required
 	Options *PostgresLogDestinationOptions `json:"options,omitzero"` // no operation returns them
 }
@@ -259,7 +260,13 @@ type PostgresLogDestinationOptions struct {
 	StructuredData map[string]map[string]Secret `json:"structured_data,omitzero"` // by element ID and name; for "syslog" only
 }
 
-func (r *PostgresLogDestinationCreateRequest) prune(map[string]any) {}
+func (r PostgresLogDestinationCreateRequest) prune(map[string]any) {}
+
+// logDestinationBody is the body of a PostgresLogDestinationCreateRequest.
+type logDestinationBody struct {
+	Name string `json:"name"`
+	PostgresLogDestinationCreateRequest
+}
 
 var (
 	opPostgresCreateMetricDestination = Operation{"Postgres.CreateMetricDestination", "POST", postgresRoute + "/metric-destination", once}
@@ -282,12 +289,13 @@ func (s *PostgresService) DeleteMetricDestination(ctx context.Context, location,
 }
 
 // CreateLogDestination adds a server to which a database sends its logs, and
-// returns the destination before the database uses it. Each call adds another
-// destination: after [ErrOutcomeUnknown], look for it with Get. If the URL or
-// the options don't fit the type, CreateLogDestination returns
-// [ErrInvalidRequest]. † Only the service has this.
-func (s *PostgresService) CreateLogDestination(ctx context.Context, location, postgres string, request *PostgresLogDestinationCreateRequest) (*PostgresLogDestination, error) {
-	return send[PostgresLogDestination](ctx, s.conn, &opPostgresCreateLogDestination, request, location, postgres)
+// returns the destination before the database uses it. The name is any text, and
+// need not be unique. Each call adds another destination: after
+// [ErrOutcomeUnknown], look for it with Get. If the URL or the options don't fit
+// the type, CreateLogDestination returns [ErrInvalidRequest]. † Only the service
+// has this.
+func (s *PostgresService) CreateLogDestination(ctx context.Context, location, postgres, name string, request *PostgresLogDestinationCreateRequest) (*PostgresLogDestination, error) {
+	return send[PostgresLogDestination](ctx, s.conn, &opPostgresCreateLogDestination, logDestinationBody{name, orZero(request)}, location, postgres)
 }
 
 // DeleteLogDestination removes a destination, and returns before the database

@@ -15,7 +15,7 @@ import (
 // parameter is spelled, and no other part.
 func TestConnectionURL(t *testing.T) {
 	t.Parallel()
-	type options = cloudapi.ConnectionOptions
+	type options = cloudapi.PostgresConnectionOptions
 	const record = "postgres://postgres:s3cr%2Fet@orders.example.net:5432/postgres?channel_binding=require&sslmode=require"
 	const rest = "@orders.example.net:5432/"
 	const parameters = "?channel_binding=require&sslmode=require"
@@ -54,7 +54,7 @@ func TestConnectionURL(t *testing.T) {
 			"postgres:s3cr%2Fet" + rest + "postgres?TimeZone=UTC&application_name=a%20b%26c%3D%C3%A9&channel_binding=disable&sslcert=c.pem&sslmode=require",
 		},
 	} {
-		got, err := cloudapi.ConnectionURL(cloudapi.NewSecret(cmp.Or(test.url, record)), test.options)
+		got, err := cloudapi.PostgresConnectionURL(cloudapi.NewSecret(cmp.Or(test.url, record)), &test.options)
 		if _, rest, _ := strings.Cut(got.Reveal(), "://"); err != nil || rest != test.want {
 			t.Errorf("%s: it is %s, %v, want %s", name, got.Reveal(), err, test.want)
 		}
@@ -66,15 +66,15 @@ func TestConnectionURL(t *testing.T) {
 		}
 	}
 	contradiction := options{Password: cloudapi.NewSecret("other"), WithoutPassword: true}
-	if _, err := cloudapi.ConnectionURL(cloudapi.NewSecret(record), contradiction); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+	if _, err := cloudapi.PostgresConnectionURL(cloudapi.NewSecret(record), &contradiction); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("with and without a password: %v", err)
 	}
 	for _, connection := range []string{
 		"", "hunter2", "host=orders password=hunter2", "https://u:hunter2@example.net/", "postgres:///db?password=hunter2", "postgres://u:hunter2@%zz/",
 		"postgres://u:hunter2@b/c?x=%zz", "postgres://u@b/c?x=1;password=hunter2", "postgres://u:hunter2@b/c%00", "postgres://u@b/c#?password=hunter2",
 	} {
-		got, err := cloudapi.ConnectionURL(cloudapi.NewSecret(connection), options{})
-		if !errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.Contains(fmt.Sprint(err), "ConnectionURL: connection ") || strings.Contains(fmt.Sprint(err), "hunter2") || !got.IsZero() {
+		got, err := cloudapi.PostgresConnectionURL(cloudapi.NewSecret(connection), nil)
+		if !errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.Contains(fmt.Sprint(err), "PostgresConnectionURL: connection ") || strings.Contains(fmt.Sprint(err), "hunter2") || !got.IsZero() {
 			t.Errorf("%q: the error is %v", connection, err)
 		}
 	}
@@ -85,10 +85,10 @@ func TestConnectionURL(t *testing.T) {
 func TestConnectionURLWithBadParameters(t *testing.T) {
 	t.Parallel()
 	connection := cloudapi.NewSecret("postgres://postgres:hunter2@orders.example.net:5432/postgres?sslmode=require")
-	of := func(name, value string) cloudapi.ConnectionOptions {
-		return cloudapi.ConnectionOptions{Parameters: map[string]string{name: value}}
+	of := func(name, value string) cloudapi.PostgresConnectionOptions {
+		return cloudapi.PostgresConnectionOptions{Parameters: map[string]string{name: value}}
 	}
-	for want, options := range map[string]cloudapi.ConnectionOptions{
+	for want, options := range map[string]cloudapi.PostgresConnectionOptions{
 		`SSLMode "verify_full"`:        {SSLMode: "verify_full"},
 		`SSLRootCert`:                  {SSLRootCert: "ca\x00.pem"},
 		`Parameters "sslmode" has`:     of("sslmode", "disable"),
@@ -107,7 +107,7 @@ func TestConnectionURLWithBadParameters(t *testing.T) {
 		`Password contains a NUL`: {Password: cloudapi.NewSecret("hunter2\x00")},
 		`Database contains a NUL`: {Database: "orders\x00"},
 	} {
-		got, err := cloudapi.ConnectionURL(connection, options)
+		got, err := cloudapi.PostgresConnectionURL(connection, &options)
 		if !errors.Is(err, cloudapi.ErrInvalidArgument) || !got.IsZero() || !strings.Contains(fmt.Sprint(err), want) || strings.Contains(fmt.Sprint(err), "hunter2") {
 			t.Errorf("%s: %v, %v", want, got, err)
 		}
@@ -122,12 +122,12 @@ func TestConnectionURLOfAMaskedValue(t *testing.T) {
 	const want = `was stored in place of its content: get the database again, and store the result of Reveal`
 	for _, connection := range []cloudapi.Secret{stored, cloudapi.NewSecret("postgres://postgres:" + stored.Reveal() + "@orders.example.net/postgres"),
 		cloudapi.NewSecret("postgres://a@b/c?password=%5bredacted%5d")} {
-		if _, err := cloudapi.ConnectionURL(connection, cloudapi.ConnectionOptions{}); !errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.Contains(fmt.Sprint(err), want) {
+		if _, err := cloudapi.PostgresConnectionURL(connection, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%q: %v", connection.Reveal(), err)
 		}
 	}
 	connection := cloudapi.NewSecret("postgres://postgres@orders.example.net/postgres")
-	if _, err := cloudapi.ConnectionURL(connection, cloudapi.ConnectionOptions{Password: stored}); !strings.Contains(fmt.Sprint(err), "Password is the masked form") || !strings.Contains(fmt.Sprint(err), want) {
+	if _, err := cloudapi.PostgresConnectionURL(connection, &cloudapi.PostgresConnectionOptions{Password: stored}); !strings.Contains(fmt.Sprint(err), "Password is the masked form") || !strings.Contains(fmt.Sprint(err), want) {
 		t.Errorf("a masked password: %v", err)
 	}
 }

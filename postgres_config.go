@@ -16,8 +16,8 @@ import (
 // memory that is shared: 25 (the default) to 75 percent; with up to 16 GB of
 // memory, at most 50 takes effect. A change needs a restart.
 type PostgresConfig struct {
-	PGConfig        map[string]PostgresSetting `json:"pg_config"`        // of the server, such as "work_mem": Setting("32MB")
-	PgBouncerConfig map[string]PostgresSetting `json:"pgbouncer_config"` // of the pooler, such as "pool_mode": Setting("transaction")
+	PGConfig        map[string]PostgresSetting `json:"pg_config"`        // of the server, such as "work_mem": NewPostgresSetting("32MB")
+	PgBouncerConfig map[string]PostgresSetting `json:"pgbouncer_config"` // of the pooler, such as "pool_mode": NewPostgresSetting("transaction")
 
 	// The server chooses DefaultPGConfig for a database of this size; only
 	// GetConfig returns it. Message says what a change still needs to take effect,
@@ -34,8 +34,8 @@ type PostgresSetting struct {
 	isNumber bool // whether text is sent without quotes: a number, true or false
 }
 
-// Setting returns a setting, such as Setting("32MB") or Setting(200).
-func Setting[T string | int | float64](value T) PostgresSetting {
+// NewPostgresSetting returns a setting, of a value such as "32MB" or 200.
+func NewPostgresSetting[T string | int | float64](value T) PostgresSetting {
 	_, isText := any(value).(string)
 	return PostgresSetting{fmt.Sprint(value), !isText}
 }

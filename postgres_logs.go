@@ -19,11 +19,11 @@ import (
 // PostgresLogEntry is a line in the logs of a database.
 type PostgresLogEntry struct {
 	Timestamp     time.Time         `json:"timestamp"`      // with a precision of one nanosecond
-	StreamName    string            `json:"stream_name"`    // one of the PostgresLogStream constants
-	SeverityLevel string            `json:"severity_level"` // one of the PostgresLogSeverity constants
+	StreamName    string            `json:"stream_name"`    // a constant such as [PostgresLogEntryStreamNamePostgres]
+	SeverityLevel string            `json:"severity_level"` // a constant such as [PostgresLogEntrySeverityLevelError]
 	Message       string            `json:"message"`
-	ServerUBID    string            `json:"server_ubid"` // the ID of the server, prefix pv
-	ServerRole    string            `json:"server_role"` // one of the PostgresServerRole constants
+	ServerID      string            `json:"server_ubid"` // the ID of the server, prefix pv
+	ServerRole    string            `json:"server_role"` // a constant such as [PostgresServerRolePrimary]
 	Context       map[string]string `json:"context"`     // of the connection: any of the keys "user", "dbname", "pid" and "remote_host_port"
 }
 
@@ -33,39 +33,39 @@ func (e *PostgresLogEntry) lacks() string { return missing("timestamp", e.Timest
 // change before the line is read again. It's cryptographic, so that nobody can
 // write a message with the hash of another line.
 func (e *PostgresLogEntry) hash() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q %q %q", e.Timestamp.Unix(), e.Timestamp.Nanosecond(), e.StreamName, e.ServerUBID, e.Message, e.Context))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q %q %q", e.Timestamp.Unix(), e.Timestamp.Nanosecond(), e.StreamName, e.ServerID, e.Message, e.Context))
 	return base64.RawStdEncoding.EncodeToString(sum[:8])
 }
 
 // Values of [PostgresLogEntry.StreamName]. † Only the service has these.
 const (
-	PostgresLogStreamPostgres  = "postgres"
-	PostgresLogStreamPgBouncer = "pgbouncer" // the connection pooler
-	PostgresLogStreamUpgrade   = "upgrade"
+	PostgresLogEntryStreamNamePostgres  = "postgres"
+	PostgresLogEntryStreamNamePgBouncer = "pgbouncer" // the connection pooler
+	PostgresLogEntryStreamNameUpgrade   = "upgrade"
 )
 
 // Values of [PostgresLogEntry.SeverityLevel]. † Only the service has these.
 const (
-	PostgresLogSeverityDebug       = "DEBUG"
-	PostgresLogSeverityInfo        = "INFO"
-	PostgresLogSeverityWarn        = "WARN"
-	PostgresLogSeverityError       = "ERROR"
-	PostgresLogSeverityFatal       = "FATAL"
-	PostgresLogSeverityUnspecified = "UNSPECIFIED" // not valid in PostgresLogsOptions
+	PostgresLogEntrySeverityLevelDebug       = "DEBUG"
+	PostgresLogEntrySeverityLevelInfo        = "INFO"
+	PostgresLogEntrySeverityLevelWarn        = "WARN"
+	PostgresLogEntrySeverityLevelError       = "ERROR"
+	PostgresLogEntrySeverityLevelFatal       = "FATAL"
+	PostgresLogEntrySeverityLevelUnspecified = "UNSPECIFIED" // not valid in PostgresLogsOptions
 )
 
-// PostgresLogsOptions select what Logs and AllLogs return.
+// PostgresLogsOptions select what ListLogs and AllLogs return.
 type PostgresLogsOptions struct {
 	// Start and End limit the period. The defaults are half an hour ago and now.
 	// Start can be up to 7 days ago, and End up to 24 hours after Start.
 	Start time.Time `url:"start,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 	End   time.Time `url:"end,omitempty" layout:"2006-01-02T15:04:05.999999999Z07:00"`
 
-	StreamName    string `url:"stream_name,omitempty"`    // one of the PostgresLogStream constants
-	SeverityLevel string `url:"severity_level,omitempty"` // a PostgresLogSeverity constant; selects exactly this level
-	ServerRole    string `url:"server_role,omitempty"`    // one of the PostgresServerRole constants
+	StreamName    string `url:"stream_name,omitempty"`    // a constant such as [PostgresLogEntryStreamNamePostgres]
+	SeverityLevel string `url:"severity_level,omitempty"` // a constant such as [PostgresLogEntrySeverityLevelError]; selects exactly this level
+	ServerRole    string `url:"server_role,omitempty"`    // a constant such as [PostgresServerRolePrimary]
 	QueryPattern  string `url:"query_pattern,omitempty"`  // text that the message contains, not a regular expression; up to 200 characters
-	PageSize      int    `url:"max_log_lines,omitempty"`  // up to 500; default 50 in Logs and 500 in AllLogs
+	PageSize      int    `url:"max_log_lines,omitempty"`  // up to 500; default 50 in ListLogs and 500 in AllLogs
 
 	// PaginationKey is the [Page.Next] of the previous page. Keep the other
 	// options, and set Start and End: their defaults depend on the time.
@@ -81,17 +81,17 @@ const (
 	logsArriving = 30 * time.Second              // how long a request may take to reach the server
 )
 
-var opPostgresLogs = Operation{"Postgres.Logs", "GET", postgresRoute + "/logs", idempotent | serviceOnly}
+var opPostgresListLogs = Operation{"Postgres.ListLogs", "GET", postgresRoute + "/logs", idempotent | serviceOnly}
 
-// Logs returns one page of the logs of a database: the newest lines between
+// ListLogs returns one page of the logs of a database: the newest lines between
 // Start and End, in the order in which the server received them; timestamps may
 // be out of order. [Page.Next] is the PaginationKey of the next page, with
-// older lines. Logs returns [ErrInvalidRequest] if the server keeps no logs,
+// older lines. ListLogs returns [ErrInvalidRequest] if the server keeps no logs,
 // and [ErrServer] if it can't reach them. † Only the service has this.
-func (s *PostgresService) Logs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
+func (s *PostgresService) ListLogs(ctx context.Context, location, postgres string, opts *PostgresLogsOptions) (*Page[PostgresLogEntry], error) {
 	o := orZero(opts)
 	o.Start, o.End = o.Start.UTC(), o.End.UTC() // as in the server's records
-	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresLogs, o, o.PageSize, location, postgres)
+	return listByKey[PostgresLogEntry](ctx, s.conn, &opPostgresListLogs, o, o.PageSize, location, postgres)
 }
 
 // AllLogs iterates over the logs of a database, the newest line first. The
@@ -108,9 +108,9 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 		if o.Start.IsZero() {
 			o.Start = o.End.Add(-logsSpan)
 		}
-		pages := follow(opPostgresLogs.Name, o.PaginationKey, func(ctx context.Context, key string) (*Page[PostgresLogEntry], error) {
+		pages := follow(opPostgresListLogs.Name, o.PaginationKey, func(ctx context.Context, key string) (*Page[PostgresLogEntry], error) {
 			o.PaginationKey = key
-			page, err := s.Logs(ctx, location, postgres, &o)
+			page, err := s.ListLogs(ctx, location, postgres, &o)
 			if err == nil {
 				slices.Reverse(page.Items)
 			}
@@ -196,7 +196,7 @@ func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres str
 	o.Overlap = cmp.Or(max(o.Overlap, 0), logsOverlap)
 	o.maxHeld = cmp.Or(o.maxHeld, maxHeldLogs)
 	return func(yield func(*PostgresLogEntry, error) bool) {
-		f := logFollower{PostgresFollowLogsOptions: o, conn: s.conn, op: opPostgresLogs, location: location, postgres: postgres}
+		f := logFollower{PostgresFollowLogsOptions: o, conn: s.conn, op: opPostgresListLogs, location: location, postgres: postgres}
 		if err := f.run(ctx, yield); err != nil {
 			yield(nil, err)
 		}

@@ -48,7 +48,7 @@ func (s *logStore) now() time.Time { return time.Now().Add(s.ahead).UTC() }
 func (s *logStore) receive(message string, age, lag time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	entry := PostgresLogEntry{Timestamp: s.now().Add(-age).Truncate(time.Second), ServerUBID: "pv1", StreamName: "postgres", Message: message}
+	entry := PostgresLogEntry{Timestamp: s.now().Add(-age).Truncate(time.Second), ServerID: "pv1", StreamName: "postgres", Message: message}
 	s.lines = append(s.lines, storedLine{entry, s.now(), s.now().Add(lag)})
 }
 
@@ -544,7 +544,7 @@ func TestFollowLogsFilters(t *testing.T) {
 // one in another time zone, and after its server has another role.
 func TestLogHashes(t *testing.T) {
 	t.Parallel()
-	line := PostgresLogEntry{Timestamp: time.Unix(1, 2), StreamName: "ab", ServerUBID: "c", Message: "d", Context: map[string]string{"e": "f", "g": "h"}}
+	line := PostgresLogEntry{Timestamp: time.Unix(1, 2), StreamName: "ab", ServerID: "c", Message: "d", Context: map[string]string{"e": "f", "g": "h"}}
 	for i, tt := range []struct {
 		change func(*PostgresLogEntry)
 		isSame bool
@@ -553,7 +553,7 @@ func TestLogHashes(t *testing.T) {
 			e.Timestamp, e.ServerRole = e.Timestamp.In(time.FixedZone("", 3600)), "standby"
 		}, true},
 		{func(e *PostgresLogEntry) { e.Timestamp = time.Unix(1, 3) }, false},
-		{func(e *PostgresLogEntry) { e.StreamName, e.ServerUBID = "a", "bc" }, false},
+		{func(e *PostgresLogEntry) { e.StreamName, e.ServerID = "a", "bc" }, false},
 		{func(e *PostgresLogEntry) { e.Message = "" }, false},
 		{func(e *PostgresLogEntry) { e.Context = nil }, false},
 		{func(e *PostgresLogEntry) { e.Context = map[string]string{"e": "h", "g": "f"} }, false},

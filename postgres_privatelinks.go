@@ -12,13 +12,11 @@ type PostgresPrivateLinkServiceCreateRequest struct {
 	IPAddressType string                             `json:"ip_address_type,omitzero"`
 }
 
-// postgresPrivateLinkServiceRequest is the body of CreatePrivateLinkService.
-type postgresPrivateLinkServiceRequest struct {
-	Name string `json:"name"`
+// postgresPrivateLinkServiceBody is the body of CreatePrivateLinkService.
+type postgresPrivateLinkServiceBody struct {
+	named
 	PostgresPrivateLinkServiceCreateRequest
 }
-
-func (r postgresPrivateLinkServiceRequest) newName() string { return r.Name }
 
 var (
 	opPostgresPrivateLinkService       = Operation{"Postgres.PrivateLinkService", "GET", postgresRoute + "/private-link-service", idempotent | serviceOnly | switchable}
@@ -37,5 +35,5 @@ func (s *PostgresService) PrivateLinkService(ctx context.Context, location, post
 func (s *PostgresService) CreatePrivateLinkService(ctx context.Context, location, postgres, name string, request *PostgresPrivateLinkServiceCreateRequest) (*PrivateLinkService, error) {
 	body := orZero(request)
 	body.AWS = body.AWS.complete()
-	return send[PrivateLinkService](ctx, s.conn, &opPostgresCreatePrivateLinkService, postgresPrivateLinkServiceRequest{name, body}, location, postgres)
+	return send[PrivateLinkService](ctx, s.conn, &opPostgresCreatePrivateLinkService, postgresPrivateLinkServiceBody{named{name}, body}, location, postgres)
 }

@@ -14,9 +14,9 @@ import (
 // PostgresServer is a server of a database: the primary or a standby.
 type PostgresServer struct {
 	ID                    string `json:"id"`                     // prefix pv
-	Role                  string `json:"role"`                   // one of the PostgresServerRole constants
-	State                 string `json:"state"`                  // one of the PostgresServerState constants, or another value
-	SynchronizationStatus string `json:"synchronization_status"` // of a standby: "ready" or "catching_up"
+	Role                  string `json:"role"`                   // a constant such as [PostgresServerRolePrimary]
+	State                 string `json:"state"`                  // a constant such as [PostgresServerStateRunning], or another value
+	SynchronizationStatus string `json:"synchronization_status"` // of a standby: a constant such as [PostgresServerSynchronizationStatusReady]
 	VMSize                string `json:"vm_size"`                // such as "standard-2"
 	FallbackActive        bool   `json:"fallback_active"`        // whether it has another instance type than requested
 }
@@ -28,7 +28,7 @@ func (s *PostgresServer) stateText() string { return s.State }
 // settled reports whether the server is running and, as a standby, up to date.
 func (s *PostgresServer) settled() bool {
 	return s.State == PostgresServerStateRunning &&
-		(s.Role == PostgresServerRolePrimary || s.SynchronizationStatus == PostgresServerReady)
+		(s.Role == PostgresServerRolePrimary || s.SynchronizationStatus == PostgresServerSynchronizationStatusReady)
 }
 
 // Values of [PostgresServer.Role]. † Only the service has these.
@@ -52,8 +52,8 @@ const (
 // Values of [PostgresServer.SynchronizationStatus]. † Only the service has
 // these.
 const (
-	PostgresServerReady      = "ready"
-	PostgresServerCatchingUp = "catching_up"
+	PostgresServerSynchronizationStatusReady      = "ready"
+	PostgresServerSynchronizationStatusCatchingUp = "catching_up"
 )
 
 var (
@@ -176,7 +176,6 @@ func (s *PostgresService) CreateBackupCredentials(ctx context.Context, location,
 
 // PostgresRestoreRequest is the body of [PostgresService.Restore].
 type PostgresRestoreRequest struct {
-	Name          string    `json:"name"`           // of the new database; required
 	RestoreTarget time.Time `json:"restore_target"` // see Postgres.EarliestRestoreTime; required
 
 	// † Only the service has these. By default, the new database has the old one's
@@ -186,23 +185,26 @@ type PostgresRestoreRequest struct {
 	Tags            []PostgresTag     `json:"tags,omitzero"`
 }
 
-func (r PostgresRestoreRequest) newName() string { return r.Name }
+// restoreBody is the body of a PostgresRestoreRequest.
+type restoreBody struct {
+	named
+	PostgresRestoreRequest
+}
 
-// PostgresReadReplicaOptions are the settings in which a read replica differs
-// from its parent; see [PostgresConfig]. † Only the service has these.
-type PostgresReadReplicaOptions struct {
+// PostgresReadReplicaCreateRequest is the body of
+// [PostgresService.CreateReadReplica]: the settings in which a read replica
+// differs from its parent; see [PostgresConfig]. † Only the service has these.
+type PostgresReadReplicaCreateRequest struct {
 	PGConfig        map[string]string `json:"pg_config,omitzero"`
 	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
 	Tags            []PostgresTag     `json:"tags,omitzero"` // none by default
 }
 
-// readReplicaRequest is the body of CreateReadReplica.
-type readReplicaRequest struct {
-	Name string `json:"name"`
-	PostgresReadReplicaOptions
+// readReplicaBody is the body of a PostgresReadReplicaCreateRequest.
+type readReplicaBody struct {
+	named
+	PostgresReadReplicaCreateRequest
 }
-
-func (r readReplicaRequest) newName() string { return r.Name }
 
 var (
 	opPostgresPromoteReadReplica = Operation{"Postgres.PromoteReadReplica", "POST", postgresRoute + "/promote-read-replica", once | serviceOnly}
@@ -231,18 +233,18 @@ func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, post
 // CreateReadReplica creates a read replica of a database, with the same size
 // and no standby. It returns [ErrInvalidRequest] before the first backup.
 // [PostgresService.WaitRunning] waits until the replica runs, maybe for hours.
-func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, opts *PostgresReadReplicaOptions) (*Postgres, error) {
-	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, readReplicaRequest{name, orZero(opts)}, location, postgres)
+func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, request *PostgresReadReplicaCreateRequest) (*Postgres, error) {
+	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, readReplicaBody{named{name}, orZero(request)}, location, postgres)
 }
 
 // Restore creates a copy of a database as it was at an earlier time, with the
 // same size and password, but no standby. It returns [ErrInvalidRequest] if the
 // server can't restore that time. [PostgresService.WaitRunning] waits until the
 // copy runs, maybe for hours.
-func (s *PostgresService) Restore(ctx context.Context, location, postgres string, request *PostgresRestoreRequest) (*Postgres, error) {
+func (s *PostgresService) Restore(ctx context.Context, location, postgres, name string, request *PostgresRestoreRequest) (*Postgres, error) {
 	body := orZero(request)
 	body.RestoreTarget = body.RestoreTarget.UTC()
-	return send[Postgres](ctx, s.conn, &opPostgresRestore, body, location, postgres)
+	return send[Postgres](ctx, s.conn, &opPostgresRestore, restoreBody{named{name}, body}, location, postgres)
 }
 
 // promotedPostgres is a [Postgres] whose ReadReplica is nil if the response has
@@ -279,7 +281,7 @@ func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres s
 type PostgresUpgrade struct {
 	CurrentVersion string `json:"current_version"` // such as "17"
 	TargetVersion  string `json:"target_version"`  // such as "18"
-	UpgradeStatus  string `json:"upgrade_status"`  // one of the PostgresUpgradeStatus constants
+	UpgradeStatus  string `json:"upgrade_status"`  // a constant such as [PostgresUpgradeStatusRunning]
 	UpgradeStage   string `json:"upgrade_stage"`   // to show to people, such as "wait_for_maintenance_window"; "" at first
 }
 

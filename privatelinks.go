@@ -25,11 +25,11 @@ type PrivateLinkService struct {
 	Name              string                   `json:"name"`               // unique in its project and location
 	Location          string                   `json:"location"`           // an AWS location
 	PrivateSubnet     string                   `json:"private_subnet"`     // the name of its private subnet
-	State             string                   `json:"state"`              // one of the PrivateLinkServiceState constants, or another value
+	State             string                   `json:"state"`              // a constant such as [PrivateLinkServiceStateAvailable], or another value
 	PostgresResource  string                   `json:"postgres_resource"`  // the ID of its database, or ""
 	Ports             []PrivateLinkServicePort `json:"ports"`              // as created
 	AllowedPrincipals []string                 `json:"allowed_principals"` // ARNs of accounts, roles and users, or "*" for everybody
-	IPAddressType     string                   `json:"ip_address_type"`    // one of the PrivateLinkServiceIPAddressType constants
+	IPAddressType     string                   `json:"ip_address_type"`    // a constant such as [PrivateLinkServiceIPAddressTypeIPv4]
 	PrivateDNSName    string                   `json:"private_dns_name"`   // "" if there is none
 	PrivateHostname   string                   `json:"private_hostname"`   // "" if there is none
 
@@ -69,14 +69,14 @@ type PrivateLinkServiceAWS struct {
 	SupportedRegions            []string                        `json:"supported_regions"`              // AWS regions of endpoints
 	AllowedVPCEndpoints         []PrivateLinkServiceVPCEndpoint `json:"allowed_vpc_endpoints"`          // endpoints whose connections are accepted
 	RegisteredTargetIPs         []string                        `json:"registered_target_ips"`          // the addresses that receive the connections
-	PrivateDNSVerificationState string                          `json:"private_dns_verification_state"` // one of the PrivateDNSVerificationState constants, or ""
+	PrivateDNSVerificationState string                          `json:"private_dns_verification_state"` // a constant such as [PrivateLinkServiceAWSPrivateDNSVerificationStateVerified], or ""
 }
 
 // Values of [PrivateLinkServiceAWS.PrivateDNSVerificationState].
 const (
-	PrivateLinkServicePrivateDNSVerified            = "verified"
-	PrivateLinkServicePrivateDNSPendingVerification = "pendingVerification"
-	PrivateLinkServicePrivateDNSFailed              = "failed"
+	PrivateLinkServiceAWSPrivateDNSVerificationStateVerified            = "verified"
+	PrivateLinkServiceAWSPrivateDNSVerificationStatePendingVerification = "pendingVerification"
+	PrivateLinkServiceAWSPrivateDNSVerificationStateFailed              = "failed"
 )
 
 // PrivateLinkServiceVPCEndpoint is a VPC endpoint of an AWS account.
@@ -97,7 +97,7 @@ type PrivateLinkServiceCreateRequest struct {
 	Ports       []int `json:"ports,omitzero"`
 	TargetPorts []int `json:"target_ports,omitzero"`
 
-	IPAddressType string `json:"ip_address_type,omitzero"` // a PrivateLinkServiceIPAddressType constant; default "ipv4"
+	IPAddressType string `json:"ip_address_type,omitzero"` // a constant such as [PrivateLinkServiceIPAddressTypeIPv4]; default "ipv4"
 }
 
 // PrivateLinkServiceAWSCreateRequest says who can connect to a new private link

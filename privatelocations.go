@@ -13,7 +13,7 @@ type PrivateLocationsService service
 // PrivateLocation is a region of another provider.
 type PrivateLocation struct {
 	ID       string `json:"id"`       // prefix 10; no operation takes it
-	Name     string `json:"name"`     // the region, one of the ProviderLocation constants; need not be unique
+	Name     string `json:"name"`     // the region: a constant such as [PrivateLocationProviderLocationNameUSEast1]; need not be unique
 	UIName   string `json:"ui_name"`  // the name you gave it, unique in its project
 	Provider string `json:"provider"` // such as "aws"
 	Path     string `json:"path"`     // path within the project: "/private-location/" and UIName
@@ -33,25 +33,28 @@ func (l *PrivateLocation) Resource() Resource {
 
 // Values of [PrivateLocationCreateRequest.ProviderLocationName].
 const (
-	ProviderLocationUSWest2      = "us-west-2"
-	ProviderLocationUSEast1      = "us-east-1"
-	ProviderLocationUSEast2      = "us-east-2"
-	ProviderLocationAPSoutheast2 = "ap-southeast-2"
-	ProviderLocationEUWest1      = "eu-west-1"
+	PrivateLocationProviderLocationNameUSWest2      = "us-west-2"
+	PrivateLocationProviderLocationNameUSEast1      = "us-east-1"
+	PrivateLocationProviderLocationNameUSEast2      = "us-east-2"
+	PrivateLocationProviderLocationNameAPSoutheast2 = "ap-southeast-2"
+	PrivateLocationProviderLocationNameEUWest1      = "eu-west-1"
 )
 
 // PrivateLocationCreateRequest is the body of [PrivateLocationsService.Create].
 // All fields are required. The server doesn't check the credentials.
 type PrivateLocationCreateRequest struct {
-	Name                 string `json:"name"`                   // the UIName; the server also accepts the name of a public location, but don't use one
-	ProviderLocationName string `json:"provider_location_name"` // the region, one of the ProviderLocation constants
+	ProviderLocationName string `json:"provider_location_name"` // the region: a constant such as [PrivateLocationProviderLocationNameUSEast1]
 	AccessKey            Secret `json:"access_key"`
 	SecretKey            Secret `json:"secret_key"`
 }
 
-func (r PrivateLocationCreateRequest) newName() string { return r.Name }
+func (r PrivateLocationCreateRequest) prune(map[string]any) {}
 
-func (r *PrivateLocationCreateRequest) prune(map[string]any) {}
+// privateLocationBody is the body of a PrivateLocationCreateRequest.
+type privateLocationBody struct {
+	named
+	PrivateLocationCreateRequest
+}
 
 const privateLocationRoute = projectRoute + "/private-location/{private_location_name}"
 
@@ -83,9 +86,10 @@ func (s *PrivateLocationsService) Watch(ctx context.Context, opts *WatchOptions,
 	return privateLocationFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Create creates a private location.
-func (s *PrivateLocationsService) Create(ctx context.Context, request *PrivateLocationCreateRequest) (*PrivateLocation, error) {
-	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsCreate, request)
+// Create creates a private location. The name is the UIName; the server also
+// accepts the name of a public location, but don't use one.
+func (s *PrivateLocationsService) Create(ctx context.Context, name string, request *PrivateLocationCreateRequest) (*PrivateLocation, error) {
+	return send[PrivateLocation](ctx, s.conn, &opPrivateLocationsCreate, privateLocationBody{named{name}, orZero(request)})
 }
 
 // Get returns a private location.
@@ -101,13 +105,13 @@ func (s *PrivateLocationsService) Rename(ctx context.Context, name, newName stri
 
 // Ensure creates a private location unless one with the name exists. It
 // compares provider_location_name, but can't compare the credentials.
-func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, outcome EnsureOutcome, err error) {
+func (s *PrivateLocationsService) Ensure(ctx context.Context, name string, request *PrivateLocationCreateRequest, opts *EnsureOptions) (privateLocation *PrivateLocation, outcome EnsureOutcome, err error) {
 	if request == nil {
 		return nil, "", &ArgumentError{Operation: "PrivateLocations.Ensure", Name: "request", Reason: "must not be nil"}
 	}
-	return privateLocationFamily.ensure(ctx, s.conn, "", request.Name, ensureSpec[PrivateLocation]{
+	return privateLocationFamily.ensure(ctx, s.conn, "", name, ensureSpec[PrivateLocation]{
 		request: request,
-		create:  func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, request) },
+		create:  func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, name, request) },
 		compare: func(_ context.Context, l *PrivateLocation) (d drift, err error) {
 			d, _ = request.Compare(l)
 			return d, nil
@@ -115,16 +119,14 @@ func (s *PrivateLocationsService) Ensure(ctx context.Context, request *PrivateLo
 	}, opts)
 }
 
-// Compare returns the differences between a private location and the request: in
-// the name, which [PrivateLocationsService.Rename] changes, and in
-// provider_location_name, which only a replacement changes. It can't compare the
+// Compare returns the difference between a private location and the request, in
+// provider_location_name, which only a replacement removes. It can't compare the
 // credentials.
 func (r *PrivateLocationCreateRequest) Compare(l *PrivateLocation) (differences []Drift, uncompared []string) {
 	if r == nil {
 		return nil, nil
 	}
 	var c comparison
-	c.wantsName(r.Name, l.UIName, opPrivateLocationsRename.Name)
 	wants(&c.drift, "provider_location_name", r.ProviderLocationName, l.Name)
 	c.skip("access_key", !r.AccessKey.IsZero())
 	c.skip("secret_key", !r.SecretKey.IsZero())

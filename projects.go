@@ -23,20 +23,15 @@ func (p *Project) cursor(string) string { return p.ID }
 
 func (p *Project) Resource() Resource { return Resource{Kind: KindProject, ID: p.ID, Name: p.Name} }
 
-// ProjectCreateRequest is the body of [ProjectsService.Create].
-type ProjectCreateRequest struct {
-	Name string `json:"name"` // required; 1 to 63 ASCII letters, digits and hyphens, no hyphen at either end
-}
-
 // Known values of [ObjectInfo.Type].
 const (
-	ObjectTypeFirewall          = "firewall"
-	ObjectTypeKubernetesCluster = "kubernetes cluster"
-	ObjectTypeLoadBalancer      = "load balancer"
-	ObjectTypeMachineImage      = "machine image" // † only the service
-	ObjectTypePostgres          = "postgres resource"
-	ObjectTypePrivateSubnet     = "private subnet"
-	ObjectTypeVM                = "vm"
+	ObjectInfoTypeFirewall          = "firewall"
+	ObjectInfoTypeKubernetesCluster = "kubernetes cluster"
+	ObjectInfoTypeLoadBalancer      = "load balancer"
+	ObjectInfoTypeMachineImage      = "machine image" // † only the service
+	ObjectInfoTypePostgres          = "postgres resource"
+	ObjectInfoTypePrivateSubnet     = "private subnet"
+	ObjectInfoTypeVM                = "vm"
 )
 
 var (
@@ -65,12 +60,13 @@ func (s *ProjectsService) Watch(ctx context.Context, opts *WatchOptions, known .
 	return projectFamily.watch(ctx, s.conn, opts, known)
 }
 
-// Create creates a project, even if the name is taken. It returns
-// [ErrQuotaExceeded] if the account has 10 projects. The token gets no rights
-// in it: calls return [ErrForbidden] until an administrator grants them. With
-// the service, create projects in the console. ‡ Only the contract has this.
-func (s *ProjectsService) Create(ctx context.Context, request *ProjectCreateRequest) (*Project, error) {
-	return send[Project](ctx, s.conn, &opProjectsCreate, request)
+// Create creates a project, even if the name is taken. The name may have
+// upper-case letters. It returns [ErrQuotaExceeded] if the account has 10
+// projects. The token gets no rights in it: calls return [ErrForbidden] until
+// an administrator grants them. With the service, create projects in the
+// console. ‡ Only the contract has this.
+func (s *ProjectsService) Create(ctx context.Context, name string) (*Project, error) {
+	return send[Project](ctx, s.conn, &opProjectsCreate, named{name})
 }
 
 // Get returns a project. It returns [ErrNotFound] or [ErrForbidden] if the

@@ -26,7 +26,6 @@ func (k *SSHPublicKey) Resource() Resource {
 
 // SSHPublicKeyCreateRequest is the body of [SSHPublicKeysService.Create].
 type SSHPublicKeyCreateRequest struct {
-	Name      string `json:"name"`       // required
 	PublicKey string `json:"public_key"` // one or more lines in the format of an authorized_keys file; required
 }
 
@@ -37,7 +36,11 @@ type SSHPublicKeyUpdateRequest struct {
 	PublicKey string `json:"public_key,omitzero"`
 }
 
-func (r SSHPublicKeyCreateRequest) newName() string { return r.Name }
+// sshPublicKeyBody is the body of an SSHPublicKeyCreateRequest.
+type sshPublicKeyBody struct {
+	named
+	SSHPublicKeyCreateRequest
+}
 
 func (r SSHPublicKeyUpdateRequest) newName() string { return r.Name }
 
@@ -86,8 +89,8 @@ func (s *SSHPublicKeysService) Watch(ctx context.Context, opts *WatchOptions, kn
 }
 
 // Create registers a public key.
-func (s *SSHPublicKeysService) Create(ctx context.Context, request *SSHPublicKeyCreateRequest) (*SSHPublicKey, error) {
-	return send[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysCreate, request)
+func (s *SSHPublicKeysService) Create(ctx context.Context, name string, request *SSHPublicKeyCreateRequest) (*SSHPublicKey, error) {
+	return send[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysCreate, sshPublicKeyBody{named{name}, orZero(request)})
 }
 
 // Get returns an SSH public key.
@@ -106,13 +109,13 @@ func (s *SSHPublicKeysService) Update(ctx context.Context, key string, request *
 
 // Ensure registers an SSH public key unless one with the name exists. It
 // compares public_key, without space around it, and can update it.
-func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (key *SSHPublicKey, outcome EnsureOutcome, err error) {
+func (s *SSHPublicKeysService) Ensure(ctx context.Context, name string, request *SSHPublicKeyCreateRequest, opts *EnsureOptions) (key *SSHPublicKey, outcome EnsureOutcome, err error) {
 	if request == nil {
 		return nil, "", &ArgumentError{Operation: "SSHPublicKeys.Ensure", Name: "request", Reason: "must not be nil"}
 	}
-	return sshPublicKeyFamily.ensure(ctx, s.conn, "", request.Name, ensureSpec[SSHPublicKey]{
+	return sshPublicKeyFamily.ensure(ctx, s.conn, "", name, ensureSpec[SSHPublicKey]{
 		request: request,
-		create:  func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, request) },
+		create:  func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, name, request) },
 		compare: func(_ context.Context, key *SSHPublicKey) (drift, error) {
 			d, uncompared := request.Compare(key)
 			return orInvalid("SSHPublicKeys.Ensure", d, uncompared)
@@ -123,15 +126,14 @@ func (s *SSHPublicKeysService) Ensure(ctx context.Context, request *SSHPublicKey
 	}, opts)
 }
 
-// Compare returns the differences between an SSH public key and the request: in
-// the name, which [SSHPublicKeysService.Update] changes, and in public_key,
-// which an update changes. It can't compare the public_key of an item of a list.
+// Compare returns the difference between an SSH public key and the request, in
+// public_key, which an update removes. It can't compare the public_key of an item
+// of a list.
 func (r *SSHPublicKeyCreateRequest) Compare(key *SSHPublicKey) (differences []Drift, uncompared []string) {
 	if r == nil {
 		return nil, nil
 	}
 	var c comparison
-	c.wantsName(r.Name, key.Name, opSSHPublicKeysUpdate.Name)
 	if key.PublicKey != "" {
 		wantsUpdatable(&c.drift, "public_key", strings.TrimSpace(r.PublicKey), strings.TrimSpace(key.PublicKey))
 	}

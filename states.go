@@ -51,9 +51,9 @@ func (p *Postgres) Phase() Phase {
 // Phase returns the phase of a cluster. An upgrade doesn't interrupt it.
 func (k *KubernetesCluster) Phase() Phase {
 	switch k.DisplayState {
-	case KubernetesClusterStateRunning, KubernetesClusterStateUpgrading:
+	case KubernetesClusterDisplayStateRunning, KubernetesClusterDisplayStateUpgrading:
 		return PhaseUsable
-	case KubernetesClusterStateDeleting:
+	case KubernetesClusterDisplayStateDeleting:
 		return PhaseDeleting
 	}
 	return PhasePending

@@ -15,15 +15,15 @@ type VMsService service
 type VM struct {
 	ID             string `json:"id"`                  // prefix vm
 	Name           string `json:"name"`                // unique in its project and location
-	State          string `json:"state"`               // one of the VMState constants, or another value
+	State          string `json:"state"`               // a constant such as [VMStateRunning], or another value
 	Location       string `json:"location"`            // such as "eu-central-h1"
 	Size           string `json:"size"`                // such as "standard-2": the family and the number of vCPUs
 	UnixUser       string `json:"unix_user"`           // the user who can log in with the public key
 	BootImage      string `json:"boot_image,omitzero"` // such as "ubuntu-noble"; † only the service
 	StorageSizeGiB int    `json:"storage_size_gib"`    // of all volumes; 0 until the VM is placed on a host
-	IP6            string `json:"ip6"`                 // public address; "" until the VM is placed on a host
-	IP4Enabled     bool   `json:"ip4_enabled"`         // whether it has a public IPv4 address
-	IP4            string `json:"ip4"`                 // public address; "" if it has none, or none yet
+	IPv6           string `json:"ip6"`                 // public address; "" until the VM is placed on a host
+	IPv4Enabled    bool   `json:"ip4_enabled"`         // whether it has a public IPv4 address
+	IPv4           string `json:"ip4"`                 // public address; "" if it has none, or none yet
 
 	// MaintenanceWindowStartAt is the hour in UTC, 0 to 23, at which the two-hour
 	// maintenance window begins; nil means at any time. † Only the service has it.
@@ -60,7 +60,7 @@ const (
 
 // VMSerialLog reports the last fetch of the text on a VM's serial console.
 type VMSerialLog struct {
-	Status    string    `json:"status"`    // one of the VMSerialLogStatus constants
+	Status    string    `json:"status"`    // a constant such as [VMSerialLogStatusSucceeded]
 	Timestamp time.Time `json:"timestamp"` // when the fetch ended, or began if it hasn't
 
 	// Output is the last 64 KiB of the text, with terminal escape codes. Bytes
@@ -106,9 +106,9 @@ type VMCreateRequest struct {
 	// firewall that allows all incoming traffic; both outlive the VM.
 	PrivateSubnetID string `json:"private_subnet_id,omitzero" id:"ps"`
 
-	EnableIP4 *bool  `json:"enable_ip4,omitzero"` // whether the VM gets a public IPv4 address; default false
-	UnixUser  string `json:"unix_user,omitzero"`  // default "ubi"; up to 32 lower-case letters, digits, "-" and "_"
-	GPU       string `json:"gpu,omitzero"`        // a count and a type, such as "1:20b5"
+	EnableIPv4 *bool  `json:"enable_ip4,omitzero"` // whether the VM gets a public IPv4 address; default false
+	UnixUser   string `json:"unix_user,omitzero"`  // default "ubi"; up to 32 lower-case letters, digits, "-" and "_"
+	GPU        string `json:"gpu,omitzero"`        // a count and a type, such as "1:20b5"
 
 	InitScript     string `json:"init_script,omitzero"`      // the name or ID of a registered script; ‡ only the contract
 	InitScriptArgs string `json:"init_script_args,omitzero"` // for InitScript, split as in a shell; ‡ only the contract
@@ -160,10 +160,9 @@ func (r *VMCreateRequest) body() any {
 	return r
 }
 
-// vmMaintenanceWindowRequest is the body of SetMaintenanceWindow. The server
-// requires the field: null removes the window.
-type vmMaintenanceWindowRequest struct {
-	StartAt *int `json:"maintenance_window_start_at"`
+// VMMaintenanceWindowRequest is the body of [VMsService.SetMaintenanceWindow].
+type VMMaintenanceWindowRequest struct {
+	MaintenanceWindowStartAt *int `json:"maintenance_window_start_at"` // as in [VM], such as new(3); nil removes the window
 }
 
 const vmRoute = locationRoute + "/vm/{vm_reference}"
@@ -247,8 +246,8 @@ func (r *VMCreateRequest) Compare(vm *VM) (differences []Drift, uncompared []str
 	}
 	c.skip("boot_image", vm.BootImage == "" && r.BootImage != "")
 	wants(&c.drift, "unix_user", r.UnixUser, vm.UnixUser)
-	if r.EnableIP4 != nil && *r.EnableIP4 != vm.IP4Enabled {
-		c.drift = append(c.drift, Drift{Field: "enable_ip4", Wanted: *r.EnableIP4, Found: vm.IP4Enabled, Remedy: RemedyReplace})
+	if r.EnableIPv4 != nil && *r.EnableIPv4 != vm.IPv4Enabled {
+		c.drift = append(c.drift, Drift{Field: "enable_ip4", Wanted: *r.EnableIPv4, Found: vm.IPv4Enabled, Remedy: RemedyReplace})
 	}
 	c.skip("private_subnet_id", r.PrivateSubnetID != "")
 	c.skip("public_key", r.PublicKey != "")
@@ -293,11 +292,10 @@ func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error)
 	return fetch[VM](ctx, s.conn, &opVMsStop, location, vm)
 }
 
-// SetMaintenanceWindow sets [VM.MaintenanceWindowStartAt], such as new(3); nil
-// removes the window. It returns [ErrInvalidRequest] unless hour is 0 to 23.
-// † Only the service has this.
-func (s *VMsService) SetMaintenanceWindow(ctx context.Context, location, vm string, hour *int) (*VM, error) {
-	return send[VM](ctx, s.conn, &opVMsSetMaintenanceWindow, vmMaintenanceWindowRequest{hour}, location, vm)
+// SetMaintenanceWindow sets the maintenance window of a VM. It returns
+// [ErrInvalidRequest] unless the hour is 0 to 23. † Only the service has this.
+func (s *VMsService) SetMaintenanceWindow(ctx context.Context, location, vm string, request *VMMaintenanceWindowRequest) (*VM, error) {
+	return send[VM](ctx, s.conn, &opVMsSetMaintenanceWindow, orZero(request), location, vm)
 }
 
 // SerialLog returns the text that the service last fetched from a VM's serial

@@ -90,11 +90,11 @@ func openGenerated(base string, transport http.RoundTripper) (*calls, error) {
 
 // generatedSamples converts the generated union type, whose numbers are
 // float32, to times and floats.
-func generatedSamples(metrics *oapi.Metrics) (*[][]cloudapi.Sample, error) {
-	all := [][]cloudapi.Sample{}
+func generatedSamples(metrics *oapi.Metrics) (*[][]cloudapi.MetricSample, error) {
+	all := [][]cloudapi.MetricSample{}
 	for _, metric := range metrics.Metrics {
 		for _, series := range metric.Series {
-			samples := make([]cloudapi.Sample, len(series.Values))
+			samples := make([]cloudapi.MetricSample, len(series.Values))
 			for i, pair := range series.Values {
 				seconds, err := pair[0].AsPair0()
 				if err != nil {
@@ -108,7 +108,7 @@ func generatedSamples(metrics *oapi.Metrics) (*[][]cloudapi.Sample, error) {
 				if err != nil {
 					return nil, err
 				}
-				samples[i] = cloudapi.Sample{Time: time.Unix(int64(seconds), 0).UTC(), Value: value}
+				samples[i] = cloudapi.MetricSample{Time: time.Unix(int64(seconds), 0).UTC(), Value: value}
 			}
 			all = append(all, samples)
 		}

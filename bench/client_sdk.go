@@ -26,7 +26,7 @@ const (
 )
 
 var vmRequest = cloudapi.VMCreateRequest{
-	PublicKey: publicKey, BootImage: "ubuntu-noble", Size: "standard-2", StorageSize: 40, EnableIP4: new(true), UnixUser: "ubi",
+	PublicKey: publicKey, BootImage: "ubuntu-noble", Size: "standard-2", StorageSize: 40, EnableIPv4: new(true), UnixUser: "ubi",
 }
 
 func openSDK(base string, transport http.RoundTripper) (*calls, error) {
@@ -138,7 +138,7 @@ type handMetrics struct {
 	} `json:"metrics"`
 }
 
-type handSamples []cloudapi.Sample
+type handSamples []cloudapi.MetricSample
 
 // UnmarshalJSON decodes pairs such as [1759512000.5,"0.42"] without spaces. Its
 // input is valid JSON.
@@ -154,7 +154,7 @@ func (s *handSamples) UnmarshalJSON(data []byte) error {
 		if err != nil {
 			return err
 		}
-		samples = append(samples, cloudapi.Sample{Time: time.UnixMicro(int64(seconds * 1e6)).UTC(), Value: value})
+		samples = append(samples, cloudapi.MetricSample{Time: time.UnixMicro(int64(seconds * 1e6)).UTC(), Value: value})
 	}
 	*s = samples
 	return nil

@@ -19,7 +19,7 @@ func TestWhatOnlyTheContractHasIsLoggedOnce(t *testing.T) {
 		client.VMs.Create(t.Context(), here, "text", &cloudapi.VMCreateRequest{
 			PublicKey: "ssh-ed25519 AAAA", InitScriptText: "date",
 		})
-		client.VMInitScripts.Create(t.Context(), &cloudapi.VMInitScriptCreateRequest{Name: "setup", Script: "date"})
+		client.VMInitScripts.Create(t.Context(), "setup", &cloudapi.VMInitScriptCreateRequest{Script: "date"})
 		for range 2 {
 			client.VMInitScripts.Get(t.Context(), "setup")
 			client.VMs.Create(t.Context(), here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", InitScript: "setup", InitScriptArgs: "-x"})

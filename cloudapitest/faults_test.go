@@ -325,7 +325,7 @@ func TestDelayedRequestsOfClientsThatLeft(t *testing.T) {
 		srv.Fail(Match{}, Delay(time.Hour))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := srv.Client().Projects.Create(ctx, &cloudapi.ProjectCreateRequest{Name: "a"}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := srv.Client().Projects.Create(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v, want %v", err, context.DeadlineExceeded)
 		}
 		stub.Elapse(2 * time.Hour)

@@ -118,7 +118,7 @@ func TestSettersRefuseWhatDoesNotExist(t *testing.T) {
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{StreamName: "stdout"})
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{SeverityLevel: "info"})
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{ServerRole: "replica"})
-	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{ServerUBID: "pv0"})
+	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{ServerID: "pv0"})
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{Timestamp: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)})
 	srv.AddLogLine(db.ID, cloudapi.PostgresLogEntry{Timestamp: time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))})
 	if len(tb.reports) != 28 {

@@ -23,7 +23,7 @@ func web(t *testing.T, srv *Server) *cloudapi.VM {
 	c, ctx := srv.Client(), t.Context()
 	subnet := stub.Must(c.PrivateSubnets.Create(ctx, here, "net", nil))(t)
 	stub.Must(c.Firewalls.Create(ctx, here, "edge", nil))(t)
-	stub.Must(c.VMs.Create(ctx, here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", PrivateSubnetID: subnet.ID, EnableIP4: new(true)}))(t)
+	stub.Must(c.VMs.Create(ctx, here, "web", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", PrivateSubnetID: subnet.ID, EnableIPv4: new(true)}))(t)
 	return stub.Must(c.VMs.Get(ctx, here, "web"))(t)
 }
 
@@ -63,7 +63,7 @@ func TestCopyOfAProject(t *testing.T) {
 		t.Errorf("before any change: %v", changes)
 	}
 	stub.Must(c.Firewalls.CreateRule(ctx, here, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "192.0.2.0/24"}))(t)
-	young := stub.Must(c.VMs.Create(ctx, here, "job", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", Size: "standard-60", EnableIP4: new(true)}))(t)
+	young := stub.Must(c.VMs.Create(ctx, here, "job", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", Size: "standard-60", EnableIPv4: new(true)}))(t)
 	if err := c.VMs.Delete(ctx, here, "web"); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestCopyOfAProject(t *testing.T) {
 	if text := string(stub.Must(json.Marshal(srv.Changes()[3]))(t)); !strings.Contains(text, `"action":"modified"`) || !strings.Contains(text, `"fields":[{"field":"firewall_rules","before":0,"after":1}]`) {
 		t.Error(text)
 	}
-	if address := stub.Must(c.VMs.Get(ctx, here, young.ID))(t).IP4; address == stub.Must(source.Client().VMs.Get(ctx, here, "web"))(t).IP4 {
+	if address := stub.Must(c.VMs.Get(ctx, here, young.ID))(t).IPv4; address == stub.Must(source.Client().VMs.Get(ctx, here, "web"))(t).IPv4 {
 		t.Errorf("two VMs have the address %v", address)
 	}
 	srv.Reset()
@@ -121,7 +121,7 @@ func TestAddressesInSnapshots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		addresses[v.ID] = fmt.Sprint(v.IP4, v.IP6)
+		addresses[v.ID] = fmt.Sprint(v.IPv4, v.IPv6)
 	}
 	for _, keep := range []bool{false, true} {
 		taken := stub.Must(TakeSnapshot(t.Context(), source.Client(), &SnapshotOptions{KeepAddresses: keep}))(t)
@@ -131,7 +131,7 @@ func TestAddressesInSnapshots(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if seen[fmt.Sprint(v.IP4, v.IP6)] = true; addresses[v.ID] == fmt.Sprint(v.IP4, v.IP6) {
+			if seen[fmt.Sprint(v.IPv4, v.IPv6)] = true; addresses[v.ID] == fmt.Sprint(v.IPv4, v.IPv6) {
 				same++
 			}
 		}

@@ -24,7 +24,7 @@ func TestAddVMs(t *testing.T) {
 		addresses := map[string]bool{}
 		for _, v := range vms {
 			v := stub.Must(client.VMs.Get(t.Context(), here, v.ID))(t)
-			addresses[v.Subnet+" "+v.PrivateIPv4], addresses[v.IP6] = true, true
+			addresses[v.Subnet+" "+v.PrivateIPv4], addresses[v.IPv6] = true, true
 			if !slices.Contains(ids, v.ID) || v.State != "running" || v.Size != "burstable-1" || v.BootImage != "ubuntu-noble" || v.UnixUser != "ubi" || !strings.HasPrefix(v.Subnet, "load-net-") {
 				t.Errorf("%+v", v)
 			}

@@ -18,7 +18,7 @@ func Example() {
 	client := srv.Client()
 	ctx := context.Background()
 	srv.AddVMs("eu-central-h1", "web", 2)
-	if _, err := client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}); err != nil {
+	if _, err := client.SSHPublicKeys.Create(ctx, "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -389,7 +389,7 @@ var scenarios = map[string]scenario{
 		project: newImage,
 		between: func(t *testing.T, p *scene) {
 			p.Server.SetDelays(cloudapi.KindMachineImageVersion, "", cloudapitest.Delays{Create: 5 * time.Second})
-			stub.Must(p.Client.MachineImages.CreateVersion(t.Context(), sdktest.Somewhere, "golden", "v3", &cloudapi.MachineImageVersionCreateRequest{VM: p.VM.ID}))(t)
+			stub.Must(p.Client.MachineImages.CreateVersion(t.Context(), sdktest.Somewhere, "golden", "v3", &cloudapi.MachineImageVersionCreateRequest{VMID: p.VM.ID}))(t)
 		},
 	},
 	"a machine image that VMs may need": { // then its versions stay as well

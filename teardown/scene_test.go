@@ -61,12 +61,12 @@ func (p *scene) firewall(t *testing.T, location, name string) *cloudapi.Firewall
 }
 
 func (p *scene) key(t *testing.T) {
-	stub.Must(p.Client.SSHPublicKeys.Create(t.Context(), &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
+	stub.Must(p.Client.SSHPublicKeys.Create(t.Context(), "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}))(t)
 }
 
 func (p *scene) location(t *testing.T, name string) {
-	stub.Must(p.Client.PrivateLocations.Create(t.Context(), &cloudapi.PrivateLocationCreateRequest{Name: name,
-		ProviderLocationName: cloudapi.ProviderLocationUSEast1, AccessKey: cloudapi.NewSecret("a"), SecretKey: cloudapi.NewSecret("s")}))(t)
+	stub.Must(p.Client.PrivateLocations.Create(t.Context(), name, &cloudapi.PrivateLocationCreateRequest{
+		ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1, AccessKey: cloudapi.NewSecret("a"), SecretKey: cloudapi.NewSecret("s")}))(t)
 }
 
 // replaceLocation renames the private location "own", and gives its name to
@@ -165,9 +165,9 @@ func newImage(t *testing.T) *scene {
 	stub.Must(p.Client.VMs.WaitRunning(ctx, sdktest.Somewhere, "source", nil))(t)
 	stub.Must(p.Client.VMs.Stop(ctx, sdktest.Somewhere, "source"))(t)
 	stub.Must(p.Client.VMs.WaitStopped(ctx, sdktest.Somewhere, "source", nil))(t)
-	stub.Must(images.Create(ctx, sdktest.Somewhere, "golden", &cloudapi.MachineImageCreateRequest{VM: p.VM.ID, Version: "v1"}))(t)
+	stub.Must(images.Create(ctx, sdktest.Somewhere, "golden", &cloudapi.MachineImageCreateRequest{VMID: p.VM.ID, Version: "v1"}))(t)
 	stub.Must(images.WaitVersion(ctx, sdktest.Somewhere, "golden", "v1", nil))(t)
-	stub.Must(images.CreateVersion(ctx, sdktest.Somewhere, "golden", "v2", &cloudapi.MachineImageVersionCreateRequest{VM: p.VM.ID}))(t)
+	stub.Must(images.CreateVersion(ctx, sdktest.Somewhere, "golden", "v2", &cloudapi.MachineImageVersionCreateRequest{VMID: p.VM.ID}))(t)
 	stub.Must(images.WaitVersion(ctx, sdktest.Somewhere, "golden", "v2", nil))(t)
 	stub.Must(p.Client.VMs.Create(ctx, sdktest.Somewhere, "copy", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, BootImage: "golden@v1"}))(t)
 	p.Server.SetDelays(cloudapi.KindMachineImageVersion, "", cloudapitest.Delays{Delete: 10 * time.Second})

@@ -257,7 +257,7 @@ func (c *logLine) apply(s *server) error {
 	line := cloudapi.PostgresLogEntry{
 		Timestamp:  s.clock.Now().Add(-time.Duration(c.Age)),
 		StreamName: c.Stream, SeverityLevel: c.Severity, Message: c.Message,
-		ServerUBID: c.Server, ServerRole: c.Role, Context: c.Context,
+		ServerID: c.Server, ServerRole: c.Role, Context: c.Context,
 	}
 	return try(func() { s.AddLogLine(id, line) })
 }

@@ -213,7 +213,7 @@ func TestEverythingElseOverHTTP(t *testing.T) {
 	}
 	stub.Must(c.create("web-1"))(t)
 	id := stub.Must(c.VMs.Get(ctx, location, "web-1"))(t).ID
-	stub.Must(c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: 1}))(t)
+	stub.Must(c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodeCount: 1}))(t)
 	for _, step := range []struct {
 		change string // "" is none
 		do     func() (string, error)

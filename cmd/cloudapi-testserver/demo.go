@@ -23,22 +23,22 @@ func addDemo(ctx context.Context, srv *cloudapitest.Server, o options) error {
 
 func create(ctx context.Context, c *cloudapi.Client, api cloudapitest.API) error {
 	const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForTheDemoOnlyxxxxxxxxxxxxxxx dev@example.com"
-	_, keyErr := c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: key})
+	_, keyErr := c.SSHPublicKeys.Create(ctx, "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: key})
 	var scriptErr error
 	kubernetes := "v1.36"
 	if api == cloudapitest.Contract { // the service has no registered scripts
-		_, scriptErr = c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "setup", Script: "apt-get update"})
+		_, scriptErr = c.VMInitScripts.Create(ctx, "setup", &cloudapi.VMInitScriptCreateRequest{Script: "apt-get update"})
 		kubernetes = "v1.34"
 	}
 	_, inferenceErr := c.InferenceAPIKeys.Create(ctx)
-	_, placeErr := c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
-		Name: "own-aws", ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("demo"), SecretKey: cloudapi.NewSecret("demo"),
+	_, placeErr := c.PrivateLocations.Create(ctx, "own-aws", &cloudapi.PrivateLocationCreateRequest{
+		ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("demo"), SecretKey: cloudapi.NewSecret("demo"),
 	})
 	_, databaseErr := c.Postgres.Create(ctx, location, "orders", &cloudapi.PostgresCreateRequest{
 		Size: "standard-2", StorageSize: 64, Tags: []cloudapi.PostgresTag{{Key: "env", Value: "demo"}},
 	})
 	_, clusterErr := c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{
-		Version: kubernetes, WorkerSize: "standard-2", WorkerNodes: 2,
+		Version: kubernetes, WorkerSize: "standard-2", WorkerNodeCount: 2,
 	})
 	if err := errors.Join(keyErr, scriptErr, inferenceErr, placeErr, databaseErr, clusterErr); err != nil {
 		return err
@@ -59,7 +59,7 @@ func createWebsite(ctx context.Context, c *cloudapi.Client) error {
 	}
 	for i := range 2 {
 		vm, err := c.VMs.Create(ctx, location, fmt.Sprintf("web-%d", i+1), &cloudapi.VMCreateRequest{
-			PublicKey: "laptop", Size: "burstable-1", PrivateSubnetID: subnet.ID, EnableIP4: new(true),
+			PublicKey: "laptop", Size: "burstable-1", PrivateSubnetID: subnet.ID, EnableIPv4: new(true),
 		})
 		if err != nil {
 			return err

@@ -287,7 +287,7 @@ func TestWhatOnlyTheContractHasIsReportedOnce(t *testing.T) {
 	var stderr strings.Builder
 	c, _, stop := startWith(t, &stderr, "-demo")
 	for _, name := range []string{"a", "b"} {
-		if _, err := c.VMInitScripts.Create(t.Context(), &cloudapi.VMInitScriptCreateRequest{Name: name, Script: "date"}); err != nil {
+		if _, err := c.VMInitScripts.Create(t.Context(), name, &cloudapi.VMInitScriptCreateRequest{Script: "date"}); err != nil {
 			t.Error(err)
 		}
 	}

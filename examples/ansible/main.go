@@ -123,7 +123,7 @@ func read(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 	}
 	i := &inventory{map[string][]string{}, map[string]map[string]any{}}
 	for _, vm := range vms {
-		address := cmp.Or(vm.IP4, vm.IP6)
+		address := cmp.Or(vm.IPv4, vm.IPv6)
 		if address == "" {
 			continue
 		}
@@ -141,8 +141,8 @@ func read(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 			"ubicloud_state":        vm.State,
 			"ubicloud_size":         vm.Size,
 			"ubicloud_image":        vm.BootImage,
-			"ubicloud_public_ipv4":  vm.IP4,
-			"ubicloud_public_ipv6":  vm.IP6,
+			"ubicloud_public_ipv4":  vm.IPv4,
+			"ubicloud_public_ipv6":  vm.IPv6,
 			"ubicloud_private_ipv4": network.ip4,
 			"ubicloud_private_ipv6": network.ip6,
 			"ubicloud_subnet":       network.subnet,

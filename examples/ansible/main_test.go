@@ -57,7 +57,7 @@ func newServer(t *testing.T) *cloudapitest.Server {
 	server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{}))
 	create := func(location, name string) {
 		t.Helper()
-		request := &cloudapi.VMCreateRequest{PublicKey: demo.PublicKey, EnableIP4: new(true), UnixUser: "admin"}
+		request := &cloudapi.VMCreateRequest{PublicKey: demo.PublicKey, EnableIPv4: new(true), UnixUser: "admin"}
 		stub.Must(server.Client().VMs.Create(t.Context(), location, name, request))(t)
 	}
 	create("eu-central-h1", "web")

@@ -204,7 +204,7 @@ func addStates[T any](r *round, kind string, items iter.Seq2[*T, error], labels 
 
 // addNewest adds a sample with the newest value of a series, and with labels
 // for the database.
-func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.ResourceMetric, series cloudapi.ResourceMetricSeries) {
+func (r *round) addNewest(db *cloudapi.Postgres, m cloudapi.Metric, series cloudapi.MetricSeries) {
 	if len(series.Values) == 0 {
 		return
 	}
@@ -244,7 +244,7 @@ func (r *round) addSamples() {
 
 // metricName returns cloudapi_postgres_<key>_<unit>, without the endings that
 // Prometheus reserves for metrics other than gauges, such as "_total".
-func metricName(m cloudapi.ResourceMetric) string {
+func metricName(m cloudapi.Metric) string {
 	name := "cloudapi_postgres_" + strings.ToLower(identifier(m.Key))
 	if things, found := strings.CutSuffix(name, "_count"); found {
 		name = things + "s"

@@ -37,7 +37,7 @@ func TestOnce(t *testing.T) {
 		}
 		// Names follow the rules of Prometheus, even for keys that a service may add.
 		for _, key := range []string{"backup_count", "wal_total", "write_sum", "poolSize", "lag:seconds"} {
-			name := metricName(cloudapi.ResourceMetric{Key: key})
+			name := metricName(cloudapi.Metric{Key: key})
 			out += fmt.Sprintf("# HELP %s A key\n# TYPE %s gauge\n%s 1\n", name, name, name)
 		}
 		for _, problem := range stub.Must(promlint.New(strings.NewReader(out)).Lint())(t) {
@@ -216,9 +216,9 @@ func TestNamesThatPrometheusRefuses(t *testing.T) {
 	t.Parallel()
 	r := &round{}
 	db := &cloudapi.Postgres{Location: "eu-central-h1", Name: "db"}
-	r.addNewest(db, cloudapi.ResourceMetric{Key: "new-metric.%"}, cloudapi.ResourceMetricSeries{
-		Labels: map[string]string{"data base": "\xff", "database": "orders"}, Values: cloudapi.Samples{{Value: 1}, {Value: 2}}})
-	r.addNewest(db, cloudapi.ResourceMetric{Key: "empty"}, cloudapi.ResourceMetricSeries{})
+	r.addNewest(db, cloudapi.Metric{Key: "new-metric.%"}, cloudapi.MetricSeries{
+		Labels: map[string]string{"data base": "\xff", "database": "orders"}, Values: cloudapi.MetricSamples{{Value: 1}, {Value: 2}}})
+	r.addNewest(db, cloudapi.Metric{Key: "empty"}, cloudapi.MetricSeries{})
 	r.addSamples()
 	if len(r.metrics) != 1 {
 		t.Fatalf("%d metrics, want 1", len(r.metrics))
@@ -236,8 +236,8 @@ func TestDescriptionsDiffer(t *testing.T) {
 	for _, order := range [][]string{{"CPU", "Usage of the CPU"}, {"Usage of the CPU", "CPU"}} {
 		r := &round{}
 		for _, description := range order {
-			r.addNewest(&cloudapi.Postgres{Name: description}, cloudapi.ResourceMetric{Key: "cpu_usage", Unit: "%", Description: description},
-				cloudapi.ResourceMetricSeries{Values: cloudapi.Samples{{Value: 1}}})
+			r.addNewest(&cloudapi.Postgres{Name: description}, cloudapi.Metric{Key: "cpu_usage", Unit: "%", Description: description},
+				cloudapi.MetricSeries{Values: cloudapi.MetricSamples{{Value: 1}}})
 		}
 		r.addSamples()
 		registry := prometheus.NewRegistry()

@@ -27,7 +27,7 @@ func newTable(inv *inventory) *demo.Table {
 		add(cloudapi.KindFirewall, r.Location, r.Name, "", r.ID, strings.Join(ruleTexts(r.FirewallRules), "; "))
 	}
 	for _, r := range inv.VMs {
-		add(cloudapi.KindVM, r.Location, r.Name, r.State, r.ID, r.Size, "subnet "+r.Subnet, address(r.PrivateIPv4), address(r.IP4))
+		add(cloudapi.KindVM, r.Location, r.Name, r.State, r.ID, r.Size, "subnet "+r.Subnet, address(r.PrivateIPv4), address(r.IPv4))
 	}
 	for _, r := range inv.LoadBalancers {
 		add(cloudapi.KindLoadBalancer, r.Location, r.Name, "", r.ID, fmt.Sprintf("port %d to %d of %s", r.SrcPort, r.DstPort, demo.Count(len(r.VMs), "VM")), "subnet "+r.Subnet)

@@ -35,8 +35,8 @@ var source string // main.go, whose first comment is the help
 
 // levels has the lowest level first. Lines without a level are printed unless a
 // level is selected.
-var levels = []string{cloudapi.PostgresLogSeverityDebug, cloudapi.PostgresLogSeverityInfo, cloudapi.PostgresLogSeverityWarn,
-	cloudapi.PostgresLogSeverityError, cloudapi.PostgresLogSeverityFatal}
+var levels = []string{cloudapi.PostgresLogEntrySeverityLevelDebug, cloudapi.PostgresLogEntrySeverityLevelInfo, cloudapi.PostgresLogEntrySeverityLevelWarn,
+	cloudapi.PostgresLogEntrySeverityLevelError, cloudapi.PostgresLogEntrySeverityLevelFatal}
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := demo.NewFlags("pglogs", source, stdout)

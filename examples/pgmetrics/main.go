@@ -93,7 +93,7 @@ func timeFlag(to *time.Time, now time.Time) func(string) error {
 }
 
 // measurements gets metrics of a database or a cluster.
-type measurements func(context.Context, *cloudapi.ResourceMetricsOptions) (*cloudapi.ResourceMetrics, error)
+type measurements func(context.Context, *cloudapi.MetricsOptions) (*cloudapi.Metrics, error)
 
 func find(ctx context.Context, client *cloudapi.Client, args []string) (name string, measure measurements, err error) {
 	if len(args) != 1 {
@@ -111,7 +111,7 @@ func find(ctx context.Context, client *cloudapi.Client, args []string) (name str
 	if found.Kind == cloudapi.KindKubernetesCluster {
 		metrics = client.Kubernetes.Metrics
 	}
-	return found.Reference(), func(ctx context.Context, opts *cloudapi.ResourceMetricsOptions) (*cloudapi.ResourceMetrics, error) {
+	return found.Reference(), func(ctx context.Context, opts *cloudapi.MetricsOptions) (*cloudapi.Metrics, error) {
 		return metrics(ctx, found.Location, found.ID, opts)
 	}, nil
 }
@@ -119,15 +119,15 @@ func find(ctx context.Context, client *cloudapi.Client, args []string) (name str
 // fetch gets all metrics or, if keys are wanted, only the metrics with these
 // keys. It gets each of those with its own request, all at the same time. For
 // an unknown key it returns an error that names the known keys.
-func fetch(ctx context.Context, measure measurements, start, end time.Time, wanted []string) ([]cloudapi.ResourceMetric, error) {
+func fetch(ctx context.Context, measure measurements, start, end time.Time, wanted []string) ([]cloudapi.Metric, error) {
 	if wanted == nil {
 		wanted = []string{""}
 	}
-	replies := make([]*cloudapi.ResourceMetrics, len(wanted))
+	replies := make([]*cloudapi.Metrics, len(wanted))
 	tasks, ctx := errgroup.WithContext(ctx)
 	for i, key := range wanted {
 		tasks.Go(func() (err error) {
-			replies[i], err = measure(ctx, &cloudapi.ResourceMetricsOptions{Start: start, End: end, Key: key})
+			replies[i], err = measure(ctx, &cloudapi.MetricsOptions{Start: start, End: end, Key: key})
 			if err == nil || key == "" {
 				return err
 			}
@@ -141,7 +141,7 @@ func fetch(ctx context.Context, measure measurements, start, end time.Time, want
 	if err := tasks.Wait(); err != nil {
 		return nil, err
 	}
-	var metrics []cloudapi.ResourceMetric
+	var metrics []cloudapi.Metric
 	for _, reply := range replies {
 		metrics = append(metrics, reply.Metrics...)
 	}

@@ -44,8 +44,8 @@ func TestShowsAllMetricsByDefault(t *testing.T) {
 func TestGapsAndNothing(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
-	metrics := []cloudapi.ResourceMetric{
-		{Key: "gaps", Name: "Gaps", Series: []cloudapi.ResourceMetricSeries{{Values: cloudapi.Samples{
+	metrics := []cloudapi.Metric{
+		{Key: "gaps", Name: "Gaps", Series: []cloudapi.MetricSeries{{Values: cloudapi.MetricSamples{
 			{Time: at, Value: 1}, {Time: at.Add(time.Minute), Value: math.NaN()}, {Time: at.Add(2 * time.Minute), Value: 3}, {Time: at.Add(3 * time.Minute), Value: math.Inf(1)}}}}},
 		{Key: "../nothing", Name: "Nothing"},
 	}

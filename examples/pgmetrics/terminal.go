@@ -18,7 +18,7 @@ var (
 	characters     = []asciigraph.CharSet{asciigraph.DefaultCharSet, asciigraph.CreateCharSet("*"), asciigraph.CreateCharSet("+"), asciigraph.CreateCharSet("o"), asciigraph.CreateCharSet("x")}
 )
 
-func chart(m cloudapi.ResourceMetric, width int, colored bool) string {
+func chart(m cloudapi.Metric, width int, colored bool) string {
 	title := m.Name
 	if m.Unit != "" {
 		title += " (" + m.Unit + ")"
@@ -85,7 +85,7 @@ func newest(values []float64) float64 {
 	return math.NaN()
 }
 
-func label(series cloudapi.ResourceMetricSeries) string {
+func label(series cloudapi.MetricSeries) string {
 	var values []string
 	for _, key := range slices.Sorted(maps.Keys(series.Labels)) {
 		values = append(values, series.Labels[key])

@@ -91,14 +91,14 @@ func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service
 // keys adapts the service of SSH keys, which have no location, to [service].
 type keys struct{ *cloudapi.SSHPublicKeysService }
 
-func (k keys) Ensure(ctx context.Context, _, _ string, request *cloudapi.SSHPublicKeyCreateRequest, opts *cloudapi.EnsureOptions) (*cloudapi.SSHPublicKey, cloudapi.EnsureOutcome, error) {
-	return k.SSHPublicKeysService.Ensure(ctx, request, opts)
+func (k keys) Ensure(ctx context.Context, _, name string, request *cloudapi.SSHPublicKeyCreateRequest, opts *cloudapi.EnsureOptions) (*cloudapi.SSHPublicKey, cloudapi.EnsureOutcome, error) {
+	return k.SSHPublicKeysService.Ensure(ctx, name, request, opts)
 }
 
 func (p *provisioner) keys(ctx context.Context) error {
 	for _, key := range p.env.SSHKeys {
 		of := subject{cloudapi.KindSSHPublicKey, key.Name}
-		request := &cloudapi.SSHPublicKeyCreateRequest{Name: key.Name, PublicKey: key.PublicKey}
+		request := &cloudapi.SSHPublicKeyCreateRequest{PublicKey: key.PublicKey}
 		record, _, err := settle(ctx, p, of, keys{p.client.SSHPublicKeys}, request)
 		if err != nil {
 			return err
@@ -208,7 +208,7 @@ func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 		Size:            vm.Size,
 		StorageSize:     vm.Storage,
 		BootImage:       vm.Image,
-		EnableIP4:       &vm.PublicIPv4,
+		EnableIPv4:      &vm.PublicIPv4,
 	})
 	if err != nil || record == nil {
 		return err
@@ -221,7 +221,7 @@ func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 	if err != nil {
 		return err
 	}
-	p.report.show(of, record.State, strings.TrimSpace(record.IP4+" "+record.PrivateIPv4))
+	p.report.show(of, record.State, strings.TrimSpace(record.IPv4+" "+record.PrivateIPv4))
 	return nil
 }
 

@@ -72,10 +72,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 
 	// Nothing else has this name, so it is safe to delete by name.
 	name := "quickstart-" + strings.ToLower(rand.Text()[:6])
-	key, err := client.SSHPublicKeys.Create(uninterrupted(ctx), &cloudapi.SSHPublicKeyCreateRequest{
-		Name:      name,
-		PublicKey: demo.PublicKey,
-	})
+	key, err := client.SSHPublicKeys.Create(uninterrupted(ctx), name, &cloudapi.SSHPublicKeyCreateRequest{PublicKey: demo.PublicKey})
 	env.deleteLater("SSH key", name, err, client.SSHPublicKeys.Delete)
 	if err != nil {
 		return err
@@ -118,7 +115,7 @@ func (env *environment) provision(ctx context.Context) (err error) {
 		vm, err := client.VMs.Create(uninterrupted(ctx), location, name, &cloudapi.VMCreateRequest{
 			PublicKey:       key.Name,
 			PrivateSubnetID: subnet.ID,
-			EnableIP4:       new(true),
+			EnableIPv4:      new(true),
 		})
 		env.deleteLater("VM", name, err, func(ctx context.Context, reference string) error {
 			if err := client.VMs.Delete(ctx, location, reference); err != nil {
@@ -175,7 +172,7 @@ func (env *environment) waitRunning(ctx context.Context, vms []*cloudapi.VM) err
 				errs[i] = err
 				return
 			}
-			env.say("VM", vm.Name, "addresses %s and %s", running.IP4, running.IP6)
+			env.say("VM", vm.Name, "addresses %s and %s", running.IPv4, running.IPv6)
 		})
 	}
 	waits.Wait()

@@ -103,8 +103,8 @@ func (d *drill) run(ctx context.Context) (err error) {
 
 	// Ctrl-C doesn't cancel this: the server could execute a canceled restore
 	// after the cleanup.
-	copied, err := d.client.Postgres.Restore(context.WithoutCancel(ctx), source.Location, source.ID, &cloudapi.PostgresRestoreRequest{
-		Name: name, RestoreTarget: source.LatestRestoreTime,
+	copied, err := d.client.Postgres.Restore(context.WithoutCancel(ctx), source.Location, source.ID, name, &cloudapi.PostgresRestoreRequest{
+		RestoreTarget: source.LatestRestoreTime,
 	})
 	if err != nil {
 		return err

@@ -149,8 +149,8 @@ func TestDeletesOnlyTheCopy(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server, d := newDrill(t, "true")
 				if test.location == "own" {
-					stub.Must(d.client.PrivateLocations.Create(t.Context(), &cloudapi.PrivateLocationCreateRequest{Name: "own",
-						ProviderLocationName: cloudapi.ProviderLocationUSEast1, AccessKey: cloudapi.NewSecret("a"), SecretKey: cloudapi.NewSecret("s")}))(t)
+					stub.Must(d.client.PrivateLocations.Create(t.Context(), "own", &cloudapi.PrivateLocationCreateRequest{
+						ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1, AccessKey: cloudapi.NewSecret("a"), SecretKey: cloudapi.NewSecret("s")}))(t)
 					if err := d.client.Postgres.Delete(t.Context(), "eu-central-h1", "db"); err != nil {
 						t.Fatal(err)
 					}

@@ -113,7 +113,7 @@ func (j *job) run(ctx context.Context) (err error) {
 	// Ctrl-C doesn't cancel this: the server could execute a canceled create
 	// after the cleanup.
 	vm, err := j.client.VMs.Create(context.WithoutCancel(ctx), j.location, j.name, &cloudapi.VMCreateRequest{
-		PublicKey: demo.PublicKey, Size: j.size, EnableIP4: new(true), InitScriptText: j.script,
+		PublicKey: demo.PublicKey, Size: j.size, EnableIPv4: new(true), InitScriptText: j.script,
 	})
 	if err != nil {
 		return err

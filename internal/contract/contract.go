@@ -135,7 +135,7 @@ func Composite(method string) bool {
 var idempotentPosts = []string{
 	"Firewalls.DetachSubnet", "Firewalls.Rename",
 	"Kubernetes.Rename", "Kubernetes.RenameNodePool", "Kubernetes.ResizeNodePool",
-	"LoadBalancers.DetachVM", "LoadBalancers.Rename", "LoadBalancers.ToggleSSLCertificate",
+	"LoadBalancers.DetachVM", "LoadBalancers.Rename", "LoadBalancers.SetSSLCertificate",
 	"MachineImages.Rename",
 	"Postgres.AddCertificateUser", "Postgres.RemoveCertificateUser",
 	"Postgres.Rename", "Postgres.ReplaceConfig", "Postgres.ResetSuperuserPassword", "Postgres.SetMaintenanceWindow",

@@ -78,7 +78,7 @@ func step(ctx context.Context, client *cloudapi.Client, other string, n, round i
 		return err
 	}
 	text := "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForTestsOnlyxxxxxxxxxxxxxxxxxxx " + name
-	if err := made(ctx, client, &cloudapi.SSHPublicKeyCreateRequest{Name: name, PublicKey: text}, unknown); err != nil {
+	if err := made(ctx, client, name, text, unknown); err != nil {
 		return err
 	}
 	key, err := persist(func() (*cloudapi.SSHPublicKey, error) { return client.SSHPublicKeys.Get(ctx, name) })
@@ -108,14 +108,14 @@ const mostTries = 30
 
 // made creates a key exactly once: if the outcome is unknown it looks, and if
 // there's no key it tries again.
-func made(ctx context.Context, client *cloudapi.Client, request *cloudapi.SSHPublicKeyCreateRequest, unknown *atomic.Int32) error {
+func made(ctx context.Context, client *cloudapi.Client, name, text string, unknown *atomic.Int32) error {
 	for range mostTries {
-		_, err := client.SSHPublicKeys.Create(ctx, request)
+		_, err := client.SSHPublicKeys.Create(ctx, name, &cloudapi.SSHPublicKeyCreateRequest{PublicKey: text})
 		if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
 			unknown.Add(1)
 			_, err = persist(func() (any, error) {
 				return cloudapi.Confirm(ctx, err, func(ctx context.Context) (*cloudapi.SSHPublicKey, error) {
-					return client.SSHPublicKeys.Get(ctx, request.Name)
+					return client.SSHPublicKeys.Get(ctx, name)
 				}, func(*cloudapi.SSHPublicKey) bool { return true })
 			})
 			if errors.Is(err, cloudapi.ErrNotFound) {

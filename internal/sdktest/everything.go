@@ -44,7 +44,7 @@ const (
 func BalancerIn(subnetID string) *cloudapi.LoadBalancerCreateRequest {
 	return &cloudapi.LoadBalancerCreateRequest{
 		Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 80,
-		HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP, PrivateSubnetID: subnetID,
+		HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckProtocolHTTP, PrivateSubnetID: subnetID,
 	}
 }
 
@@ -55,21 +55,21 @@ func NewEverything(t *testing.T, opts ...cloudapitest.Option) *Everything {
 	p := &Everything{Server: cloudapitest.New(t, append([]cloudapitest.Option{cloudapitest.WithAPI(cloudapitest.Contract)}, opts...)...)}
 	p.Client = p.Server.Client()
 	ctx, c := t.Context(), p.Client
-	p.Key = stub.Must(c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
-	p.Script = stub.Must(c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "setup", Script: "#!/bin/sh\ntrue\n"}))(t)
+	p.Key = stub.Must(c.SSHPublicKeys.Create(ctx, "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}))(t)
+	p.Script = stub.Must(c.VMInitScripts.Create(ctx, "setup", &cloudapi.VMInitScriptCreateRequest{Script: "#!/bin/sh\ntrue\n"}))(t)
 	p.Inference = stub.Must(c.InferenceAPIKeys.Create(ctx))(t)
-	p.Location = stub.Must(c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{Name: "own",
-		ProviderLocationName: cloudapi.ProviderLocationUSEast1, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}))(t)
+	p.Location = stub.Must(c.PrivateLocations.Create(ctx, "own", &cloudapi.PrivateLocationCreateRequest{
+		ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}))(t)
 	p.Firewall = stub.Must(c.Firewalls.Create(ctx, Somewhere, "fw-1", nil))(t)
 	p.Rule = stub.Must(c.Firewalls.CreateRule(ctx, Somewhere, "fw-1", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "22"}))(t)
 	p.Subnet = stub.Must(c.PrivateSubnets.Create(ctx, Somewhere, "net-1", &cloudapi.PrivateSubnetCreateRequest{FirewallID: p.Firewall.ID}))(t)
 	p.OtherPlace = stub.Must(c.PrivateSubnets.Create(ctx, Elsewhere, "net-1", nil))(t)
 	p.VM = stub.Must(c.VMs.Create(ctx, Somewhere, "web-1", &cloudapi.VMCreateRequest{
-		PublicKey: "laptop", PrivateSubnetID: p.Subnet.ID, EnableIP4: new(true)}))(t)
+		PublicKey: "laptop", PrivateSubnetID: p.Subnet.ID, EnableIPv4: new(true)}))(t)
 	p.Stray = stub.Must(c.VMs.Create(ctx, Somewhere, "stray", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
 	p.Balancer = stub.Must(c.LoadBalancers.Create(ctx, Somewhere, "lb-1", &cloudapi.LoadBalancerCreateRequest{
 		Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 8080,
-		HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP, PrivateSubnetID: p.Subnet.ID}))(t)
+		HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckProtocolHTTP, PrivateSubnetID: p.Subnet.ID}))(t)
 	p.Balancer = stub.Must(c.LoadBalancers.AttachVM(ctx, Somewhere, p.Balancer.ID, p.VM.ID))(t)
 	p.Postgres = stub.Must(c.Postgres.Create(ctx, Somewhere, "db-1", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
 	stub.Must(c.Postgres.CreateMetricDestination(ctx, Somewhere, "db-1", &cloudapi.PostgresMetricDestinationCreateRequest{

@@ -24,7 +24,7 @@ func NewPrivateLinks(t *testing.T, features ...cloudapitest.Feature) *PrivateLin
 	p.Server.SetFeatures(p.Server.ProjectID(), features...)
 	p.Client = p.Server.Client()
 	ctx, c := t.Context(), p.Client
-	stub.Must(c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{Name: "own", ProviderLocationName: cloudapi.ProviderLocationUSWest2,
+	stub.Must(c.PrivateLocations.Create(ctx, "own", &cloudapi.PrivateLocationCreateRequest{ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSWest2,
 		AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}))(t)
 	stub.Must(c.Postgres.Create(ctx, "own", "db", &cloudapi.PostgresCreateRequest{Size: "m8gd.large", StorageSize: 118, PrivateSubnetName: "net"}))(t)
 	p.Postgres = stub.Must(c.Postgres.WaitRunning(ctx, "own", "db", nil))(t)

@@ -178,7 +178,7 @@ func TestNodes(t *testing.T) {
 				play(t, srv, `
 					GET vm -> "count":0
 					GET L/vm/`+node.ID+` -> 404`)
-				if node.IP4 == "" || node.IP4 == k.CPVMs[0].IP4 || node.StorageSizeGiB == 0 || node.Location != here {
+				if node.IPv4 == "" || node.IPv4 == k.CPVMs[0].IPv4 || node.StorageSizeGiB == 0 || node.Location != here {
 					t.Errorf("the node is %+v", node)
 				}
 				if name != "upgrade" {

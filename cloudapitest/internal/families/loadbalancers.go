@@ -49,7 +49,7 @@ func loadBalancerOperations() []api.Operation {
 		api.POST("LoadBalancers.Create", one, create, createLoadBalancer),
 		api.PATCH("LoadBalancers.Update", one, update, api.On(findLoadBalancer, (*loadBalancer).update)).Only(version.Contract),
 		api.PATCH("LoadBalancers.Update", one, update, api.On(findLoadBalancer, (*loadBalancer).updateWithCertificate)).Only(version.Service),
-		api.POST("LoadBalancers.ToggleSSLCertificate", one+"/toggle-ssl-certificate", toggle,
+		api.POST("LoadBalancers.SetSSLCertificate", one+"/toggle-ssl-certificate", toggle,
 			api.On(findLoadBalancer, (*loadBalancer).toggleCertificate)).Only(version.Service),
 		api.DELETE("LoadBalancers.Delete", one, api.Delete(findLoadBalancer, (*loadBalancer).delete)),
 		api.POST("LoadBalancers.AttachVM", one+"/attach-vm", member, api.On(findLoadBalancer, (*loadBalancer).attach)).Only(version.Contract),

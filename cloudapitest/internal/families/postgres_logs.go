@@ -20,7 +20,7 @@ import (
 
 func postgresLogOperations() []api.Operation {
 	return []api.Operation{
-		api.GET("Postgres.Logs", postgresDatabase+"/logs", api.On(findPostgres, (*postgres).showLogs)).Takes(append(schema.Texts("start", "end"),
+		api.GET("Postgres.ListLogs", postgresDatabase+"/logs", api.On(findPostgres, (*postgres).showLogs)).Takes(append(schema.Texts("start", "end"),
 			schema.Optional("stream_name", schema.OneOf("postgres", "pgbouncer", "upgrade")),
 			schema.Optional("severity_level", schema.OneOf("DEBUG", "INFO", "WARN", "ERROR", "FATAL")),
 			schema.Optional("server_role", schema.OneOf(primaryRole, standbyRole)),
@@ -216,10 +216,10 @@ func AddLogLine(at *api.Moment, id string, entry cloudapi.PostgresLogEntry) erro
 	}
 	servers := p.servers(at.Now)
 	server := servers[max(0, slices.IndexFunc(servers, func(r postgresServerRecord) bool { return r.Role == primaryRole }))]
-	if entry.ServerUBID != "" {
-		i := slices.IndexFunc(servers, func(r postgresServerRecord) bool { return r.ID == entry.ServerUBID })
+	if entry.ServerID != "" {
+		i := slices.IndexFunc(servers, func(r postgresServerRecord) bool { return r.ID == entry.ServerID })
 		if i < 0 {
-			return fmt.Errorf("the database has no server %q", entry.ServerUBID)
+			return fmt.Errorf("the database has no server %q", entry.ServerID)
 		}
 		server = servers[i]
 	}
@@ -229,8 +229,8 @@ func AddLogLine(at *api.Moment, id string, entry cloudapi.PostgresLogEntry) erro
 	}
 	line := loggedLine{logPosition{at.Now, len(servers) + len(p.lines)}, postgresLogLine{
 		Timestamp: logTimestamp(written),
-		Stream:    cmp.Or(entry.StreamName, cloudapi.PostgresLogStreamPostgres),
-		Severity:  cmp.Or(entry.SeverityLevel, cloudapi.PostgresLogSeverityInfo),
+		Stream:    cmp.Or(entry.StreamName, cloudapi.PostgresLogEntryStreamNamePostgres),
+		Severity:  cmp.Or(entry.SeverityLevel, cloudapi.PostgresLogEntrySeverityLevelInfo),
 		Message:   entry.Message,
 		Server:    server.ID, Role: cmp.Or(entry.ServerRole, server.Role), Context: maps.Clone(entry.Context),
 	}}
@@ -238,9 +238,9 @@ func AddLogLine(at *api.Moment, id string, entry cloudapi.PostgresLogEntry) erro
 		what, value string
 		among       []string
 	}{
-		{"stream", line.Stream, []string{cloudapi.PostgresLogStreamPostgres, cloudapi.PostgresLogStreamPgBouncer, cloudapi.PostgresLogStreamUpgrade}},
-		{"severity level", line.Severity, []string{cloudapi.PostgresLogSeverityDebug, cloudapi.PostgresLogSeverityInfo, cloudapi.PostgresLogSeverityWarn,
-			cloudapi.PostgresLogSeverityError, cloudapi.PostgresLogSeverityFatal, cloudapi.PostgresLogSeverityUnspecified}},
+		{"stream", line.Stream, []string{cloudapi.PostgresLogEntryStreamNamePostgres, cloudapi.PostgresLogEntryStreamNamePgBouncer, cloudapi.PostgresLogEntryStreamNameUpgrade}},
+		{"severity level", line.Severity, []string{cloudapi.PostgresLogEntrySeverityLevelDebug, cloudapi.PostgresLogEntrySeverityLevelInfo, cloudapi.PostgresLogEntrySeverityLevelWarn,
+			cloudapi.PostgresLogEntrySeverityLevelError, cloudapi.PostgresLogEntrySeverityLevelFatal, cloudapi.PostgresLogEntrySeverityLevelUnspecified}},
 		{"server role", line.Role, []string{primaryRole, standbyRole}},
 	} {
 		if !slices.Contains(is.among, is.value) {

@@ -37,7 +37,7 @@ func TestLogs(t *testing.T) {
 		if whole := messages(ofAnHour); len(whole) != 361 {
 			t.Errorf("%d lines of an hour, want 361", len(whole))
 		}
-		ofAnHour.SeverityLevel, ofAnHour.PageSize = cloudapi.PostgresLogSeverityError, 7
+		ofAnHour.SeverityLevel, ofAnHour.PageSize = cloudapi.PostgresLogEntrySeverityLevelError, 7
 		if errors := messages(ofAnHour); len(errors) != 60 {
 			t.Errorf("%d errors of an hour, want 60", len(errors))
 		}
@@ -68,17 +68,17 @@ func TestLogs(t *testing.T) {
 		stub.Elapse(25 * time.Second)
 		from, server := time.Now(), stub.Must(pg.ListServers(ctx, here, "db"))(t).Items[0].ID
 		full := cloudapi.PostgresLogEntry{
-			Timestamp: from.Add(-40 * time.Second).UTC(), StreamName: cloudapi.PostgresLogStreamPgBouncer, SeverityLevel: cloudapi.PostgresLogSeverityFatal,
-			Message: "test late", ServerUBID: server, ServerRole: cloudapi.PostgresServerRoleStandby, Context: map[string]string{"user": "app"},
+			Timestamp: from.Add(-40 * time.Second).UTC(), StreamName: cloudapi.PostgresLogEntryStreamNamePgBouncer, SeverityLevel: cloudapi.PostgresLogEntrySeverityLevelFatal,
+			Message: "test late", ServerID: server, ServerRole: cloudapi.PostgresServerRoleStandby, Context: map[string]string{"user": "app"},
 		}
 		plain := cloudapi.PostgresLogEntry{
-			Timestamp: from.UTC(), StreamName: "postgres", SeverityLevel: "INFO", Message: "test c", ServerUBID: server, ServerRole: "primary",
+			Timestamp: from.UTC(), StreamName: "postgres", SeverityLevel: "INFO", Message: "test c", ServerID: server, ServerRole: "primary",
 		}
 		srv.AddLogLine(db, full)
 		srv.AddLogLine(db, cloudapi.PostgresLogEntry{Message: plain.Message})
 		stub.Elapse(time.Second)
 		check("test a", "test b", "test b", "test b", "test late", "test c")
-		got := stub.Must(pg.Logs(ctx, here, "db", &cloudapi.PostgresLogsOptions{Start: from, End: from.Add(time.Second), QueryPattern: "test "}))(t).Items
+		got := stub.Must(pg.ListLogs(ctx, here, "db", &cloudapi.PostgresLogsOptions{Start: from, End: from.Add(time.Second), QueryPattern: "test "}))(t).Items
 		if len(got) != 2 || !reflect.DeepEqual(*got[1], full) && !reflect.DeepEqual(*got[0], full) || !reflect.DeepEqual(*got[0], plain) && !reflect.DeepEqual(*got[1], plain) {
 			t.Errorf("received since then: %+v", got)
 		}

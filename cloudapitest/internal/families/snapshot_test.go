@@ -111,10 +111,10 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 	settle := func() {
 		stub.Elapse(time.Hour)
 	}
-	stub.Must(c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: "ssh-ed25519 AAAA me"}))(t)
+	stub.Must(c.SSHPublicKeys.Create(ctx, "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: "ssh-ed25519 AAAA me"}))(t)
 	stub.Must(c.InferenceAPIKeys.Create(ctx))(t)
-	stub.Must(c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
-		Name: "own-aws", ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("access-secret"), SecretKey: cloudapi.NewSecret("secret-secret"),
+	stub.Must(c.PrivateLocations.Create(ctx, "own-aws", &cloudapi.PrivateLocationCreateRequest{
+		ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("access-secret"), SecretKey: cloudapi.NewSecret("secret-secret"),
 	}))(t)
 	stub.Must(c.VMs.Create(ctx, "own-aws", "far", &cloudapi.VMCreateRequest{PublicKey: "laptop"}))(t)
 	subnet := stub.Must(c.PrivateSubnets.Create(ctx, there, "net", nil))(t)
@@ -122,17 +122,17 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 	stub.Must(c.Firewalls.CreateRule(ctx, there, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "192.0.2.0/24", PortRange: "22"}))(t)
 	stub.Must(c.Firewalls.AttachSubnet(ctx, there, "edge", subnet.ID))(t)
 	for _, name := range []string{"a", "b", "stopped", "starting", "stopping", "restarting", "leaving", "lost"} {
-		stub.Must(c.VMs.Create(ctx, there, name, &cloudapi.VMCreateRequest{PublicKey: "laptop", PrivateSubnetID: subnet.ID, EnableIP4: new(name != "b")}))(t)
+		stub.Must(c.VMs.Create(ctx, there, name, &cloudapi.VMCreateRequest{PublicKey: "laptop", PrivateSubnetID: subnet.ID, EnableIPv4: new(name != "b")}))(t)
 	}
 	balancer := stub.Must(c.LoadBalancers.Create(ctx, there, "lb", &cloudapi.LoadBalancerCreateRequest{
 		PrivateSubnetID: subnet.ID, Algorithm: "round_robin", HealthCheckProtocol: "http", SrcPort: 80, DstPort: 8080, Stack: "dual",
 	}))(t)
 	stub.Must(c.LoadBalancers.AttachVM(ctx, there, balancer.ID, p.named(cloudapi.KindVM, "a").Core().ID))(t)
-	stub.Must(c.Kubernetes.Create(ctx, there, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: kubernetes, WorkerSize: "standard-2", WorkerNodes: 2}))(t)
-	stub.Must(c.Kubernetes.Create(ctx, there, "leaving", &cloudapi.KubernetesClusterCreateRequest{Version: kubernetes, WorkerSize: "standard-2", WorkerNodes: 1}))(t)
-	stub.Must(c.Kubernetes.Create(ctx, there, "odd", &cloudapi.KubernetesClusterCreateRequest{Version: kubernetes, WorkerSize: "standard-2", WorkerNodes: 1}))(t)
+	stub.Must(c.Kubernetes.Create(ctx, there, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: kubernetes, WorkerSize: "standard-2", WorkerNodeCount: 2}))(t)
+	stub.Must(c.Kubernetes.Create(ctx, there, "leaving", &cloudapi.KubernetesClusterCreateRequest{Version: kubernetes, WorkerSize: "standard-2", WorkerNodeCount: 1}))(t)
+	stub.Must(c.Kubernetes.Create(ctx, there, "odd", &cloudapi.KubernetesClusterCreateRequest{Version: kubernetes, WorkerSize: "standard-2", WorkerNodeCount: 1}))(t)
 	stub.Must(c.PrivateSubnets.Create(ctx, there, "leaving", nil))(t)
-	grown := stub.Must(c.Kubernetes.Create(ctx, there, "grown", &cloudapi.KubernetesClusterCreateRequest{Version: kubernetes, WorkerSize: "standard-2", WorkerNodes: 2}))(t)
+	grown := stub.Must(c.Kubernetes.Create(ctx, there, "grown", &cloudapi.KubernetesClusterCreateRequest{Version: kubernetes, WorkerSize: "standard-2", WorkerNodeCount: 2}))(t)
 	for _, name := range []string{"orders", "resized", "leaving", "upgraded", "restarting", "odd", "grown", "shrunk", "recycled"} {
 		request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, HAType: "async", Version: "17", Tags: []cloudapi.PostgresTag{{Key: "env", Value: "demo"}}}
 		if name == "upgraded" || contract {
@@ -142,7 +142,7 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 	}
 	settle()
 	stub.Must(c.Postgres.UpdateConfig(ctx, there, "orders", &cloudapi.PostgresConfigUpdateRequest{PGConfig: map[string]*string{"work_mem": new("64MB")}}))(t)
-	stub.Must(c.Postgres.SetMaintenanceWindow(ctx, there, "orders", new(3)))(t)
+	stub.Must(c.Postgres.SetMaintenanceWindow(ctx, there, "orders", &cloudapi.PostgresMaintenanceWindowRequest{MaintenanceWindowStartAt: new(3)}))(t)
 	stub.Must(c.Postgres.CreateMetricDestination(ctx, there, "orders", &cloudapi.PostgresMetricDestinationCreateRequest{
 		URL: "https://me:url-secret@metrics.example.com/write?key=query-secret", Username: "me", Password: cloudapi.NewSecret("metric-secret"),
 	}))(t)
@@ -155,9 +155,9 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 			stub.Must(c.VMs.Stop(ctx, there, name))(t)
 		}
 		settle()
-		stub.Must(c.MachineImages.Create(ctx, there, "golden", &cloudapi.MachineImageCreateRequest{VM: p.named(cloudapi.KindVM, "stopped").Core().ID, Version: "v0"}))(t)
+		stub.Must(c.MachineImages.Create(ctx, there, "golden", &cloudapi.MachineImageCreateRequest{VMID: p.named(cloudapi.KindVM, "stopped").Core().ID, Version: "v0"}))(t)
 		settle()
-		stub.Must(c.MachineImages.CreateVersion(ctx, there, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VM: p.named(cloudapi.KindVM, "stopped").Core().ID}))(t)
+		stub.Must(c.MachineImages.CreateVersion(ctx, there, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VMID: p.named(cloudapi.KindVM, "stopped").Core().ID}))(t)
 		p.service.Do(func(at *api.Moment) { SetClusterService(at, grown.ID, 80, 30080) })
 		settle()
 	}
@@ -171,12 +171,12 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 	})
 	stub.Must(c.Postgres.CreateFirewallRule(ctx, there, "orders", &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "198.51.100.7/32", Description: "office"}))(t)
 	if !contract {
-		stub.Must(c.LoadBalancers.ToggleSSLCertificate(ctx, there, "lb", true))(t)
+		stub.Must(c.LoadBalancers.SetSSLCertificate(ctx, there, "lb", true))(t)
 		stub.Must(c.Postgres.AddCertificateUser(ctx, there, "orders", "alice"))(t)
-		stub.Must(c.VMs.SetMaintenanceWindow(ctx, there, "a", new(5)))(t)
-		stub.Must(c.Postgres.SetMaintenanceWindow(ctx, there, "orders", new(3), "mon"))(t)
-		stub.Must(c.Postgres.CreateLogDestination(ctx, there, "orders", &cloudapi.PostgresLogDestinationCreateRequest{
-			Name: "logs", Type: "otlp", URL: "https://me:log-secret@logs.example.com/write?key=log-query-secret",
+		stub.Must(c.VMs.SetMaintenanceWindow(ctx, there, "a", &cloudapi.VMMaintenanceWindowRequest{MaintenanceWindowStartAt: new(5)}))(t)
+		stub.Must(c.Postgres.SetMaintenanceWindow(ctx, there, "orders", &cloudapi.PostgresMaintenanceWindowRequest{MaintenanceWindowStartAt: new(3), MaintenanceWindowDays: []string{"mon"}}))(t)
+		stub.Must(c.Postgres.CreateLogDestination(ctx, there, "orders", "logs", &cloudapi.PostgresLogDestinationCreateRequest{
+			Type: "otlp", URL: "https://me:log-secret@logs.example.com/write?key=log-query-secret",
 		}))(t)
 		stub.Must(c.Firewalls.CreateRule(ctx, there, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "192.0.2.0/24", Protocol: "udp", Description: "DNS"}))(t)
 		stub.Must(c.Postgres.UpdateConfig(ctx, there, "orders", &cloudapi.PostgresConfigUpdateRequest{
@@ -190,7 +190,7 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 			})
 		}
 	} else {
-		stub.Must(c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "setup", Script: "apt-get update"}))(t)
+		stub.Must(c.VMInitScripts.Create(ctx, "setup", &cloudapi.VMInitScriptCreateRequest{Script: "apt-get update"}))(t)
 	}
 	if busy < 0 {
 		return
@@ -203,7 +203,7 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 		if err := c.MachineImages.DeleteVersion(ctx, there, "golden", "v0"); err != nil {
 			t.Fatal(err)
 		}
-		stub.Must(c.MachineImages.CreateVersion(ctx, there, "golden", "v2", &cloudapi.MachineImageVersionCreateRequest{VM: p.named(cloudapi.KindVM, "stopped").Core().ID}))(t)
+		stub.Must(c.MachineImages.CreateVersion(ctx, there, "golden", "v2", &cloudapi.MachineImageVersionCreateRequest{VMID: p.named(cloudapi.KindVM, "stopped").Core().ID}))(t)
 		stub.Must(c.Postgres.Upgrade(ctx, there, "upgraded"))(t)
 		stub.Must(c.Postgres.Recycle(ctx, there, "recycled"))(t)
 		stub.Must(c.Kubernetes.Upgrade(ctx, there, "apps"))(t)
@@ -219,8 +219,8 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 	stub.Must(c.VMs.Restart(ctx, there, "restarting"))(t)
 	stub.Must(c.Postgres.Restart(ctx, there, "restarting"))(t)
 	stub.Must(c.Postgres.Update(ctx, there, "resized", &cloudapi.PostgresUpdateRequest{Size: "standard-4", StorageSize: 128}))(t)
-	stub.Must(c.Postgres.Restore(ctx, there, "orders", &cloudapi.PostgresRestoreRequest{Name: "restored", RestoreTarget: time.Now().Add(-30 * time.Minute)}))(t)
-	stub.Must(c.Kubernetes.Create(ctx, there, "young", &cloudapi.KubernetesClusterCreateRequest{Version: kubernetes, WorkerSize: "standard-2", WorkerNodes: 1}))(t)
+	stub.Must(c.Postgres.Restore(ctx, there, "orders", "restored", &cloudapi.PostgresRestoreRequest{RestoreTarget: time.Now().Add(-30 * time.Minute)}))(t)
+	stub.Must(c.Kubernetes.Create(ctx, there, "young", &cloudapi.KubernetesClusterCreateRequest{Version: kubernetes, WorkerSize: "standard-2", WorkerNodeCount: 1}))(t)
 	stub.Must(c.VMs.Create(ctx, there, "young", &cloudapi.VMCreateRequest{PublicKey: "laptop", PrivateSubnetID: subnet.ID}))(t)
 	stub.Must(c.Postgres.Create(ctx, there, "young", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, HAType: "sync"}))(t)
 	p.service.Do(func(at *api.Moment) { SetState(at, lost.Core().ID, "unavailable") })

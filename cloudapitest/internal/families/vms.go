@@ -126,9 +126,9 @@ type vmRecord struct {
 	UnixUser       string      `json:"unix_user"`
 	StorageSizeGiB int         `json:"storage_size_gib"`
 	BootImage      *string     `json:"boot_image,omitempty"` // not in the contract
-	IP6            *netip.Addr `json:"ip6"`
-	IP4Enabled     bool        `json:"ip4_enabled"`
-	IP4            *netip.Addr `json:"ip4"`
+	IPv6           *netip.Addr `json:"ip6"`
+	IPv4Enabled    bool        `json:"ip4_enabled"`
+	IPv4           *netip.Addr `json:"ip4"`
 	Window         **int       `json:"maintenance_window_start_at,omitempty"` // not in the contract
 }
 
@@ -143,25 +143,25 @@ type vmDetails struct {
 
 func (v *vm) record(at *api.Moment) vmRecord {
 	r := vmRecord{
-		ID:         v.ID,
-		Name:       v.Name,
-		State:      v.Shown(v.state(at)),
-		Location:   v.Location.Name,
-		Size:       v.size.name,
-		UnixUser:   v.unixUser,
-		BootImage:  api.InService(at, v.image),
-		IP4Enabled: v.ip4Enabled,
-		Window:     api.InService(at, v.window),
+		ID:          v.ID,
+		Name:        v.Name,
+		State:       v.Shown(v.state(at)),
+		Location:    v.Location.Name,
+		Size:        v.size.name,
+		UnixUser:    v.unixUser,
+		BootImage:   api.InService(at, v.image),
+		IPv4Enabled: v.ip4Enabled,
+		Window:      api.InService(at, v.window),
 	}
 	placed := v.isPlaced(at)
 	if placed || v.Location.Owner != nil || vmTermsOf(at).storageFirst {
 		r.StorageSizeGiB = v.storage
 	}
 	if placed {
-		r.IP6 = &v.ip6
+		r.IPv6 = &v.ip6
 	}
 	if placed && v.ip4Enabled {
-		r.IP4 = &v.ip4
+		r.IPv4 = &v.ip4
 	}
 	return r
 }
@@ -196,7 +196,7 @@ func (r *vmRecord) vm(l *loader) (*vm, error) {
 	if l.Location == nil {
 		return nil, errors.New("it lacks a location")
 	}
-	v := &vm{Object: o, size: sizeNamed(r.Size), storage: r.StorageSizeGiB, unixUser: r.UnixUser, ip4Enabled: r.IP4Enabled}
+	v := &vm{Object: o, size: sizeNamed(r.Size), storage: r.StorageSizeGiB, unixUser: r.UnixUser, ip4Enabled: r.IPv4Enabled}
 	if r.BootImage != nil {
 		v.image = *r.BootImage
 	}
@@ -206,11 +206,11 @@ func (r *vmRecord) vm(l *loader) (*vm, error) {
 	if v.storage == 0 {
 		v.storage = v.size.storage[0]
 	}
-	if v.ip4, v.ip6 = publicAddresses(l.Moment); r.IP4 != nil {
-		v.ip4 = *r.IP4
+	if v.ip4, v.ip6 = publicAddresses(l.Moment); r.IPv4 != nil {
+		v.ip4 = *r.IPv4
 	}
-	if r.IP6 != nil {
-		v.ip6 = *r.IP6
+	if r.IPv6 != nil {
+		v.ip6 = *r.IPv6
 	}
 	l.State.AtLeast(numberOf(v.ip4))
 	switch r.State {
@@ -226,7 +226,7 @@ func (r *vmRecord) vm(l *loader) (*vm, error) {
 	return v, nil
 }
 
-func (r *vmRecord) clean(c *cleaner) { c.mask(&r.IP4, &r.IP6) }
+func (r *vmRecord) clean(c *cleaner) { c.mask(&r.IPv4, &r.IPv6) }
 
 // sizeNamed returns a size without vCPUs if the server doesn't know the name.
 func sizeNamed(name string) vmSize {

@@ -85,12 +85,11 @@ func fill(ctx context.Context, server *cloudapitest.Server, c *cloudapi.Client) 
 }
 
 func fillSettings(ctx context.Context, c *cloudapi.Client) error {
-	_, err := c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "operations", PublicKey: PublicKey})
-	_, err2 := c.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: "install-agent", Script: "#!/bin/sh\napt-get install -y agent\n"})
+	_, err := c.SSHPublicKeys.Create(ctx, "operations", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: PublicKey})
+	_, err2 := c.VMInitScripts.Create(ctx, "install-agent", &cloudapi.VMInitScriptCreateRequest{Script: "#!/bin/sh\napt-get install -y agent\n"})
 	_, err3 := c.InferenceAPIKeys.Create(ctx)
-	_, err4 := c.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
-		Name:                 "own-account",
-		ProviderLocationName: cloudapi.ProviderLocationUSEast1,
+	_, err4 := c.PrivateLocations.Create(ctx, "own-account", &cloudapi.PrivateLocationCreateRequest{
+		ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1,
 		AccessKey:            cloudapi.NewSecret("made-up"),
 		SecretKey:            cloudapi.NewSecret("made-up"),
 	})
@@ -138,7 +137,7 @@ func fillVMs(ctx context.Context, c *cloudapi.Client, subnetIDs map[string]strin
 				PublicKey:       "operations",
 				Size:            v.size,
 				PrivateSubnetID: subnetIDs[v.location+"/"+v.subnet],
-				EnableIP4:       &v.ip4,
+				EnableIPv4:      &v.ip4,
 			})
 			if err != nil {
 				return nil, errors.Join(err, waits.Wait())
@@ -160,7 +159,7 @@ func fillBalancers(ctx context.Context, c *cloudapi.Client, subnetIDs, vmIDs map
 			Stack:               b.stack,
 			SrcPort:             b.source,
 			DstPort:             b.target,
-			HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTP,
+			HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckProtocolHTTP,
 			PrivateSubnetID:     subnetIDs[b.location+"/"+b.subnet],
 		})
 		if err != nil {
@@ -192,7 +191,7 @@ func fillDatabases(ctx context.Context, c *cloudapi.Client) error {
 }
 
 func fillCluster(ctx context.Context, c *cloudapi.Client) error {
-	request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: 3}
+	request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodeCount: 3}
 	_, err := c.Kubernetes.Create(ctx, america, "staging", request)
 	if err != nil {
 		return err

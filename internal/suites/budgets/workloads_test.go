@@ -115,7 +115,7 @@ var workloads = []struct {
 
 var benchRequest = &cloudapi.VMCreateRequest{
 	PublicKey: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHnDkYqBnZ0yE0T4l3dLPGm2oY9PSCN7fVqF3yX1aBcD me@example",
-	BootImage: "ubuntu-noble", Size: "standard-2", StorageSize: 40, EnableIP4: new(true), UnixUser: "ubi",
+	BootImage: "ubuntu-noble", Size: "standard-2", StorageSize: 40, EnableIPv4: new(true), UnixUser: "ubi",
 }
 
 // vmsPage is a page of a list of VMs. It has 1,000 items, or none after the
@@ -134,7 +134,7 @@ func clients(tb testing.TB, reply floor.Fixed) (*cloudapi.Client, floor.Client) 
 	return client, floor.Client{Base: stub.BaseURL, Token: stub.Token, HTTP: hc}
 }
 
-func floorMetrics(ctx context.Context, c floor.Client) ([]cloudapi.Samples, error) {
+func floorMetrics(ctx context.Context, c floor.Client) ([]cloudapi.MetricSamples, error) {
 	reply, err := floor.Send[struct {
 		Metrics []struct {
 			Key, Name, Description, Unit string
@@ -147,10 +147,10 @@ func floorMetrics(ctx context.Context, c floor.Client) ([]cloudapi.Samples, erro
 	if err != nil {
 		return nil, err
 	}
-	var all []cloudapi.Samples
+	var all []cloudapi.MetricSamples
 	for _, metric := range reply.Metrics {
 		for _, series := range metric.Series {
-			samples := make(cloudapi.Samples, len(series.Values))
+			samples := make(cloudapi.MetricSamples, len(series.Values))
 			for i, pair := range series.Values {
 				seconds, _ := pair[0].(float64)
 				text, _ := pair[1].(string)
@@ -158,7 +158,7 @@ func floorMetrics(ctx context.Context, c floor.Client) ([]cloudapi.Samples, erro
 				if err != nil {
 					return nil, err
 				}
-				samples[i] = cloudapi.Sample{Time: time.UnixMicro(int64(seconds * 1e6)).UTC(), Value: value}
+				samples[i] = cloudapi.MetricSample{Time: time.UnixMicro(int64(seconds * 1e6)).UTC(), Value: value}
 			}
 			all = append(all, samples)
 		}

@@ -32,7 +32,7 @@ func TestWithAndInProjectChangeACopy(t *testing.T) {
 	changed := stub.Must(client.With(
 		cloudapi.WithBaseURL("https://other.example.com"), cloudapi.WithToken("other"), cloudapi.WithProject("pj00000000021g000000000001"),
 		cloudapi.WithHTTPClient(&http.Client{Transport: &second, Timeout: time.Hour}), cloudapi.WithHeader("X-A", "2"), cloudapi.WithHeader("X-B", "3"),
-		cloudapi.WithMiddleware(naming("two")), cloudapi.WithUserAgent("job/1 (a; b)"), cloudapi.WithPrefetch(3), cloudapi.WithResponseLimit(1), cloudapi.WithInsecureHTTP(),
+		cloudapi.WithMiddleware(naming("two")), cloudapi.WithUserAgent("job/1 (a; b)"), cloudapi.WithPrefetch(3), cloudapi.WithResponseLimit(1), cloudapi.WithInsecureHTTP(true),
 	))(t)
 	for _, c := range []*cloudapi.Client{changed, client, client.InProject("pjzzzzzzzzz75qzzzzzzzzzzzz")} {
 		_, _ = c.VMs.List(t.Context(), nil)

@@ -34,7 +34,7 @@ func TestWhyNotRetried(t *testing.T) {
 	}{
 		"create":        {sdktest.Do("VMs.Create", "l", "v", nil), 502, page, 0, nil, once + lost + ": Confirm finds out", "the request isn't idempotent"},
 		"lost create":   {sdktest.Do("Firewalls.Create", "l", "v", nil), 0, "", 0, nil, once + lost + ": Confirm finds out", "the request isn't idempotent"},
-		"restore":       {sdktest.Do("Postgres.Restore", "l", "v", &cloudapi.PostgresRestoreRequest{Name: "x"}), 500, page, 0, nil, once + lost + ": Confirm finds out", "the request isn't idempotent"},
+		"restore":       {sdktest.Do("Postgres.Restore", "l", "v", "x", &cloudapi.PostgresRestoreRequest{}), 500, page, 0, nil, once + lost + ": Confirm finds out", "the request isn't idempotent"},
 		"change":        {sdktest.Do("VMs.Stop", "l", "v"), 504, page, 0, nil, once + lost + ": ConfirmChange finds out", "the request isn't idempotent"},
 		"rename":        {sdktest.Do("VMs.Rename", "l", "v", "w"), 0, "", 0, nil, once + lost + ": ConfirmChange finds out", "the request isn't idempotent"},
 		"credentials":   {sdktest.Do("Postgres.CreateBackupCredentials", "l", "v"), 502, page, 0, nil, once + lost, "the request isn't idempotent"},

@@ -41,7 +41,7 @@ func newWorld(t *testing.T, srv *cloudapitest.Server) *world {
 	w.firewall = stub.Must(c.Firewalls.Create(ctx, location, "edge", nil))(t).ID
 	w.balancer = stub.Must(c.LoadBalancers.Create(ctx, location, "lb", &cloudapi.LoadBalancerCreateRequest{
 		PrivateSubnetID: subnet.ID, Algorithm: "round_robin", Stack: "dual", SrcPort: 80, DstPort: 8080, HealthCheckEndpoint: "/", HealthCheckProtocol: "http"}))(t).ID
-	stub.Must(c.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID, EnableIP4: new(true)}))(t)
+	stub.Must(c.VMs.Create(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID, EnableIPv4: new(true)}))(t)
 	w.vm = stub.Must(c.VMs.WaitRunning(ctx, location, "web-1", nil))(t)
 	stub.Must(c.Postgres.Create(ctx, location, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, Version: "17"}))(t)
 	w.db = stub.Must(c.Postgres.WaitRunning(ctx, location, "db", nil))(t)
@@ -49,7 +49,7 @@ func newWorld(t *testing.T, srv *cloudapitest.Server) *world {
 	stub.Must(c.Postgres.CreateReadReplica(ctx, location, "db", "copy", nil))(t)
 	stub.Must(c.Postgres.WaitRunning(ctx, location, "copy", nil))(t)
 	w.servers = stub.Must(cloudapi.Collect(c.Postgres.AllServers(ctx, location, "db")))(t)
-	stub.Must(c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: 2}))(t)
+	stub.Must(c.Kubernetes.Create(ctx, location, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodeCount: 2}))(t)
 	w.cluster = stub.Must(c.Kubernetes.WaitRunning(ctx, location, "apps", nil))(t)
 	w.pool = w.cluster.NodePools[0]
 	stub.Elapse(time.Hour) // until the cluster has stopped changing

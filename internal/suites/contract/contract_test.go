@@ -138,6 +138,41 @@ func TestMarksOfValues(t *testing.T) {
 	}
 }
 
+// TestConstantsAreFound: the comment of a field that has constants, and the page
+// of the package, link to one of them: go doc hides all but the first constant
+// of a group.
+func TestConstantsAreFound(t *testing.T) {
+	t.Parallel()
+	fields := readSource(t).fields
+	for subject := range contract.Values() {
+		if subject == "Kind" {
+			continue // a type, whose constants go doc lists
+		}
+		field, _, _ := strings.Cut(subject, " for ")
+		for _, name := range []string{field, ""} {
+			if !strings.Contains(fields[name], "["+prefixOf(subject)) {
+				t.Errorf("the comment of %q should have a link to a constant %s…", name, prefixOf(subject))
+			}
+		}
+	}
+}
+
+// prefixOf returns the beginning of the names of the constants for a subject:
+// the type and the field.
+func prefixOf(subject string) string {
+	switch subject {
+	case "ListOptions.OrderColumn":
+		return "OrderBy" // no value of a type, but what lists of all families take
+	case "Metric.Key for a cluster":
+		return "KubernetesMetricKey"
+	case "Metric.Key for a database":
+		return "PostgresMetricKey"
+	case "PostgresUpgrade.UpgradeStatus":
+		return "PostgresUpgradeStatus"
+	}
+	return strings.Replace(strings.Replace(subject, "CreateRequest", "", 1), ".", "", 1)
+}
+
 // marked finds a mark in a comment. Other sentences about one version, such as
 // one about a field, are no mark.
 var marked = regexp.MustCompile(`† (?:Only the service has th(?:is|ese)\.|only the service)|‡ (?:Only the contract has th(?:is|ese)\.|only the contract)`)
@@ -167,22 +202,29 @@ type source struct {
 	docs   map[string]string            // the comments of methods such as "VMs.Get", and of services such as "VMs"
 	uses   map[string][]string          // the operations that a method names, and the methods that it calls
 	values map[string]map[string]string // the marks of constants, as contract.Values returns them
+	fields map[string]string            // the comments of fields such as "VM.State", and the package's as ""
 }
 
 func readSource(t *testing.T) *source {
 	t.Helper()
-	s := &source{docs: map[string]string{}, uses: map[string][]string{}, values: map[string]map[string]string{}}
+	s := &source{docs: map[string]string{}, uses: map[string][]string{}, values: map[string]map[string]string{}, fields: map[string]string{}}
 	for name, text := range sdktest.Source(t) {
 		fset := token.NewFileSet()
 		file := stub.Must(parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution))(t)
+		s.fields[""] += file.Doc.Text()
 		for _, decl := range file.Decls {
 			switch d := decl.(type) {
 			case *ast.GenDecl:
 				if match := valuesOf.FindStringSubmatch(oneLine(d.Doc)); d.Tok == token.CONST && match != nil {
-					s.addValues(t, fset, match[1], d)
+					s.addValues(t, fset, strings.NewReplacer("[", "", "]", "").Replace(match[1]), d)
 				}
 				for _, spec := range d.Specs {
-					if ts, ok := spec.(*ast.TypeSpec); ok && strings.HasSuffix(ts.Name.Name, "Service") {
+					ts, ok := spec.(*ast.TypeSpec)
+					if !ok {
+						continue
+					}
+					s.addFields(ts)
+					if strings.HasSuffix(ts.Name.Name, "Service") {
 						s.docs[strings.TrimSuffix(ts.Name.Name, "Service")] = oneLine(d.Doc)
 					}
 				}
@@ -197,6 +239,18 @@ func readSource(t *testing.T) *source {
 		}
 	}
 	return s
+}
+
+func (s *source) addFields(typ *ast.TypeSpec) {
+	structure, ok := typ.Type.(*ast.StructType)
+	if !ok {
+		return
+	}
+	for _, field := range structure.Fields.List {
+		for _, name := range field.Names {
+			s.fields[typ.Name.Name+"."+name.Name] = oneLine(field.Doc) + " " + oneLine(field.Comment)
+		}
+	}
 }
 
 func (s *source) addMethod(service string, method *ast.FuncDecl) {
@@ -258,10 +312,13 @@ func (s *source) addValues(t *testing.T, fset *token.FileSet, subject string, gr
 			above = markIn(oneLine(c.Doc))
 		}
 		last = fset.Position(c.End()).Line
+		if name := c.Names[0].Name; !strings.HasPrefix(name, prefixOf(subject)) {
+			t.Errorf("the constant %s of %s should begin with %s", name, subject, prefixOf(subject))
+		}
 		value := stub.Must(strconv.Unquote(c.Values[0].(*ast.BasicLit).Value))(t)
 		marks[value] = cmp.Or(markIn(oneLine(c.Comment)), above, markIn(oneLine(group.Doc)))
 	}
-	s.values[strings.NewReplacer("[", "", "]", "").Replace(subject)] = marks
+	s.values[subject] = marks
 }
 
 func oneLine(doc *ast.CommentGroup) string { return strings.Join(strings.Fields(doc.Text()), " ") }

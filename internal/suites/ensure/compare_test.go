@@ -85,7 +85,7 @@ func TestCompareFindsNoDifference(t *testing.T) {
 	const location = sdktest.Somewhere
 	client := cloudapitest.New(t).Client()
 	subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), location, "net", nil))(t)
-	vmRequest := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, Size: "burstable-1", UnixUser: "me", EnableIP4: new(true), PrivateSubnetID: subnet.ID, StorageSize: 10}
+	vmRequest := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, Size: "burstable-1", UnixUser: "me", EnableIPv4: new(true), PrivateSubnetID: subnet.ID, StorageSize: 10}
 	vm := stub.Must(client.VMs.Create(t.Context(), location, "vm", vmRequest))(t)
 	if d, uncompared := vmRequest.Compare(vm); len(d) != 0 || fmt.Sprint(uncompared) != "[private_subnet_id public_key]" {
 		t.Errorf("VM: %v, %q", d, uncompared)
@@ -133,7 +133,7 @@ func TestRemedies(t *testing.T) {
 		differences []cloudapi.Drift
 		want        map[string]cloudapi.Remedy
 	}{
-		{"VM", compare((&cloudapi.VMCreateRequest{Size: "standard-4", StorageSize: 80, BootImage: "b", UnixUser: "b", EnableIP4: new(true)}).Compare(
+		{"VM", compare((&cloudapi.VMCreateRequest{Size: "standard-4", StorageSize: 80, BootImage: "b", UnixUser: "b", EnableIPv4: new(true)}).Compare(
 			&cloudapi.VM{Size: "standard-2", StorageSizeGiB: 40, BootImage: "a", UnixUser: "a"})),
 			map[string]cloudapi.Remedy{"size": replace, "storage_size": replace, "boot_image": replace, "unix_user": replace, "enable_ip4": replace}},
 		{"database", compare((&cloudapi.PostgresCreateRequest{Size: "standard-4", StorageSize: 128, HAType: "sync", Flavor: "lantern", Version: "18",
@@ -143,10 +143,10 @@ func TestRemedies(t *testing.T) {
 				"tags": update, "restrict_by_default": update, "read_replica": "Postgres.PromoteReadReplica"}},
 		{"database of a newer version", compare((&cloudapi.PostgresCreateRequest{Version: "9"}).Compare(&cloudapi.Postgres{Version: "17"})),
 			map[string]cloudapi.Remedy{"version": replace}},
-		{"cluster", compare((&cloudapi.KubernetesClusterCreateRequest{Version: "v1.37", CPNodes: 3, WorkerSize: "standard-4", WorkerNodes: 2}).Compare(
+		{"cluster", compare((&cloudapi.KubernetesClusterCreateRequest{Version: "v1.37", CPNodeCount: 3, WorkerSize: "standard-4", WorkerNodeCount: 2}).Compare(
 			&cloudapi.KubernetesCluster{Version: "v1.9", CPNodeCount: 1, NodePools: pools("np")})),
 			map[string]cloudapi.Remedy{"version": "Kubernetes.Upgrade", "cp_nodes": replace, "worker_size": "Kubernetes.CreateNodePool", "worker_nodes": update}},
-		{"cluster with other node pools", compare((&cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerNodes: 2}).Compare(
+		{"cluster with other node pools", compare((&cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerNodeCount: 2}).Compare(
 			&cloudapi.KubernetesCluster{Version: "v1.37", NodePools: pools("a", "b")})),
 			map[string]cloudapi.Remedy{"version": replace, "worker_nodes": "Kubernetes.CreateNodePool"}},
 		{"load balancer", compare((&cloudapi.LoadBalancerCreateRequest{Algorithm: "b", SrcPort: 2, DstPort: 2, HealthCheckProtocol: "b", Stack: "b", HealthCheckEndpoint: "b",
@@ -155,12 +155,12 @@ func TestRemedies(t *testing.T) {
 				"health_check_endpoint": update, "cert_enabled": update}},
 		{"firewall", compare((&cloudapi.FirewallCreateRequest{Description: "b"}).Compare(&cloudapi.Firewall{})), map[string]cloudapi.Remedy{"description": update}},
 		{"subnet", compare((&cloudapi.PrivateSubnetCreateRequest{FirewallID: "b"}).Compare(&cloudapi.PrivateSubnet{})), map[string]cloudapi.Remedy{"firewall_id": update}},
-		{"SSH key", compare((&cloudapi.SSHPublicKeyCreateRequest{Name: "b", PublicKey: "b"}).Compare(&cloudapi.SSHPublicKey{Name: "a", PublicKey: "a"})),
-			map[string]cloudapi.Remedy{"name": "SSHPublicKeys.Update", "public_key": update}},
-		{"init script", compare((&cloudapi.VMInitScriptCreateRequest{Name: "b", Script: "b"}).Compare(&cloudapi.VMInitScript{Name: "a", Script: "a"})),
-			map[string]cloudapi.Remedy{"name": "VMInitScripts.Update", "script": update}},
-		{"private location", compare((&cloudapi.PrivateLocationCreateRequest{Name: "b", ProviderLocationName: "b"}).Compare(&cloudapi.PrivateLocation{UIName: "a", Name: "a"})),
-			map[string]cloudapi.Remedy{"name": "PrivateLocations.Rename", "provider_location_name": replace}},
+		{"SSH key", compare((&cloudapi.SSHPublicKeyCreateRequest{PublicKey: "b"}).Compare(&cloudapi.SSHPublicKey{Name: "a", PublicKey: "a"})),
+			map[string]cloudapi.Remedy{"public_key": update}},
+		{"init script", compare((&cloudapi.VMInitScriptCreateRequest{Script: "b"}).Compare(&cloudapi.VMInitScript{Name: "a", Script: "a"})),
+			map[string]cloudapi.Remedy{"script": update}},
+		{"private location", compare((&cloudapi.PrivateLocationCreateRequest{ProviderLocationName: "b"}).Compare(&cloudapi.PrivateLocation{UIName: "a", Name: "a"})),
+			map[string]cloudapi.Remedy{"provider_location_name": replace}},
 	} {
 		got := map[string]cloudapi.Remedy{}
 		for _, d := range tt.differences {

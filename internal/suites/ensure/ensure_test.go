@@ -35,9 +35,9 @@ type ensureCase struct {
 type ensureFunc[T, R any] func(ctx context.Context, location, name string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)
 
 // anywhere converts the Ensure of a family without locations to an ensureFunc.
-func anywhere[T, R any](ensure func(context.Context, *R, *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)) ensureFunc[T, R] {
-	return func(ctx context.Context, _, _ string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error) {
-		return ensure(ctx, request, opts)
+func anywhere[T, R any](ensure func(context.Context, string, *R, *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)) ensureFunc[T, R] {
+	return func(ctx context.Context, _, name string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error) {
+		return ensure(ctx, name, request, opts)
 	}
 }
 
@@ -93,12 +93,12 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 	)
 	return []ensureCase{
 		newEnsureCase("VMs", cloudapi.KindVM, func(c *cloudapi.Client) ensureFunc[cloudapi.VM, vm] { return c.VMs.Ensure },
-			vm{PublicKey: stub.PublicKey, Size: "standard-2", StorageSize: 40, PrivateSubnetID: subnet.ID, EnableIP4: new(false)},
+			vm{PublicKey: stub.PublicKey, Size: "standard-2", StorageSize: 40, PrivateSubnetID: subnet.ID, EnableIPv4: new(false)},
 			variants[vm]{
 				"size":              func(r *vm) { r.Size, r.StorageSize = "burstable-2", 0 },
 				"storage_size":      func(r *vm) { r.StorageSize = 80 },
 				"unix_user":         func(r *vm) { r.UnixUser = "admin" },
-				"enable_ip4":        func(r *vm) { r.EnableIP4 = new(true) },
+				"enable_ip4":        func(r *vm) { r.EnableIPv4 = new(true) },
 				"private_subnet_id": func(r *vm) { r.PrivateSubnetID = otherNet.ID },
 				"equivalent":        func(r *vm) { r.StorageSize = -1 }, // the default
 			}, nil),
@@ -132,27 +132,27 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 				"tags":         func(r *db) { r.Tags = []cloudapi.PostgresTag{} },
 			}),
 		newEnsureCase("Kubernetes", cloudapi.KindKubernetesCluster, func(c *cloudapi.Client) ensureFunc[cloudapi.KubernetesCluster, cluster] { return c.Kubernetes.Ensure },
-			cluster{Version: "v1.34", WorkerSize: "standard-2", CPNodes: 1, WorkerNodes: 2},
+			cluster{Version: "v1.34", WorkerSize: "standard-2", CPNodeCount: 1, WorkerNodeCount: 2},
 			variants[cluster]{
 				"version":     func(r *cluster) { r.Version = "v1.33" },
 				"worker_size": func(r *cluster) { r.WorkerSize = "standard-4" },
-				"cp_nodes":    func(r *cluster) { r.CPNodes = 3 },
+				"cp_nodes":    func(r *cluster) { r.CPNodeCount = 3 },
 			},
-			variants[cluster]{"worker_nodes": func(r *cluster) { r.WorkerNodes = 3 }}),
+			variants[cluster]{"worker_nodes": func(r *cluster) { r.WorkerNodeCount = 3 }}),
 		newEnsureCase("PrivateLocations", cloudapi.KindPrivateLocation, func(c *cloudapi.Client) ensureFunc[cloudapi.PrivateLocation, place] {
 			return anywhere(c.PrivateLocations.Ensure)
 		},
-			place{Name: "x-1", ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")},
+			place{ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")},
 			variants[place]{"provider_location_name": func(r *place) { r.ProviderLocationName = "us-west-2" }}, nil),
 		newEnsureCase("SSHPublicKeys", cloudapi.KindSSHPublicKey, func(c *cloudapi.Client) ensureFunc[cloudapi.SSHPublicKey, pubkey] {
 			return anywhere(c.SSHPublicKeys.Ensure)
 		},
-			pubkey{Name: "x-1", PublicKey: fmt.Sprintf(key, "a")}, nil,
+			pubkey{PublicKey: fmt.Sprintf(key, "a")}, nil,
 			variants[pubkey]{"public_key": func(r *pubkey) { r.PublicKey = fmt.Sprintf(key, "b") }}),
 		newEnsureCase("VMInitScripts", cloudapi.KindVMInitScript, func(c *cloudapi.Client) ensureFunc[cloudapi.VMInitScript, script] {
 			return anywhere(c.VMInitScripts.Ensure)
 		},
-			script{Name: "x-1", Script: "export PASSWORD=one"}, nil,
+			script{Script: "export PASSWORD=one"}, nil,
 			variants[script]{"script": func(r *script) { r.Script = "export PASSWORD=another" }}),
 	}
 }
@@ -314,12 +314,12 @@ func TestEnsureDryRunRecord(t *testing.T) {
 		if want := (&cloudapi.Postgres{Location: sdktest.Somewhere, Name: "db-1"}); err != nil || outcome != cloudapi.EnsureCreated || !reflect.DeepEqual(planned, want) {
 			t.Errorf("it would be %s: %+v, %v", outcome, planned, err)
 		}
-		key, _, err := client.SSHPublicKeys.Ensure(t.Context(), &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}, dry)
+		key, _, err := client.SSHPublicKeys.Ensure(t.Context(), "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}, dry)
 		if err != nil || *key != (cloudapi.SSHPublicKey{Name: "laptop"}) {
 			t.Errorf("the key would be %+v, %v", key, err)
 		}
-		private, _, err := client.PrivateLocations.Ensure(t.Context(), &cloudapi.PrivateLocationCreateRequest{Name: "own",
-			ProviderLocationName: cloudapi.ProviderLocationUSEast1, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}, dry)
+		private, _, err := client.PrivateLocations.Ensure(t.Context(), "own", &cloudapi.PrivateLocationCreateRequest{
+			ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}, dry)
 		if err != nil || *private != (cloudapi.PrivateLocation{UIName: "own"}) {
 			t.Errorf("the private location would be %+v, %v", private, err)
 		}
@@ -345,9 +345,9 @@ func TestEnsureRefuses(t *testing.T) {
 				t.Errorf("%q: %v, %v, %v", name, vm, created, err)
 			}
 		}
-		_, _, errKey := client.SSHPublicKeys.Ensure(ctx, nil, nil)
-		_, _, errScript := client.VMInitScripts.Ensure(ctx, nil, nil)
-		_, _, errLocation := client.PrivateLocations.Ensure(ctx, nil, nil)
+		_, _, errKey := client.SSHPublicKeys.Ensure(ctx, "laptop", nil, nil)
+		_, _, errScript := client.VMInitScripts.Ensure(ctx, "setup", nil, nil)
+		_, _, errLocation := client.PrivateLocations.Ensure(ctx, "own", nil, nil)
 		_, _, errBalancer := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, "lb", nil, nil)
 		for _, err := range []error{errKey, errScript, errLocation, errBalancer} {
 			if !errors.Is(err, cloudapi.ErrInvalidArgument) {

@@ -382,7 +382,7 @@ func TestEnsureReturnsRefusals(t *testing.T) {
 					Size: "standard-2", StorageSize: 64, PGConfig: map[string]string{"max_connections": "10" + value}}, update))
 			})
 			check(t, client, "version "+value, func(client *cloudapi.Client) (cloudapi.EnsureOutcome, error) {
-				return outcomeOf(client.MachineImages.Ensure(ctx, sdktest.Somewhere, "golden", &cloudapi.MachineImageCreateRequest{VM: vm.ID, Version: "v" + value}, update))
+				return outcomeOf(client.MachineImages.Ensure(ctx, sdktest.Somewhere, "golden", &cloudapi.MachineImageCreateRequest{VMID: vm.ID, Version: "v" + value}, update))
 			})
 			stub.Elapse(time.Hour)
 		}

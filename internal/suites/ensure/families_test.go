@@ -73,7 +73,7 @@ func TestEnsureOfBothAPIs(t *testing.T) {
 		fw := stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "fw", &cloudapi.FirewallCreateRequest{Description: "old"}))(t)
 		subnet := stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, "net", nil))(t)
 		stub.Must(client.Firewalls.AttachSubnet(ctx, sdktest.Somewhere, fw.ID, subnet.ID))(t)
-		vm := stub.Must(client.VMs.Create(ctx, sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, BootImage: "ubuntu-noble", PrivateSubnetID: subnet.ID, EnableIP4: new(true)}))(t)
+		vm := stub.Must(client.VMs.Create(ctx, sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, BootImage: "ubuntu-noble", PrivateSubnetID: subnet.ID, EnableIPv4: new(true)}))(t)
 		runSteps(t, srv, func(description string, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
 			fw, outcome, err := client.Firewalls.Ensure(ctx, sdktest.Somewhere, "fw", &cloudapi.FirewallCreateRequest{Description: description}, opts)
 			if err == nil && (fw.Description != description || len(fw.PrivateSubnets) != 1) {
@@ -114,7 +114,7 @@ func TestEnsureMachineImage(t *testing.T) {
 		stub.Must(client.VMs.WaitStopped(ctx, sdktest.Somewhere, "web-1", nil))(t)
 		runSteps(t, srv, func(version string, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
 			stub.Elapse(time.Hour)
-			return outcomeOf(client.MachineImages.Ensure(ctx, sdktest.Somewhere, "golden", &cloudapi.MachineImageCreateRequest{VM: vm.ID, Version: version}, opts))
+			return outcomeOf(client.MachineImages.Ensure(ctx, sdktest.Somewhere, "golden", &cloudapi.MachineImageCreateRequest{VMID: vm.ID, Version: version}, opts))
 		},
 			step[string]{"v1", false, "created", "MachineImages.Create"},
 			step[string]{"v1", true, "unchanged", ""},
@@ -231,7 +231,7 @@ func changed(change func(record map[string]any)) cloudapi.Option {
 func ensureNodes(t *testing.T, client *cloudapi.Client, name, version string) func(int, *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
 	return func(nodes int, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
 		k, outcome, err := client.Kubernetes.Ensure(t.Context(), sdktest.Somewhere, name, &cloudapi.KubernetesClusterCreateRequest{
-			Version: version, WorkerSize: "standard-2", WorkerNodes: nodes}, opts)
+			Version: version, WorkerSize: "standard-2", WorkerNodeCount: nodes}, opts)
 		if err == nil && !slices.ContainsFunc(k.NodePools, func(p cloudapi.KubernetesNodePool) bool { return p.NodeCount == nodes }) {
 			t.Errorf("the node pools are %+v, want %d nodes", k.NodePools, nodes)
 		}
@@ -289,7 +289,7 @@ func TestEnsureOfABusyCluster(t *testing.T) {
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, _, err := client.Kubernetes.Ensure(short, sdktest.Somewhere, "apps", &cloudapi.KubernetesClusterCreateRequest{
-			Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: 3}, &cloudapi.EnsureOptions{Update: true})
+			Version: "v1.36", WorkerSize: "standard-2", WorkerNodeCount: 3}, &cloudapi.EnsureOptions{Update: true})
 		wait, ok := errors.AsType[*cloudapi.WaitError](err)
 		if !ok || !errors.Is(err, context.DeadlineExceeded) || wait.Operation != "Kubernetes.Ensure" || wait.Polls != 1 || wait.State != "running" ||
 			!strings.Contains(err.Error(), "422 UnprocessableContent") {
@@ -330,12 +330,12 @@ func TestEnsureAfterARefusedResend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service))
 		client := srv.Client()
-		request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: 1}
+		request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodeCount: 1}
 		stub.Must(client.Kubernetes.Create(t.Context(), sdktest.Somewhere, "apps", request))(t)
 		stub.Must(client.Kubernetes.WaitRunning(t.Context(), sdktest.Somewhere, "apps", nil))(t)
 		srv.SetDelays(cloudapi.KindKubernetesCluster, "", cloudapitest.Delays{Resize: time.Hour})
 		srv.Fail(cloudapitest.Match{Operation: "Kubernetes.ResizeNodePool"}, cloudapitest.DropAfter())
-		request.WorkerNodes = 2
+		request.WorkerNodeCount = 2
 		k, outcome, err := client.Kubernetes.Ensure(t.Context(), sdktest.Somewhere, "apps", request, &cloudapi.EnsureOptions{Update: true})
 		if err != nil || outcome != cloudapi.EnsureUpdated || k.NodePools[0].NodeCount != 2 {
 			t.Errorf("%q, %v", outcome, err)

@@ -70,7 +70,7 @@ func TestEnsureComparesFields(t *testing.T) {
 			`,"type":"other","pg_config":{},"pgbouncer_config":{},"items":[`+record+`],"count":1}`) // the response to each request
 		requestType := ensure.Type.In(ensure.Type.NumIn() - 2).Elem()
 		for name, field := range requestFields(requestType) {
-			if name == "name" || name == "private_subnet_id" { // Ensure looks up the resource, or the subnet, by it
+			if name == "private_subnet_id" { // Ensure looks up the subnet by it
 				continue
 			}
 			request, filled := reflect.New(requestType), sdktest.Fill(requestType, "x")
@@ -90,8 +90,8 @@ func TestEnsureComparesFields(t *testing.T) {
 				tested.Set(filled.FieldByIndex(field.Index))
 			}
 			args := []any{request.Interface(), &cloudapi.EnsureOptions{DryRun: true}}
-			if ensure.Type.NumIn() > 4 {
-				args = append([]any{"other", "other"}, args...) // the location and the name
+			for range ensure.Type.NumIn() - 4 {
+				args = append([]any{"other"}, args...) // the name, and the location if there's one
 			}
 			_, err := sdktest.Do(service.Name+".Ensure", args...).On(t.Context(), client)
 			drift, differs := errors.AsType[*cloudapi.DriftError](err)

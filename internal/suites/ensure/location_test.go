@@ -46,7 +46,7 @@ func TestEnsureInItsLocation(t *testing.T) {
 				return outcomeOf(client.Kubernetes.Ensure(ctx, location, "x-1", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"}, opts))
 			},
 			"MachineImages": func(ctx context.Context, location string, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
-				return outcomeOf(client.MachineImages.Ensure(ctx, location, "x-1", &cloudapi.MachineImageCreateRequest{VM: vm.ID, Version: "v1"}, opts))
+				return outcomeOf(client.MachineImages.Ensure(ctx, location, "x-1", &cloudapi.MachineImageCreateRequest{VMID: vm.ID, Version: "v1"}, opts))
 			},
 		} {
 			if outcome, err := ensure(ctx, sdktest.Somewhere, nil); outcome != cloudapi.EnsureCreated || err != nil {

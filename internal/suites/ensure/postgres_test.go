@@ -96,7 +96,7 @@ func TestEnsurePostgresSettings(t *testing.T) {
 	request := cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
 	stub.Must(client.Postgres.Create(t.Context(), sdktest.Somewhere, "db-1", &request))(t)
 	stub.Must(client.Postgres.ReplaceConfig(t.Context(), sdktest.Somewhere, "db-1", &cloudapi.PostgresConfig{
-		PGConfig: map[string]cloudapi.PostgresSetting{"work_mem": cloudapi.Setting("4MB"), "max_connections": cloudapi.Setting(250)}}))(t)
+		PGConfig: map[string]cloudapi.PostgresSetting{"work_mem": cloudapi.NewPostgresSetting("4MB"), "max_connections": cloudapi.NewPostgresSetting(250)}}))(t)
 	request.PGConfig = map[string]string{"work_mem": "8MB", "max_connections": "250"} // the same as the number 250
 	request.PgBouncerConfig = map[string]string{"pool_mode": "session"}
 	empty := request

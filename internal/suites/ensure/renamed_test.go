@@ -28,7 +28,7 @@ func TestEnsureOfARenamedResource(t *testing.T) {
 			stub.Must(c.Kubernetes.Create(t.Context(), sdktest.Somewhere, name, &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"}))(t)
 			return stub.Must(c.Kubernetes.WaitRunning(t.Context(), sdktest.Somewhere, name, nil))(t).ID
 		}, func(ctx context.Context, c *cloudapi.Client) (string, cloudapi.EnsureOutcome, error) {
-			k, outcome, err := c.Kubernetes.Ensure(ctx, sdktest.Somewhere, name, &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodes: 2}, &cloudapi.EnsureOptions{Update: true})
+			k, outcome, err := c.Kubernetes.Ensure(ctx, sdktest.Somewhere, name, &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2", WorkerNodeCount: 2}, &cloudapi.EnsureOptions{Update: true})
 			return idOf(k), outcome, err
 		}, func(ctx context.Context, c *cloudapi.Client) error {
 			_, err := c.Kubernetes.Rename(ctx, sdktest.Somewhere, name, "other")

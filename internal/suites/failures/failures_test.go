@@ -191,7 +191,7 @@ func (f *failure) check(t *testing.T) {
 	ctx := t.Context()
 	srv := cloudapitest.NewServer(cloudapitest.WithToken(stub.Token))
 	defer srv.Close()
-	stub.Must(srv.Client().SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
+	stub.Must(srv.Client().SSHPublicKeys.Create(ctx, "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}))(t)
 
 	failing, arrived := f.transport, func() int { return -1 }
 	if f.peer != nil {
@@ -358,7 +358,7 @@ func TestPartialFailures(t *testing.T) {
 				return watchKeys(ctx, c, report)
 			},
 			12, 3, cloudapi.ErrPaginationStalled},
-		{"stalled list, in FollowLogs", cloudapitest.Match{Operation: "Postgres.Logs"}, reply(200, `{"logs":[],"pagination_key":"x"}`),
+		{"stalled list, in FollowLogs", cloudapitest.Match{Operation: "Postgres.ListLogs"}, reply(200, `{"logs":[],"pagination_key":"x"}`),
 			func(_ *testing.T, ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress)) error {
 				_, err := cloudapi.Collect(c.Postgres.FollowLogs(ctx, location, "orders", &cloudapi.PostgresFollowLogsOptions{Progress: report}))
 				return err
@@ -370,16 +370,16 @@ func TestPartialFailures(t *testing.T) {
 			}, 4, 0, cloudapi.ErrPaginationStalled},
 		{"forbidden record, in a watch", cloudapitest.Match{Operation: "SSHPublicKeys.Get"}, reply(403, stub.Envelope(403)),
 			func(t *testing.T, ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress)) error {
-				key := stub.Must(c.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
+				key := stub.Must(c.SSHPublicKeys.Create(ctx, "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}))(t)
 				stub.Must(0, c.SSHPublicKeys.Delete(ctx, key.ID))(t)
 				return watchKeys(ctx, c, report, key)
 			}, 3, 3, cloudapi.ErrForbidden},
 		{"busy cluster, in Ensure", cloudapitest.Match{Operation: "Kubernetes.ResizeNodePool"}, reply(422, stub.Envelope(422)),
 			func(t *testing.T, ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress)) error {
-				request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.37", WorkerSize: "standard-2", CPNodes: 1, WorkerNodes: 2}
+				request := &cloudapi.KubernetesClusterCreateRequest{Version: "v1.37", WorkerSize: "standard-2", CPNodeCount: 1, WorkerNodeCount: 2}
 				stub.Must(c.Kubernetes.Create(ctx, location, "k8s", request))(t)
 				stub.Must(c.Kubernetes.WaitRunning(ctx, location, "k8s", nil))(t)
-				request.WorkerNodes = 3
+				request.WorkerNodeCount = 3
 				_, _, err := c.Kubernetes.Ensure(ctx, location, "k8s", request, &cloudapi.EnsureOptions{Update: true, Progress: report})
 				return err
 			}, endless, endless, context.DeadlineExceeded},

@@ -355,7 +355,7 @@ func TestInvalidListOptions(t *testing.T) {
 		{"ctx", "VMs.List", page(cloudapi.Collect(prefetching.VMs.All(none, nil)))},
 		{"Location", "Projects.List", page(client.Projects.List(ctx, somewhere))},
 		{"PageSize", "AuditLog.List", page(client.AuditLog.List(ctx, &cloudapi.AuditLogOptions{PageSize: -1}))},
-		{"PageSize", "Postgres.Logs", page(cloudapi.Collect(client.Postgres.AllLogs(ctx, "eu-central-h1", "db-1", &cloudapi.PostgresLogsOptions{PageSize: -1})))},
+		{"PageSize", "Postgres.ListLogs", page(cloudapi.Collect(client.Postgres.AllLogs(ctx, "eu-central-h1", "db-1", &cloudapi.PostgresLogsOptions{PageSize: -1})))},
 	} {
 		if e, ok := errors.AsType[*cloudapi.ArgumentError](tt.err); !ok || e.Name != tt.name || e.Operation != tt.operation {
 			t.Errorf("%s of %s: %v", tt.name, tt.operation, tt.err)

@@ -42,19 +42,19 @@ func TestCheckName(t *testing.T) {
 			return err
 		},
 		cloudapi.KindSSHPublicKey: func(name string) error {
-			_, err := client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: name, PublicKey: stub.PublicKey})
+			_, err := client.SSHPublicKeys.Create(ctx, name, &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey})
 			return err
 		},
 		cloudapi.KindVMInitScript: func(name string) error {
-			_, err := client.VMInitScripts.Create(ctx, &cloudapi.VMInitScriptCreateRequest{Name: name, Script: "true"})
+			_, err := client.VMInitScripts.Create(ctx, name, &cloudapi.VMInitScriptCreateRequest{Script: "true"})
 			return err
 		},
 		cloudapi.KindPrivateLocation: func(name string) error {
-			_, err := client.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{Name: name, ProviderLocationName: "us-east-1", AccessKey: secret, SecretKey: secret})
+			_, err := client.PrivateLocations.Create(ctx, name, &cloudapi.PrivateLocationCreateRequest{ProviderLocationName: "us-east-1", AccessKey: secret, SecretKey: secret})
 			return err
 		},
 		cloudapi.KindProject: func(name string) error {
-			_, err := client.Projects.Create(ctx, &cloudapi.ProjectCreateRequest{Name: name})
+			_, err := client.Projects.Create(ctx, name)
 			return err
 		},
 	}

@@ -32,12 +32,12 @@ func TestRecordsOfAPath(t *testing.T) {
 	replica := sdktest.Do("Postgres.CreateReadReplica", "eu", postgres, "copy")
 	balancer := sdktest.Do("LoadBalancers.Create", "eu", "a", &cloudapi.LoadBalancerCreateRequest{PrivateSubnetID: cloudapitest.NewID(cloudapi.KindPrivateSubnet).String()})
 	key := sdktest.Do("SSHPublicKeys.Update", "old", &cloudapi.SSHPublicKeyUpdateRequest{Name: "new"})
-	newKey := sdktest.Do("SSHPublicKeys.Create", &cloudapi.SSHPublicKeyCreateRequest{Name: "mine", PublicKey: "k"})
-	script := sdktest.Do("VMInitScripts.Create", &cloudapi.VMInitScriptCreateRequest{Name: "mine", Script: "s"})
-	newPlace := sdktest.Do("PrivateLocations.Create", &cloudapi.PrivateLocationCreateRequest{Name: "mine", ProviderLocationName: "us-east-1",
+	newKey := sdktest.Do("SSHPublicKeys.Create", "mine", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: "k"})
+	script := sdktest.Do("VMInitScripts.Create", "mine", &cloudapi.VMInitScriptCreateRequest{Script: "s"})
+	newPlace := sdktest.Do("PrivateLocations.Create", "mine", &cloudapi.PrivateLocationCreateRequest{ProviderLocationName: "us-east-1",
 		AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")})
 	place := func(reference string) sdktest.Call { return sdktest.Do("PrivateLocations.Get", reference) }
-	version := sdktest.Do("MachineImages.CreateVersion", "eu", "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VM: cloudapitest.NewID(cloudapi.KindVM).String()})
+	version := sdktest.Do("MachineImages.CreateVersion", "eu", "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VMID: cloudapitest.NewID(cloudapi.KindVM).String()})
 	access := sdktest.Do("CheckAccess")
 	once := &cloudapi.WaitOptions{Tolerance: -1}
 	for _, tt := range []struct {

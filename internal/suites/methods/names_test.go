@@ -1,6 +1,7 @@
 package methods_test
 
 import (
+	"cmp"
 	"errors"
 	"reflect"
 	"strings"
@@ -52,8 +53,45 @@ func TestNewNames(t *testing.T) {
 	}
 }
 
+// TestNamesAreArguments: the name of what a method creates is an argument, and
+// no field of the request.
+func TestNamesAreArguments(t *testing.T) {
+	t.Parallel()
+	requests := 0
+	for _, m := range sdktest.Methods(t) {
+		_, method, _ := strings.Cut(m.Name, ".")
+		if !strings.HasPrefix(method, "Create") && method != "Restore" {
+			continue
+		}
+		for _, arg := range m.Args {
+			if typ := arg.Type(); typ.Kind() == reflect.Pointer {
+				requests++
+				if _, ok := typ.Elem().FieldByName("Name"); ok {
+					t.Errorf("%s takes the name in a %v", m.Name, typ)
+				}
+			}
+		}
+	}
+	if requests < 18 {
+		t.Errorf("only %d requests were checked", requests)
+	}
+}
+
+// oneForm has the fields whose JSON key is another form of what the API calls
+// otherwise elsewhere.
+var oneForm = map[string]string{
+	"cp_nodes":     "CPNodeCount",
+	"enable_ip4":   "EnableIPv4",
+	"ip4":          "IPv4",
+	"ip4_enabled":  "IPv4Enabled",
+	"ip6":          "IPv6",
+	"server_ubid":  "ServerID",
+	"vm":           "VMID",
+	"worker_nodes": "WorkerNodeCount",
+}
+
 // TestNamesOfFields: a field of a record or request has the name of its JSON key,
-// so that no two keys can be mixed up.
+// or of its one form, so that no two keys can be mixed up.
 func TestNamesOfFields(t *testing.T) {
 	t.Parallel()
 	seen := map[reflect.Type]bool{}
@@ -69,7 +107,8 @@ func TestNamesOfFields(t *testing.T) {
 		case reflect.Struct:
 			for field := range typ.Fields() {
 				key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-				if key != "" && key != "-" && !strings.EqualFold(strings.ReplaceAll(key, "_", ""), field.Name) {
+				want := cmp.Or(oneForm[key], strings.ReplaceAll(key, "_", ""))
+				if key != "" && key != "-" && !strings.EqualFold(want, field.Name) {
 					t.Errorf("%s.%s has the key %s", typ.Name(), field.Name, key)
 				}
 				check(field.Type)

@@ -164,8 +164,8 @@ func TestEncodedRecords(t *testing.T) {
 	for typ := range records {
 		want := sdktest.Fill(reflect.PointerTo(typ), secret).Interface()
 		got := reflect.New(typ).Interface()
-		if metrics, ok := want.(*cloudapi.ResourceMetrics); ok {
-			metrics.Metrics[0].Series[0].Values = cloudapi.Samples{{Value: 1.5}}
+		if metrics, ok := want.(*cloudapi.Metrics); ok {
+			metrics.Metrics[0].Series[0].Values = cloudapi.MetricSamples{{Value: 1.5}}
 		}
 		encoded := cloudapitest.Encode(want)
 		if err := json.Unmarshal(encoded, got); err != nil || !reflect.DeepEqual(got, want) {

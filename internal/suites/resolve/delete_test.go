@@ -19,11 +19,11 @@ func TestDeleteExisting(t *testing.T) {
 		client := srv.Client()
 		ctx := t.Context()
 		firewall := stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "edge", nil))(t)
-		location := stub.Must(client.PrivateLocations.Create(ctx, &cloudapi.PrivateLocationCreateRequest{
-			Name: "own", ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("k"), SecretKey: cloudapi.NewSecret("s"),
+		location := stub.Must(client.PrivateLocations.Create(ctx, "own", &cloudapi.PrivateLocationCreateRequest{
+			ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("k"), SecretKey: cloudapi.NewSecret("s"),
 		}))(t)
-		key := stub.Must(client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: stub.PublicKey}))(t)
-		paris := stub.Must(client.SSHPublicKeys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: "france", PublicKey: stub.PublicKey}))(t)
+		key := stub.Must(client.SSHPublicKeys.Create(ctx, "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}))(t)
+		paris := stub.Must(client.SSHPublicKeys.Create(ctx, "france", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}))(t)
 
 		for reference, want := range map[string]string{
 			"eu-central-h1/edge": firewall.ID,

@@ -58,7 +58,7 @@ func TestFetchByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cloudapitest.New(t).Client()
 		create := func(name string) *cloudapi.PrivateLocation {
-			return stub.Must(client.PrivateLocations.Create(t.Context(), &cloudapi.PrivateLocationCreateRequest{Name: name, ProviderLocationName: cloudapi.ProviderLocationUSEast1,
+			return stub.Must(client.PrivateLocations.Create(t.Context(), name, &cloudapi.PrivateLocationCreateRequest{ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1,
 				AccessKey: cloudapi.NewSecret("AKIA"), SecretKey: cloudapi.NewSecret("secret")}))(t)
 		}
 		created := create("mine")

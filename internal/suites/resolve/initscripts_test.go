@@ -18,7 +18,7 @@ import (
 func TestMissingInitScript(t *testing.T) {
 	t.Parallel()
 	id := cloudapitest.NewID(cloudapi.KindVMInitScript).String()
-	request := &cloudapi.VMInitScriptCreateRequest{Name: "setup", Script: "reboot"}
+	request := &cloudapi.VMInitScriptCreateRequest{Script: "reboot"}
 	for name, client := range map[string]*cloudapi.Client{
 		"contract": cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract)).Client(),
 		"service": sdktest.Answering(t, http.StatusNotFound, "application/json",
@@ -55,7 +55,7 @@ func TestMissingInitScript(t *testing.T) {
 			t.Errorf("%s, CheckAccess: %v, %v", name, existing, err)
 		}
 		for _, dryRun := range []bool{true, false} {
-			_, outcome, err := client.VMInitScripts.Ensure(t.Context(), request, &cloudapi.EnsureOptions{DryRun: dryRun})
+			_, outcome, err := client.VMInitScripts.Ensure(t.Context(), "setup", request, &cloudapi.EnsureOptions{DryRun: dryRun})
 			if (outcome == cloudapi.EnsureCreated) != isContract || errors.Is(err, cloudapi.ErrMaybeUnsupported) == isContract {
 				t.Errorf("%s, Ensure, dry run %v: %v, %v", name, dryRun, outcome, err)
 			}

@@ -114,7 +114,7 @@ func TestResolveMachineImages(t *testing.T) {
 		stub.Must(c.VMs.Stop(ctx, sdktest.Somewhere, vm.ID))(t)
 		stub.Must(c.VMs.WaitStopped(ctx, sdktest.Somewhere, vm.ID, nil))(t)
 		for _, name := range []string{"golden", "tin"} {
-			stub.Must(c.MachineImages.Create(ctx, sdktest.Somewhere, name, &cloudapi.MachineImageCreateRequest{VM: vm.ID, Version: "v1"}))(t)
+			stub.Must(c.MachineImages.Create(ctx, sdktest.Somewhere, name, &cloudapi.MachineImageCreateRequest{VMID: vm.ID, Version: "v1"}))(t)
 			stub.Must(c.MachineImages.WaitVersion(ctx, sdktest.Somewhere, name, "v1", nil))(t)
 		}
 		for _, name := range []string{"golden", "tin"} {

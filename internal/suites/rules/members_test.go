@@ -30,7 +30,7 @@ func balancers(t *testing.T, delays cloudapitest.Delays, names []string, n int) 
 	}
 	var ids []string
 	for i := range n {
-		request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, Size: "burstable-1", EnableIP4: new(true), PrivateSubnetID: subnet.ID}
+		request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, Size: "burstable-1", EnableIPv4: new(true), PrivateSubnetID: subnet.ID}
 		ids = append(ids, stub.Must(client.VMs.Create(t.Context(), location, fmt.Sprintf("vm-%d", i), request))(t).ID)
 	}
 	return srv, client, all, ids

@@ -190,7 +190,7 @@ func walkStrings(v reflect.Value, path string, seen map[pointerID]bool, visit fu
 // a Secret in any other type, which it would send masked.
 func TestSecretsInExtendedRequests(t *testing.T) {
 	t.Parallel()
-	location := cloudapi.PrivateLocationCreateRequest{Name: "mine", AccessKey: cloudapi.NewSecret("access-key"), SecretKey: cloudapi.NewSecret(secretPassword)}
+	location := cloudapi.PrivateLocationCreateRequest{AccessKey: cloudapi.NewSecret("access-key"), SecretKey: cloudapi.NewSecret(secretPassword)}
 	destination := &cloudapi.PostgresMetricDestinationCreateRequest{URL: "https://example.com",
 		Options: &cloudapi.PostgresMetricDestinationOptions{Headers: map[string]cloudapi.Secret{"X-Key": cloudapi.NewSecret(secretPassword)}}}
 	for _, tt := range []struct {
@@ -199,8 +199,9 @@ func TestSecretsInExtendedRequests(t *testing.T) {
 	}{
 		{&struct {
 			cloudapi.PrivateLocationCreateRequest
-			Dedicated bool `json:"dedicated"`
-		}{location, true},
+			Name      string `json:"name"`
+			Dedicated bool   `json:"dedicated"`
+		}{location, "mine", true},
 			`{"access_key":"access-key","dedicated":true,"name":"mine","provider_location_name":"","secret_key":"` + secretPassword + `"}`},
 		{struct {
 			*cloudapi.PostgresMetricDestinationCreateRequest

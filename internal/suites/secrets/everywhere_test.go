@@ -165,7 +165,7 @@ func TestSecretsInEveryType(t *testing.T) {
 		reflect.TypeFor[cloudapi.Option](), reflect.TypeFor[cloudapi.WaitOptions](), reflect.TypeFor[cloudapi.Progress](), reflect.TypeFor[cloudapi.ID](), reflect.TypeFor[cloudapi.Kind](),
 		reflect.TypeFor[cloudapi.Error](), reflect.TypeFor[cloudapi.TransportError](), reflect.TypeFor[cloudapi.DecodeError](), reflect.TypeFor[cloudapi.ArgumentError](), reflect.TypeFor[cloudapi.WaitError](),
 		reflect.TypeFor[cloudapi.Resource](), reflect.TypeFor[cloudapi.EnsureOptions](), reflect.TypeFor[cloudapi.EnsureOutcome](), reflect.TypeFor[cloudapi.DriftError](),
-		reflect.TypeFor[cloudapi.UnlistedError](), reflect.TypeFor[cloudapi.WaitAllOptions](), reflect.TypeFor[cloudapi.PortRange](), reflect.TypeFor[cloudapi.ConnectionOptions](), reflect.TypeFor[cloudapi.Exchange](), reflect.TypeFor[cloudapi.Phase](), reflect.TypeFor[cloudapi.Quota](),
+		reflect.TypeFor[cloudapi.UnlistedError](), reflect.TypeFor[cloudapi.WaitAllOptions](), reflect.TypeFor[cloudapi.PortRange](), reflect.TypeFor[cloudapi.PostgresConnectionOptions](), reflect.TypeFor[cloudapi.Exchange](), reflect.TypeFor[cloudapi.Phase](), reflect.TypeFor[cloudapi.Quota](),
 	} {
 		reach(typ, found)
 	}
@@ -248,7 +248,7 @@ func TestSecretsInEveryOption(t *testing.T) {
 		"WithResponseLimit": cloudapi.WithResponseLimit(1 << 20),
 		"WithPrefetch":      cloudapi.WithPrefetch(1),
 		"WithSharedWaits":   cloudapi.WithSharedWaits(),
-		"WithInsecureHTTP":  cloudapi.WithInsecureHTTP(),
+		"WithInsecureHTTP":  cloudapi.WithInsecureHTTP(true),
 		"WithLogger":        cloudapi.WithLogger(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug - 100}))),
 		"WithMiddleware": cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 			return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {

@@ -43,10 +43,10 @@ func TestSecretsOfARequestInPages(t *testing.T) {
 		sdktest.Do("Postgres.ResetSuperuserPassword", sdktest.Somewhere, "db", cloudapi.NewSecret(password)),
 		sdktest.Do("Postgres.CreateMetricDestination", sdktest.Somewhere, "db", &cloudapi.PostgresMetricDestinationCreateRequest{
 			URL: "https://metrics.example.com", Username: "u", Password: cloudapi.NewSecret(password)}),
-		sdktest.Do("Postgres.CreateLogDestination", sdktest.Somewhere, "db", &cloudapi.PostgresLogDestinationCreateRequest{
-			Name: "n", Type: "otlp", URL: "https://logs.example.com", Options: &cloudapi.PostgresLogDestinationOptions{
+		sdktest.Do("Postgres.CreateLogDestination", sdktest.Somewhere, "db", "n", &cloudapi.PostgresLogDestinationCreateRequest{
+			Type: "otlp", URL: "https://logs.example.com", Options: &cloudapi.PostgresLogDestinationOptions{
 				Headers: map[string]cloudapi.Secret{"X-Key": cloudapi.NewSecret(password)}}}),
-		sdktest.Do("PrivateLocations.Create", &cloudapi.PrivateLocationCreateRequest{Name: "own",
+		sdktest.Do("PrivateLocations.Create", "own", &cloudapi.PrivateLocationCreateRequest{
 			ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret(password)}),
 		sdktest.Do("Do", "POST", []string{"x"}, nil, &cloudapi.PrivateLocationCreateRequest{SecretKey: cloudapi.NewSecret(password)}, &struct{ At time.Time }{}),
 	}

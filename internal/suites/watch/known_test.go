@@ -176,8 +176,8 @@ func firstError[T any](seq iter.Seq2[T, error]) (first error) {
 func TestWatchWithoutTheLocation(t *testing.T) {
 	t.Parallel()
 	place := func(t *testing.T, client *cloudapi.Client, name string) *cloudapi.PrivateLocation {
-		return stub.Must(client.PrivateLocations.Create(t.Context(), &cloudapi.PrivateLocationCreateRequest{Name: name,
-			ProviderLocationName: cloudapi.ProviderLocationUSWest2, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}))(t)
+		return stub.Must(client.PrivateLocations.Create(t.Context(), name, &cloudapi.PrivateLocationCreateRequest{
+			ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSWest2, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}))(t)
 	}
 	remove := func(t *testing.T, client *cloudapi.Client) {
 		stub.Must(0, client.Firewalls.Delete(t.Context(), "mine", "edge"))(t)

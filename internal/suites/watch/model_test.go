@@ -284,7 +284,7 @@ func (w *world) changeVM(ctx context.Context) error {
 	var err error
 	switch what {
 	case 0, 1, 2:
-		_, err = vms.Create(ctx, w.somewhere(), w.name(), &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, EnableIP4: new(true)})
+		_, err = vms.Create(ctx, w.somewhere(), w.name(), &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, EnableIPv4: new(true)})
 	case 3, 4:
 		err = vms.Delete(ctx, vm.Location, vm.ID)
 	case 5:
@@ -307,7 +307,7 @@ func (w *world) changeKey(ctx context.Context) error {
 	var err error
 	switch what {
 	case 0, 1, 2:
-		_, err = keys.Create(ctx, &cloudapi.SSHPublicKeyCreateRequest{Name: w.name(), PublicKey: stub.PublicKey})
+		_, err = keys.Create(ctx, w.name(), &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey})
 	case 3, 4:
 		err = keys.Delete(ctx, key.ID)
 	case 5:

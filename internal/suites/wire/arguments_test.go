@@ -28,11 +28,11 @@ func TestRefusedArguments(t *testing.T) {
 		bom + stub.PublicKey, "# secret\n " + bom + stub.PublicKey + "\n"} {
 		for _, dry := range []bool{true, false} {
 			opts := &cloudapi.EnsureOptions{DryRun: dry}
-			keys = append(keys, do("SSHPublicKeys.Ensure", &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: text}, opts),
+			keys = append(keys, do("SSHPublicKeys.Ensure", "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: text}, opts),
 				do("VMs.Ensure", location, "web-1", &create{PublicKey: text}, opts))
 		}
 		keys = append(keys, vm(create{PublicKey: text}), vm(create{PublicKey: text, InitScriptText: script}),
-			do("SSHPublicKeys.Create", &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: text}),
+			do("SSHPublicKeys.Create", "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: text}),
 			do("SSHPublicKeys.Update", "laptop", &cloudapi.SSHPublicKeyUpdateRequest{PublicKey: text}))
 	}
 	for _, tt := range []struct {
@@ -107,7 +107,7 @@ func TestUnusableResponses(t *testing.T) {
 		{do("AuditLog.List"), pages},
 		{do("VMs.List", nil), []string{`{"logs":[]}`, `{"items":null,"logs":[` + stub.VM + `]}`}},            // items of another list
 		{do("VMs.List", &cloudapi.ListOptions{OrderColumn: cloudapi.OrderByName}), []string{`[{"id":"a"}]`}}, // the next page isn't known
-		{do("Postgres.Logs", location, "orders-db"), pages},
+		{do("Postgres.ListLogs", location, "orders-db"), pages},
 		{addUser, users},
 		{removeUser, users},
 		{do("Postgres.GetConfig", location, "orders-db"), []string{`{"pg_config":{}}`, `{"pgbouncer_config":{}}`, `{"pg_config":null,"pgbouncer_config":{}}`,

@@ -128,7 +128,7 @@ func TestBothAPIs(t *testing.T) {
 		{
 			"a configuration that is changed and written back",
 			after(do("Postgres.GetConfig", location, "db-2"), func(ctx context.Context, c *cloudapi.Client, config any) (any, error) {
-				config.(*cloudapi.PostgresConfig).PGConfig["work_mem"] = cloudapi.Setting("8MB")
+				config.(*cloudapi.PostgresConfig).PGConfig["work_mem"] = cloudapi.NewPostgresSetting("8MB")
 				return c.Postgres.ReplaceConfig(ctx, location, "db-2", config.(*cloudapi.PostgresConfig))
 			}),
 			[]answer{get(`{"pg_config":{},"pgbouncer_config":{}}`), post(memory, memory)},
@@ -186,12 +186,12 @@ func TestRefusalsOfTheService(t *testing.T) {
 		err         error
 	}{
 		{"kubernetes-nodepools", "kubeconfig-too-early", do("Kubernetes.Kubeconfig", location, "prod"), cloudapi.ErrInvalidRequest},
-		{"kubernetes-nodepools", "pool-name-taken", do("Kubernetes.CreateNodePool", location, "prod", &cloudapi.KubernetesNodePoolCreateRequest{Name: "prod-np"}), cloudapi.ErrAlreadyExists},
-		{"kubernetes-nodepools", "pool-quota", do("Kubernetes.CreateNodePool", location, "prod", &cloudapi.KubernetesNodePoolCreateRequest{Name: "workers"}), cloudapi.ErrQuotaExceeded},
-		{"machine-images", "create-again", do("MachineImages.Create", location, "golden", &cloudapi.MachineImageCreateRequest{VM: stub.VMID}), cloudapi.ErrAlreadyExists},
-		{"machine-images", "version-exists", do("MachineImages.CreateVersion", location, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VM: stub.VMID}), cloudapi.ErrAlreadyExists},
+		{"kubernetes-nodepools", "pool-name-taken", do("Kubernetes.CreateNodePool", location, "prod", "prod-np", &cloudapi.KubernetesNodePoolCreateRequest{}), cloudapi.ErrAlreadyExists},
+		{"kubernetes-nodepools", "pool-quota", do("Kubernetes.CreateNodePool", location, "prod", "workers", &cloudapi.KubernetesNodePoolCreateRequest{}), cloudapi.ErrQuotaExceeded},
+		{"machine-images", "create-again", do("MachineImages.Create", location, "golden", &cloudapi.MachineImageCreateRequest{VMID: stub.VMID}), cloudapi.ErrAlreadyExists},
+		{"machine-images", "version-exists", do("MachineImages.CreateVersion", location, "golden", "v1", &cloudapi.MachineImageVersionCreateRequest{VMID: stub.VMID}), cloudapi.ErrAlreadyExists},
 		{"machine-images", "delete-version-again", do("MachineImages.DeleteVersion", location, "golden", "v1"), cloudapi.ErrNotFound},
-		{"postgres-logs", "store-fails", do("Postgres.Logs", location, "logged", nil), cloudapi.ErrServer},
+		{"postgres-logs", "store-fails", do("Postgres.ListLogs", location, "logged", nil), cloudapi.ErrServer},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -12,7 +12,7 @@ func initScriptCases() []wireCase {
 	return []wireCase{
 		{do("VMInitScripts.List", nil), "GET " + base, `{"items":[` + item + `]}`},
 		{do("VMInitScripts.All", nil), "GET " + base, `{"items":[` + item + `]}`},
-		{do("VMInitScripts.Create", &cloudapi.VMInitScriptCreateRequest{Name: "bootstrap", Script: "#!/bin/sh\napt-get update\n"}),
+		{do("VMInitScripts.Create", "bootstrap", &cloudapi.VMInitScriptCreateRequest{Script: "#!/bin/sh\napt-get update\n"}),
 			"POST " + base + ` {"name":"bootstrap","script":"#!/bin/sh\napt-get update\n"}`, full},
 		{do("VMInitScripts.Get", "bootstrap"), "GET " + base + "/bootstrap", full},
 		{do("VMInitScripts.Update", id, &cloudapi.VMInitScriptUpdateRequest{Name: "bootstrap"}), "POST " + base + "/" + id + ` {"name":"bootstrap"}`, full},

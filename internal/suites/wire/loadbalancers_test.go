@@ -45,7 +45,7 @@ func loadBalancerCases() []wireCase {
 		{
 			create(cloudapi.LoadBalancerCreateRequest{
 				Algorithm: cloudapi.LoadBalancerAlgorithmHashBased, SrcPort: 443, DstPort: 8443,
-				HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckHTTPS, HealthCheckEndpoint: "/healthz",
+				HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckProtocolHTTPS, HealthCheckEndpoint: "/healthz",
 				PrivateSubnetID: subnetID, Stack: cloudapi.LoadBalancerStackIPv4,
 			}),
 			"POST " + lb + ` {"algorithm":"hash_based","src_port":443,"dst_port":8443,"health_check_protocol":"https",` +
@@ -62,8 +62,8 @@ func loadBalancerCases() []wireCase {
 			"PATCH " + lb + " " + ports + `,"vms":[]}`, lbNone},
 		{update(cloudapi.LoadBalancerUpdateRequest{VMs: []string{}, CertEnabled: new(false)}),
 			"PATCH " + lb + ` {"algorithm":"","src_port":0,"dst_port":0,"health_check_endpoint":"","vms":[],"cert_enabled":false}`, lbNone},
-		{do("LoadBalancers.ToggleSSLCertificate", location, "web-lb", false), "POST " + lb + `/toggle-ssl-certificate {"cert_enabled":false}`, lbNone},
-		{do("LoadBalancers.ToggleSSLCertificate", location, "web-lb", true), "POST " + lb + `/toggle-ssl-certificate {"cert_enabled":true}`, secured},
+		{do("LoadBalancers.SetSSLCertificate", location, "web-lb", false), "POST " + lb + `/toggle-ssl-certificate {"cert_enabled":false}`, lbNone},
+		{do("LoadBalancers.SetSSLCertificate", location, "web-lb", true), "POST " + lb + `/toggle-ssl-certificate {"cert_enabled":true}`, secured},
 		{do("LoadBalancers.Delete", location, "web-lb"), "DELETE " + lb, nil},
 		{do("LoadBalancers.AttachVM", location, "web-lb", stub.VMID), "POST " + lb + "/attach-vm" + vmID, lbFull},
 		{do("LoadBalancers.DetachVM", location, lbID, stub.VMID), "POST " + base + "/" + lbID + "/detach-vm" + vmID, lbFull},

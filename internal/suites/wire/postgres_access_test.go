@@ -39,8 +39,8 @@ func postgresAccessCases() []wireCase {
 	createSink := func(request cloudapi.PostgresMetricDestinationCreateRequest) sdktest.Call {
 		return do("Postgres.CreateMetricDestination", location, "orders-db", &request)
 	}
-	createLog := func(request cloudapi.PostgresLogDestinationCreateRequest) sdktest.Call {
-		return do("Postgres.CreateLogDestination", location, "orders-db", &request)
+	createLog := func(name string, request cloudapi.PostgresLogDestinationCreateRequest) sdktest.Call {
+		return do("Postgres.CreateLogDestination", location, "orders-db", name, &request)
 	}
 	secret := cloudapi.NewSecret
 	return []wireCase{
@@ -88,13 +88,13 @@ func postgresAccessCases() []wireCase {
 			"POST " + sinks + ` {"options":{},"password":"","url":"https://prom.example.org/write","username":"u"}`, pgFull},
 		{do("Postgres.DeleteMetricDestination", location, "orders-db", sinkID), "DELETE " + sinks + "/" + sinkID, nil},
 		{do("Postgres.DeleteMetricDestination", location, "orders-db", "etjkkf8b165j4krraw7xr99b53"), "DELETE " + sinks + "/etjkkf8b165j4krraw7xr99b53", nil},
-		{createLog(cloudapi.PostgresLogDestinationCreateRequest{Name: "otel", Type: cloudapi.PostgresLogDestinationOTLP, URL: otlp}),
+		{createLog("otel", cloudapi.PostgresLogDestinationCreateRequest{Type: cloudapi.PostgresLogDestinationTypeOTLP, URL: otlp}),
 			"POST " + logs + ` {"name":"otel","type":"otlp","url":"https://logs.example.com/v1/logs"}`, otel},
-		{createLog(cloudapi.PostgresLogDestinationCreateRequest{Name: "otel", Type: cloudapi.PostgresLogDestinationOTLP, URL: otlp,
+		{createLog("otel", cloudapi.PostgresLogDestinationCreateRequest{Type: cloudapi.PostgresLogDestinationTypeOTLP, URL: otlp,
 			Options: &cloudapi.PostgresLogDestinationOptions{Headers: map[string]cloudapi.Secret{"authorization": secret("Bearer hidden-5")}}}),
 			"POST " + logs + ` {"name":"otel","options":{"headers":{"authorization":"Bearer hidden-5"}},"type":"otlp","url":"https://logs.example.com/v1/logs"}`, otel},
 		{
-			createLog(cloudapi.PostgresLogDestinationCreateRequest{Name: "sys", Type: cloudapi.PostgresLogDestinationSyslog, URL: "tcp://logs.example.com:6514",
+			createLog("sys", cloudapi.PostgresLogDestinationCreateRequest{Type: cloudapi.PostgresLogDestinationTypeSyslog, URL: "tcp://logs.example.com:6514",
 				Options: &cloudapi.PostgresLogDestinationOptions{StructuredData: map[string]map[string]cloudapi.Secret{"meta@1": {"env": secret("hidden-6")}}}}),
 			"POST " + logs + ` {"name":"sys","options":{"structured_data":{"meta@1":{"env":"hidden-6"}}},"type":"syslog","url":"tcp://logs.example.com:6514"}`,
 			syslog,

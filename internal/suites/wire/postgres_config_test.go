@@ -29,13 +29,13 @@ func postgresConfigCases() []wireCase {
 		{do("Postgres.GetConfig", location, "orders-db"), "GET " + config,
 			`{"pg_config":{},"pgbouncer_config":{},"default_pg_config":{"listen_addresses":"'*'","port":5432}}`},
 		{replace(cloudapi.PostgresConfig{
-			PGConfig:        settings{"max_connections": cloudapi.Setting(250), "work_mem": cloudapi.Setting("32MB"), "random_page_cost": cloudapi.Setting(1.1)},
-			PgBouncerConfig: settings{"pool_mode": cloudapi.Setting("transaction")},
+			PGConfig:        settings{"max_connections": cloudapi.NewPostgresSetting(250), "work_mem": cloudapi.NewPostgresSetting("32MB"), "random_page_cost": cloudapi.NewPostgresSetting(1.1)},
+			PgBouncerConfig: settings{"pool_mode": cloudapi.NewPostgresSetting("transaction")},
 		}), "POST " + config + " " + reply, reply},
-		{replace(cloudapi.PostgresConfig{PGConfig: settings{"work_mem": cloudapi.Setting("32MB")}, DefaultPGConfig: map[string]string{"port": "5432"}, Message: "x"}),
+		{replace(cloudapi.PostgresConfig{PGConfig: settings{"work_mem": cloudapi.NewPostgresSetting("32MB")}, DefaultPGConfig: map[string]string{"port": "5432"}, Message: "x"}),
 			"POST " + config + ` {"pg_config":{"work_mem":"32MB"},"pgbouncer_config":{}}`, // only the settings that were read are written, not the other fields
 			`{"pg_config":{"work_mem":"32MB"},"pgbouncer_config":{},"message":"restart"}`},
-		{replace(cloudapi.PostgresConfig{PgBouncerConfig: settings{"pool_mode": cloudapi.Setting("session")}}),
+		{replace(cloudapi.PostgresConfig{PgBouncerConfig: settings{"pool_mode": cloudapi.NewPostgresSetting("session")}}),
 			"POST " + config + ` {"pg_config":{},"pgbouncer_config":{"pool_mode":"session"}}`, reply},
 		{replace(cloudapi.PostgresConfig{}), "POST " + config + " " + none, none},
 		{update(cloudapi.PostgresConfigUpdateRequest{PGConfig: changes{

@@ -17,10 +17,10 @@ func postgresLogCases() []wireCase {
 	)
 	start := time.Date(2026, 11, 22, 4, 51, 10, 1, time.FixedZone("", 2*60*60))
 	return []wireCase{
-		{do("Postgres.Logs", location, "orders-db", nil), "GET " + path, `{"logs":[` + older + `,` + newer + `]}`},
+		{do("Postgres.ListLogs", location, "orders-db", nil), "GET " + path, `{"logs":[` + older + `,` + newer + `]}`},
 		{
-			do("Postgres.Logs", location, "orders-db", &cloudapi.PostgresLogsOptions{
-				Start: start, End: start.Add(time.Hour), StreamName: cloudapi.PostgresLogStreamPgBouncer, SeverityLevel: cloudapi.PostgresLogSeverityError,
+			do("Postgres.ListLogs", location, "orders-db", &cloudapi.PostgresLogsOptions{
+				Start: start, End: start.Add(time.Hour), StreamName: cloudapi.PostgresLogEntryStreamNamePgBouncer, SeverityLevel: cloudapi.PostgresLogEntrySeverityLevelError,
 				ServerRole: cloudapi.PostgresServerRolePrimary, QueryPattern: "100% o'x", PageSize: 2, PaginationKey: key,
 			}),
 			"GET " + path + "?end=2026-11-22T03%3A51%3A10.000000001Z&max_log_lines=2&pagination_key=" + key +

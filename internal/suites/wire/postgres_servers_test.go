@@ -41,7 +41,7 @@ func postgresServerCases() []wireCase {
 		{do("Postgres.Upgrade", location, "orders-db"), "POST " + orders + "/upgrade", upgrade},
 		{do("Postgres.UpgradeStatus", location, "orders-db"), "GET " + orders + "/upgrade", upgrade},
 		{do("Postgres.Metrics", location, "orders-db", nil), "GET " + orders + "/metrics", load},
-		{do("Postgres.Metrics", location, "orders-db", &cloudapi.ResourceMetricsOptions{Start: start, End: start.Add(time.Hour + 1), Key: cloudapi.PostgresMetricLoadAverage}),
+		{do("Postgres.Metrics", location, "orders-db", &cloudapi.MetricsOptions{Start: start, End: start.Add(time.Hour + 1), Key: cloudapi.PostgresMetricKeyLoadAverage}),
 			"GET " + orders + "/metrics?end=2025-10-03T18%3A30%3A00.000000001Z&key=load_average&start=2025-10-03T17%3A30%3A00Z", load},
 	}
 }

@@ -53,13 +53,14 @@ func postgresCases() []wireCase {
 		return do("Postgres.Update", location, "orders-db", &request)
 	}
 	restore := func(request cloudapi.PostgresRestoreRequest) sdktest.Call {
-		return do("Postgres.Restore", location, "orders-db", &request)
+		return do("Postgres.Restore", location, "orders-db", "orders-db", &request)
 	}
-	replica := func(options *cloudapi.PostgresReadReplicaOptions) sdktest.Call {
-		return do("Postgres.CreateReadReplica", location, "orders-db", "orders-ro", options)
+	replica := func(request *cloudapi.PostgresReadReplicaCreateRequest) sdktest.Call {
+		return do("Postgres.CreateReadReplica", location, "orders-db", "orders-ro", request)
 	}
-	window := func(hour *int, days ...any) sdktest.Call {
-		return do("Postgres.SetMaintenanceWindow", append([]any{location, "orders-db", hour}, days...)...)
+	window := func(hour *int, days ...string) sdktest.Call {
+		return do("Postgres.SetMaintenanceWindow", location, "orders-db",
+			&cloudapi.PostgresMaintenanceWindowRequest{MaintenanceWindowStartAt: hour, MaintenanceWindowDays: days})
 	}
 	tags := []cloudapi.PostgresTag{{Key: "team", Value: "payments"}}
 	half := time.Date(2025, 10, 3, 10, 30, 0, 0, time.UTC)
@@ -98,17 +99,17 @@ func postgresCases() []wireCase {
 		{do("Postgres.Promote", location, "orders-ro"), "POST " + postgresPath + "/orders-ro/promote", replicaItem},
 		{do("Postgres.PromoteReadReplica", location, "orders-ro"), "POST " + postgresPath + "/orders-ro/promote-read-replica", replicaItem},
 		{replica(nil), "POST " + orders + `/read-replica {"name":"orders-ro"}`, replicaFull},
-		{replica(&cloudapi.PostgresReadReplicaOptions{PGConfig: map[string]string{"work_mem": "4MB"}, PgBouncerConfig: map[string]string{}, Tags: tags}),
+		{replica(&cloudapi.PostgresReadReplicaCreateRequest{PGConfig: map[string]string{"work_mem": "4MB"}, PgBouncerConfig: map[string]string{}, Tags: tags}),
 			"POST " + orders + `/read-replica {"name":"orders-ro","pg_config":{"work_mem":"4MB"},"pgbouncer_config":{},"tags":[{"key":"team","value":"payments"}]}`, replicaFull},
 
-		{do("Postgres.Restore", location, "orders-db", nil), "POST " + orders + `/restore {"name":"","restore_target":"0001-01-01T00:00:00Z"}`, pgFull},
+		{do("Postgres.Restore", location, "orders-db", "", nil), "POST " + orders + `/restore {"name":"","restore_target":"0001-01-01T00:00:00Z"}`, pgFull},
 		{
-			restore(cloudapi.PostgresRestoreRequest{Name: "orders-db", RestoreTarget: half, Tags: []cloudapi.PostgresTag{},
+			restore(cloudapi.PostgresRestoreRequest{RestoreTarget: half, Tags: []cloudapi.PostgresTag{},
 				PGConfig: map[string]string{"work_mem": "8MB"}, PgBouncerConfig: map[string]string{"pool_mode": "session"}}),
 			"POST " + orders + `/restore {"name":"orders-db","restore_target":"2025-10-03T10:30:00Z","pg_config":{"work_mem":"8MB"},"pgbouncer_config":{"pool_mode":"session"},"tags":[]}`,
 			pgFull,
 		},
-		{restore(cloudapi.PostgresRestoreRequest{Name: "orders-db", RestoreTarget: half.Add(123456789).In(time.FixedZone("", 2*60*60))}),
+		{restore(cloudapi.PostgresRestoreRequest{RestoreTarget: half.Add(123456789).In(time.FixedZone("", 2*60*60))}),
 			"POST " + orders + `/restore {"name":"orders-db","restore_target":"2025-10-03T10:30:00.123456789Z"}`, pgFull},
 		{window(nil), "POST " + orders + "/set-maintenance-window {}", pgFull},
 		{window(new(0)), "POST " + orders + `/set-maintenance-window {"maintenance_window_start_at":0}`, pgFull},

@@ -19,9 +19,9 @@ func privateLocationCases() []wireCase {
 		{do("PrivateLocations.List", &cloudapi.ListOptions{OrderColumn: cloudapi.OrderByName, PageSize: 1}), "GET " + base + "?order_column=name&page_size=1", list(full)},
 		{do("PrivateLocations.All", nil), "GET " + base + "?page_size=1000", list(full)},
 		{
-			do("PrivateLocations.Create", &cloudapi.PrivateLocationCreateRequest{
-				Name: "acme-aws-east", ProviderLocationName: cloudapi.ProviderLocationUSEast1,
-				AccessKey: cloudapi.NewSecret("AKIAEXAMPLE"), SecretKey: cloudapi.NewSecret(`inven+ed/"secret`),
+			do("PrivateLocations.Create", "acme-aws-east", &cloudapi.PrivateLocationCreateRequest{
+				ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1,
+				AccessKey:            cloudapi.NewSecret("AKIAEXAMPLE"), SecretKey: cloudapi.NewSecret(`inven+ed/"secret`),
 			}),
 			"POST " + base + ` {"access_key":"AKIAEXAMPLE","name":"acme-aws-east","provider_location_name":"us-east-1","secret_key":"inven+ed/\"secret"}`,
 			full,

@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/stub"
 )
 
@@ -10,7 +9,7 @@ func projectCases() []wireCase {
 	return []wireCase{
 		{do("Projects.List", nil), "GET /project", list(full)},
 		{do("Projects.All", nil), "GET /project?page_size=1000", list(full)},
-		{do("Projects.Create", &cloudapi.ProjectCreateRequest{Name: "Acme-Prod"}), `POST /project {"name":"Acme-Prod"}`, full},
+		{do("Projects.Create", "Acme-Prod"), `POST /project {"name":"Acme-Prod"}`, full},
 		{do("Projects.Get", stub.Project), "GET " + projectPath, full},
 		{do("Projects.Get", stub.Project), "GET " + projectPath, `{"id":"` + stub.Project + `","name":"Acme-Prod"}`},
 		{do("Projects.Delete", stub.Project), "DELETE " + projectPath, nil},

@@ -13,7 +13,7 @@ func sshKeyCases() []wireCase {
 	return []wireCase{
 		{do("SSHPublicKeys.List", nil), "GET " + base, `{"items":[` + item + `]}`},
 		{do("SSHPublicKeys.All", nil), "GET " + base, `{"items":[` + item + `]}`},
-		{do("SSHPublicKeys.Create", &cloudapi.SSHPublicKeyCreateRequest{Name: "laptop", PublicKey: "ssh-ed25519 AAAA dev@laptop"}), "POST " + base + body, full},
+		{do("SSHPublicKeys.Create", "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: "ssh-ed25519 AAAA dev@laptop"}), "POST " + base + body, full},
 		{do("SSHPublicKeys.Get", id), "GET " + base + "/" + id, full},
 		{do("SSHPublicKeys.Update", id, &cloudapi.SSHPublicKeyUpdateRequest{Name: "laptop", PublicKey: "ssh-ed25519 AAAA dev@laptop"}),
 			"POST " + base + "/" + id + body, full},
