@@ -18,6 +18,10 @@ type Lasting struct {
 	uses   int // of the group
 }
 
+// expected is how many waits the group of a Lasting expects, so that the first
+// of many waits read a list. It can't know how many follow.
+const expected = 20
+
 // Use returns the group. Call done when it's no longer used. The last done ends
 // the group: it waits for the goroutines that read for the group, and panics if
 // one of them panicked.
@@ -27,7 +31,7 @@ func (l *Lasting) Use() (g *Group, done func()) {
 	if l.uses++; l.group == nil {
 		var ctx context.Context
 		ctx, l.cancel = context.WithCancel(context.Background())
-		l.group = NewGroup(ctx, 0, 0)
+		l.group = NewGroup(ctx, expected, expected)
 		l.group.leave = l.leave
 	}
 	return l.group, l.leave
