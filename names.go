@@ -12,7 +12,7 @@ import (
 func CheckName(kind Kind, name string) error {
 	longest, capitals := 63, false
 	switch kind {
-	case KindFirewall, KindLoadBalancer, KindMachineImage, KindPostgres, KindPrivateLocation, KindPrivateSubnet, KindSSHPublicKey, KindVM, KindVMInitScript:
+	case KindFirewall, KindLoadBalancer, KindMachineImage, KindPostgres, KindPrivateLinkService, KindPrivateLocation, KindPrivateSubnet, KindSSHPublicKey, KindVM, KindVMInitScript:
 	case KindKubernetesCluster, KindKubernetesNodePool:
 		longest = 40
 	case KindProject:

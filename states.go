@@ -68,6 +68,17 @@ func (s *PrivateSubnet) Phase() Phase {
 	return PhaseUsable
 }
 
+// Phase returns the phase of a private link service.
+func (l *PrivateLinkService) Phase() Phase {
+	switch l.State {
+	case PrivateLinkServiceStateAvailable:
+		return PhaseUsable
+	case PrivateLinkServiceStateDeleting:
+		return PhaseDeleting
+	}
+	return PhasePending
+}
+
 // Phase returns the phase of a version of a machine image. A version without
 // data, whose State is "", is [PhaseFailed].
 func (v *MachineImageVersion) Phase() Phase {

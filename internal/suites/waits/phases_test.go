@@ -34,6 +34,8 @@ func TestPhases(t *testing.T) {
 			"creating": pending, "running": usable, "upgrading": usable, "deleting": deleting}},
 		"PrivateSubnet.State": {func(s string) cloudapi.Phase { return (&cloudapi.PrivateSubnet{State: s}).Phase() }, map[string]cloudapi.Phase{
 			"available": usable, "adding_new_nic": usable, "refreshing_keys": usable, "deleting": deleting}},
+		"PrivateLinkService.State": {func(s string) cloudapi.Phase { return (&cloudapi.PrivateLinkService{State: s}).Phase() }, map[string]cloudapi.Phase{
+			"creating": pending, "available": usable, "deleting": deleting}},
 		"MachineImageVersion.State": {func(s string) cloudapi.Phase { return (&cloudapi.MachineImageVersion{State: s}).Phase() }, map[string]cloudapi.Phase{
 			"creating": pending, "ready": usable, "failed": failed, "destroying": deleting}},
 	} {
