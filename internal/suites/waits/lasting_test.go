@@ -87,12 +87,12 @@ func TestIndependentWaitsDoNoHarm(t *testing.T) {
 				calls.Go(func() { wait(vm.ID, time.Hour, nil, time.Minute) })
 			case i < 7:
 				calls.Go(func() {
-					time.Sleep(30 * time.Second)
+					stub.Elapse(30 * time.Second)
 					wait(vm.ID, time.Hour, nil, time.Minute)
 				})
 			case i < 8:
 				calls.Go(func() {
-					time.Sleep(20 * time.Second)
+					stub.Elapse(20 * time.Second)
 					if err := client.VMs.Delete(t.Context(), sdktest.Somewhere, vm.ID); err != nil {
 						t.Error(err)
 					}
@@ -108,7 +108,7 @@ func TestIndependentWaitsDoNoHarm(t *testing.T) {
 		calls.Wait()
 		synctest.Wait() // no goroutine is left that could still send a request
 		sent := len(srv.Requests())
-		time.Sleep(time.Hour)
+		stub.Elapse(time.Hour)
 		if n := len(srv.Requests()); n != sent {
 			t.Errorf("after the waits, the client sent %d requests", n-sent)
 		}
