@@ -46,7 +46,8 @@ type EnsureOutcome string
 
 // Values of [EnsureOutcome].
 const (
-	EnsureCreated   EnsureOutcome = "created"   // the resource didn't exist, and Ensure created it; the create's response may have been lost
+	EnsureCreated   EnsureOutcome = "created"   // the resource didn't exist, and Ensure created it
+	EnsureFound     EnsureOutcome = "found"     // it didn't exist, the response to a create was lost, and now it exists: Ensure or another program has created it
 	EnsureUpdated   EnsureOutcome = "updated"   // the resource differed, and Ensure changed it
 	EnsureUnchanged EnsureOutcome = "unchanged" // the resource matches the request in all that Ensure compares
 )
@@ -196,8 +197,8 @@ func (e *ensuring[T]) settle(ctx context.Context, found *T) (*T, EnsureOutcome, 
 		return nil, "", e.failed(e.wait(ctx, "the server refused the update", err))
 	case err != nil:
 		return nil, "", err
-	case e.unknown != nil:
-		outcome = EnsureCreated
+	case e.unknown != nil && outcome == EnsureUnchanged:
+		outcome = EnsureFound
 	}
 	return record, outcome, nil
 }

@@ -295,7 +295,7 @@ func (s *exactSet[T, W]) carryOut(ctx context.Context, plan *setPlan[T, W], want
 		switch {
 		case err != nil:
 			return err
-		case outcome == EnsureCreated:
+		case outcome == EnsureCreated, outcome == EnsureFound:
 			done.Added = append(done.Added, record)
 		default: // another program has just added it
 			done.Kept = append(done.Kept, record)

@@ -148,7 +148,8 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 // setRules reports the differences.
 func setRules[R any](p *provisioner, of subject, outcome cloudapi.EnsureOutcome, text func(*R) string,
 	set func(*cloudapi.SetOptions) (*cloudapi.SetChanges[R], error)) error {
-	allowed := p.update || outcome == cloudapi.EnsureCreated
+	isNew := outcome == cloudapi.EnsureCreated || outcome == cloudapi.EnsureFound
+	allowed := p.update || isNew
 	changes, err := set(&cloudapi.SetOptions{DryRun: p.planOnly || !allowed})
 	if err != nil || !changes.Changed() {
 		return err
@@ -156,7 +157,7 @@ func setRules[R any](p *provisioner, of subject, outcome cloudapi.EnsureOutcome,
 	switch {
 	case !allowed:
 		p.report.differs(of, fmt.Errorf("%v differs from the file: it %s: --update changes that", of, ruleText(changes, text)))
-	case outcome == cloudapi.EnsureCreated: // already reported as created
+	case isNew: // already reported as created
 	case p.planOnly:
 		p.report.changes(of, ruleText(changes, text))
 	default:

@@ -44,7 +44,7 @@ const (
 // Ensure.
 var (
 	done = map[cloudapi.EnsureOutcome]string{
-		cloudapi.EnsureCreated: "created", cloudapi.EnsureUpdated: "changed", cloudapi.EnsureUnchanged: "was there",
+		cloudapi.EnsureCreated: "created", cloudapi.EnsureFound: "created", cloudapi.EnsureUpdated: "changed", cloudapi.EnsureUnchanged: "was there",
 	}
 	planned = map[cloudapi.EnsureOutcome]string{
 		cloudapi.EnsureCreated: "create", cloudapi.EnsureUpdated: "change", cloudapi.EnsureUnchanged: "keep",

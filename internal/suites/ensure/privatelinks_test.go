@@ -92,7 +92,7 @@ func TestEnsurePrivateLinkRefuses(t *testing.T) {
 		request := &cloudapi.PrivateLinkServiceCreateRequest{PrivateSubnetID: p.Subnet.ID}
 		p.Server.Fail(cloudapitest.Match{Operation: "PrivateLinkServices.Create"}, cloudapitest.DropAfter())
 		_, outcome, err := p.Client.PrivateLinkServices.Ensure(t.Context(), "own", "link", request, nil)
-		if outcome != cloudapi.EnsureCreated || err != nil {
+		if outcome != cloudapi.EnsureFound || err != nil {
 			t.Errorf("after a lost response: %v, %v", outcome, err)
 		}
 		for _, name := range []string{"link", "a' already exists in location 'b"} {
