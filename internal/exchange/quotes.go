@@ -1,15 +1,13 @@
 package exchange
 
-import (
-	"errors"
-	"strings"
-)
+import "strings"
 
 // Unquoted returns the text of an error up to what net/http quotes from a
-// malformed response. The text of a transport's own error is unchanged.
+// malformed response. The text of a lasting error, such as that of a certificate,
+// is unchanged: it quotes no response, and its type says that it's lasting.
 func Unquoted(err error) string {
 	text, _, quotes := strings.Cut(err.Error(), `"`)
-	if !quotes || errors.Is(err, errOwn) {
+	if !quotes || IsLasting(err) {
 		return err.Error()
 	}
 	return strings.TrimRight(text, " :")
