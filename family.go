@@ -249,32 +249,3 @@ func (f *family[T]) waitState(ctx context.Context, c *conn, operation, location,
 	}
 	return w.run(ctx, opts)
 }
-
-// ObjectInfo says what an ID stands for.
-type ObjectInfo struct {
-	Type     string `json:"type"` // a constant such as [ObjectInfoTypeVM], or another value
-	Location string `json:"location"`
-	Name     string `json:"name"`
-}
-
-func (o *ObjectInfo) lacks() string {
-	switch {
-	case o.Type == "":
-		return "type"
-	case o.Name == "":
-		return "name"
-	}
-	return ""
-}
-
-var opProjectsObjectInfo = Operation{"Projects.ObjectInfo", "GET", projectRoute + "/object-info/{object_id}", idempotent}
-
-// locate returns the resource with an ID, in any location of the project. The
-// operation must take IDs of the kind; see [family.locate].
-func locate(ctx context.Context, c *conn, kind Kind, id string) (*Resource, error) {
-	info, err := fetch[ObjectInfo](ctx, c, &opProjectsObjectInfo, id)
-	if err != nil {
-		return nil, err
-	}
-	return &Resource{Kind: kind, ID: id, Location: info.Location, Name: info.Name}, nil
-}

@@ -59,6 +59,7 @@ var (
 	opKubernetesList           = Operation{"Kubernetes.List", "GET", projectRoute + "/kubernetes-cluster", idempotent}
 	opKubernetesListInLocation = Operation{"Kubernetes.ListInLocation", "GET", locationRoute + "/kubernetes-cluster", idempotent}
 	opKubernetesGet            = Operation{"Kubernetes.Get", "GET", kubernetesRoute, idempotent}
+	opKubernetesMetrics        = Operation{"Kubernetes.Metrics", "GET", kubernetesRoute + "/metrics", idempotent | serviceOnly}
 	opKubernetesCreate         = Operation{"Kubernetes.Create", "POST", kubernetesRoute, once}
 	opKubernetesDelete         = Operation{"Kubernetes.Delete", "DELETE", kubernetesRoute, idempotent}
 	opKubernetesKubeconfig     = Operation{"Kubernetes.Kubeconfig", "GET", kubernetesRoute + "/kubeconfig", idempotent}
@@ -184,6 +185,29 @@ func (s *KubernetesService) WaitRunning(ctx context.Context, location, cluster s
 // WaitDeleted waits until a cluster is gone and its name is free.
 func (s *KubernetesService) WaitDeleted(ctx context.Context, location, cluster string, opts *WaitOptions) error {
 	return clusterFamily.waitDeleted(ctx, s.conn, location, cluster, opts)
+}
+
+// Known values of [Metric.Key] for a cluster. † Only the service has
+// these.
+const (
+	KubernetesMetricKeyCPUUsage            = "cpu_usage"
+	KubernetesMetricKeyLoadAverage         = "load_average"
+	KubernetesMetricKeyMemoryUsage         = "memory_usage"
+	KubernetesMetricKeyDiskUsage           = "disk_usage"
+	KubernetesMetricKeyDiskIO              = "disk_io"
+	KubernetesMetricKeyNetworkTraffic      = "network_traffic"
+	KubernetesMetricKeyAPIRequestRate      = "api_request_rate"
+	KubernetesMetricKeyAPIRequestLatency   = "api_request_latency"
+	KubernetesMetricKeyAPIInflightRequests = "api_inflight_requests"
+	KubernetesMetricKeyPendingPods         = "pending_pods"
+	KubernetesMetricKeyClusterDatabaseSize = "cluster_database_size"
+	KubernetesMetricKeyClusterObjects      = "cluster_objects"
+)
+
+// Metrics returns the metrics of a cluster, as [PostgresService.Metrics] does.
+// † Only the service has this.
+func (s *KubernetesService) Metrics(ctx context.Context, location, cluster string, opts *MetricsOptions) (*Metrics, error) {
+	return metrics(ctx, s.conn, &opKubernetesMetrics, opts, location, cluster)
 }
 
 // KubernetesNodePool is a group of worker nodes of the same size. Nodes that

@@ -23,6 +23,23 @@ func (p *Project) cursor(string) string { return p.ID }
 
 func (p *Project) Resource() Resource { return Resource{Kind: KindProject, ID: p.ID, Name: p.Name} }
 
+// ObjectInfo says what an ID stands for.
+type ObjectInfo struct {
+	Type     string `json:"type"` // a constant such as [ObjectInfoTypeVM], or another value
+	Location string `json:"location"`
+	Name     string `json:"name"`
+}
+
+func (o *ObjectInfo) lacks() string {
+	switch {
+	case o.Type == "":
+		return "type"
+	case o.Name == "":
+		return "name"
+	}
+	return ""
+}
+
 // Known values of [ObjectInfo.Type].
 const (
 	ObjectInfoTypeFirewall          = "firewall"
@@ -40,8 +57,9 @@ var (
 	opProjectsGet    = Operation{"Projects.Get", "GET", projectRoute, idempotent}
 	opProjectsDelete = Operation{"Projects.Delete", "DELETE", projectRoute, idempotent}
 
-	listProjects  = listRoutes{project: &opProjectsList}
-	projectFamily = family[Project]{lists: &listProjects, get: &opProjectsGet, del: &opProjectsDelete, hidden: true}
+	listProjects         = listRoutes{project: &opProjectsList}
+	projectFamily        = family[Project]{lists: &listProjects, get: &opProjectsGet, del: &opProjectsDelete, hidden: true}
+	opProjectsObjectInfo = Operation{"Projects.ObjectInfo", "GET", projectRoute + "/object-info/{object_id}", idempotent}
 )
 
 // List returns one page of the account's projects, whatever rights the token
@@ -87,4 +105,14 @@ func (s *ProjectsService) Delete(ctx context.Context, projectID string) error {
 // project, or isn't visible to the token.
 func (s *ProjectsService) ObjectInfo(ctx context.Context, projectID, objectID string) (*ObjectInfo, error) {
 	return fetch[ObjectInfo](ctx, s.conn, &opProjectsObjectInfo, projectID, objectID)
+}
+
+// locate returns the resource with an ID, in any location of the project. The
+// operation must take IDs of the kind; see [family.locate].
+func locate(ctx context.Context, c *conn, kind Kind, id string) (*Resource, error) {
+	info, err := fetch[ObjectInfo](ctx, c, &opProjectsObjectInfo, id)
+	if err != nil {
+		return nil, err
+	}
+	return &Resource{Kind: kind, ID: id, Location: info.Location, Name: info.Name}, nil
 }

@@ -10,6 +10,43 @@ import (
 // PrivateSubnetsService manages private subnets of VMs and other resources.
 type PrivateSubnetsService service
 
+// PrivateSubnet is a private network in a location.
+type PrivateSubnet struct {
+	ID        string     `json:"id"`        // prefix ps
+	Name      string     `json:"name"`      // unique in its project and location
+	State     string     `json:"state"`     // a constant such as [PrivateSubnetStateAvailable], or another value; the subnet is usable unless "deleting"
+	Location  string     `json:"location"`  // such as "eu-central-h1"
+	Net4      string     `json:"net4"`      // IPv4 range in CIDR notation, chosen by the server
+	Net6      string     `json:"net6"`      // unique local IPv6 range in CIDR notation
+	Firewalls []Firewall `json:"firewalls"` // the attached firewalls, without their PrivateSubnets
+	NICs      []NIC      `json:"nics"`
+}
+
+func (s *PrivateSubnet) Resource() Resource {
+	return Resource{Kind: KindPrivateSubnet, ID: s.ID, Location: s.Location, Name: s.Name}
+}
+
+func (s *PrivateSubnet) stateText() string { return s.State }
+
+// Known values of [PrivateSubnet.State].
+const (
+	PrivateSubnetStateAvailable      = "available"
+	PrivateSubnetStateAddingNIC      = "adding_new_nic"
+	PrivateSubnetStateRefreshingKeys = "refreshing_keys"
+	PrivateSubnetStateDeleting       = "deleting" // until it's gone; † only the service
+)
+
+// NIC is a network interface in a private subnet.
+type NIC struct {
+	ID          string `json:"id"` // prefix nc
+	Name        string `json:"name"`
+	PrivateIPv4 string `json:"private_ipv4"`
+	PrivateIPv6 string `json:"private_ipv6"`
+	VMName      string `json:"vm_name"` // the name of its VM; "" if it has none
+}
+
+func (n *NIC) Resource() Resource { return Resource{Kind: KindNIC, ID: n.ID, Name: n.Name} }
+
 // PrivateSubnetCreateRequest is the body of [PrivateSubnetsService.Create].
 type PrivateSubnetCreateRequest struct {
 	// FirewallID is the ID of a firewall in the same location. By default, the
