@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
 func TestConfirm(t *testing.T) {

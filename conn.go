@@ -11,7 +11,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
-	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
+	"github.com/cloudapi-sdk/cloudapi/internal/validate"
 )
 
 // conn is what a client's calls share. Services, lists and waits need only this
@@ -45,7 +45,7 @@ func (c *conn) prepareCalls() {
 			if err != nil {
 				return "", fmt.Errorf("%w: %w", call.ErrTokenSource, unprefixed{err})
 			}
-			if reason := syntax.Token(token); reason != "" {
+			if reason := validate.Token(token); reason != "" {
 				return "", fmt.Errorf("token source: %w", unprefixed{optionError("token", "", reason)})
 			}
 			return token, nil

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
-	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
+	"github.com/cloudapi-sdk/cloudapi/internal/validate"
 )
 
 // Do sends a request to any path, for operations that the SDK lacks. A POST is
@@ -25,7 +25,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 	if method == http.MethodPost {
 		op.class = once
 	}
-	if !syntax.IsName(method) {
+	if !validate.IsName(method) {
 		return argumentError(op.Name, "method", method, "is not an HTTP method")
 	}
 	if len(segments) == 0 {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
 // TestErrorTexts pins the text of each error, which is one line.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/cidr"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
-	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
+	"github.com/cloudapi-sdk/cloudapi/internal/validate"
 )
 
 // FirewallsService manages firewalls and their rules. A firewall is attached to
@@ -367,7 +367,7 @@ func (s *FirewallsService) ranges(ctx context.Context, location, source string) 
 	if invalid == nil {
 		return []string{cidr.Format(prefix)}, nil
 	}
-	if syntax.Segment(source) != "" || strings.ContainsAny(source, ".:") { // names have no dots
+	if validate.Segment(source) != "" || strings.ContainsAny(source, ".:") { // names have no dots
 		return nil, invalid
 	}
 	subnet, err := (&PrivateSubnetsService{s.conn}).Get(ctx, location, source)

@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
 // FuzzID: a parsed ID is canonical.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
-	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
+	"github.com/cloudapi-sdk/cloudapi/internal/validate"
 )
 
 // Kind is the type of a resource: the first 2 characters of its ID.
@@ -292,7 +292,7 @@ func (r referenceRule) parse(value string) (id, reason string) {
 	case r.idOnly:
 		return "", fmt.Sprintf("must be an ID: %s and %d characters of %s", r.kinds, ubid.Length-ubid.PrefixLength, ubid.Alphabet)
 	default:
-		if reason := syntax.Segment(value); reason != "" {
+		if reason := validate.Segment(value); reason != "" {
 			return "", reason
 		}
 	}

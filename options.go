@@ -16,7 +16,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 	"github.com/cloudapi-sdk/cloudapi/internal/sharedlist"
-	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
+	"github.com/cloudapi-sdk/cloudapi/internal/validate"
 )
 
 // Option is a setting for [NewClient] and [Client.With]. Later options win. An
@@ -127,7 +127,7 @@ func (c *config) unset() string {
 // have a path, but no user information, query or fragment.
 func WithBaseURL(address string) Option {
 	return func(c *config) error {
-		u, shown, reason := syntax.BaseURL(address)
+		u, shown, reason := validate.BaseURL(address)
 		if reason != "" {
 			return optionError("base URL", shown, reason)
 		}
@@ -139,7 +139,7 @@ func WithBaseURL(address string) Option {
 // WithToken sets the personal access token, which is sent as a bearer token.
 func WithToken(token string) Option {
 	return func(c *config) error {
-		if reason := syntax.Token(token); reason != "" {
+		if reason := validate.Token(token); reason != "" {
 			return optionError("token", "", reason)
 		}
 		c.token, c.tokenSource = NewSecret(token), nil
@@ -166,7 +166,7 @@ func WithTokenSource(source func(context.Context) (string, error)) Option {
 // project's settings, and in the address of each of the project's pages.
 func WithProject(id string) Option {
 	return func(c *config) error {
-		if reason := syntax.Pasted(id); reason != "" {
+		if reason := validate.Pasted(id); reason != "" {
 			return optionError("project", id, reason)
 		}
 		if err := projectRule.check("", "project", id); err != nil {
@@ -262,7 +262,7 @@ func sinceNil[T any](list []T, isNil func(T) bool) []T {
 func WithHeader(name, value string) Option {
 	return func(c *config) error {
 		name, value = textproto.CanonicalMIMEHeaderKey(name), strings.Trim(value, " \t") // net/http sends no space around the value
-		if reason := syntax.Header(name, value); reason != "" {
+		if reason := validate.Header(name, value); reason != "" {
 			return optionError("header", name, reason)
 		}
 		c.headers = slices.DeleteFunc(slices.Clone(c.headers), func(h header) bool { return h.name == name })
@@ -274,7 +274,7 @@ func WithHeader(name, value string) Option {
 // WithUserAgent adds to the User-Agent header a name such as "backup-job/1.4".
 func WithUserAgent(application string) Option {
 	return func(c *config) error {
-		if reason := syntax.UserAgent(application); reason != "" {
+		if reason := validate.UserAgent(application); reason != "" {
 			return optionError("user agent", application, reason)
 		}
 		c.application = application

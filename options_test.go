@@ -19,8 +19,8 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
 func sendOne(t *testing.T, opts ...cloudapi.Option) stub.Request {

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/syntax"
+	"github.com/cloudapi-sdk/cloudapi/internal/validate"
 )
 
 // SSHPublicKeysService manages the SSH public keys that are registered in a
@@ -54,7 +54,7 @@ func (r SSHPublicKeyUpdateRequest) check() *ArgumentError {
 // the server accepts although nobody can log in with it. The error doesn't have
 // the text.
 func checkPublicKey(text string) *ArgumentError {
-	if reason := syntax.PublicKey(text); reason != "" {
+	if reason := validate.PublicKey(text); reason != "" {
 		return &ArgumentError{Name: "public_key", Reason: reason}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/floor"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/byhand"
 )
 
 // calls are the calls of a client. A call is nil if the client doesn't have it.
@@ -29,58 +29,58 @@ type contestant struct {
 	name     string
 	replies  *replies
 	client   opener
-	floor    opener // the same calls by hand
+	byHand   opener // the same calls by hand
 	notFound func(error) bool
 }
 
 var clients = []contestant{
-	{"cloudapi", &ourReplies, openSDK, openFloor, isNotFoundSDK},
-	{"http.Client.Timeout", &ourReplies, openTimed, openFloor, isFloorError},
-	{"oapi-codegen", &ourReplies, openGenerated, openGeneratedFloor, func(err error) bool { return errors.Is(err, errGenerated) }},
-	{"retryablehttp", &ourReplies, openRetryable, openFloor, isFloorError},
-	{"hcloud-go", &hetzner, openHcloud, openHcloudFloor, func(err error) bool { return errors.Is(err, errHcloud) }},
+	{"cloudapi", &ourReplies, openSDK, openByHand, isNotFoundSDK},
+	{"http.Client.Timeout", &ourReplies, openTimed, openByHand, isErrorByHand},
+	{"oapi-codegen", &ourReplies, openGenerated, openGeneratedByHand, func(err error) bool { return errors.Is(err, errGenerated) }},
+	{"retryablehttp", &ourReplies, openRetryable, openByHand, isErrorByHand},
+	{"hcloud-go", &hetzner, openHcloud, openHcloudByHand, func(err error) bool { return errors.Is(err, errHcloud) }},
 }
 
 type workload struct {
 	name    string
 	divisor int // of the number of rounds: long calls need fewer rounds
-	duel    func(*contestant) (client, floor call, err error)
+	duel    func(*contestant) (client, byHand call, err error)
 }
 
-// sameTransport returns a function for workload.duel. The client and its floor
+// sameTransport returns a function for workload.duel. The client and its calls by hand
 // use one transport, which returns the responses of the client's API.
-func sameTransport(transport func(*replies) http.RoundTripper, pick func(*calls) call) func(*contestant) (client, floor call, err error) {
-	return func(c *contestant) (client, floor call, err error) {
+func sameTransport(transport func(*replies) http.RoundTripper, pick func(*calls) call) func(*contestant) (client, byHand call, err error) {
+	return func(c *contestant) (client, byHand call, err error) {
 		return openBoth(c, inProcess, transport(c.replies), pick)
 	}
 }
 
-// openBoth opens a client and its floor, and returns the call that pick chooses
+// openBoth opens a client and its calls by hand, and returns the call that pick chooses
 // for each. client is nil if the client doesn't have the call.
-func openBoth(c *contestant, base string, transport http.RoundTripper, pick func(*calls) call) (client, floor call, err error) {
+func openBoth(c *contestant, base string, transport http.RoundTripper, pick func(*calls) call) (client, byHand call, err error) {
 	ours, err := c.client(base, transport)
 	if err != nil {
 		return nil, nil, err
 	}
-	byHand, err := c.floor(base, transport)
+	other, err := c.byHand(base, transport)
 	if err != nil {
 		return nil, nil, err
 	}
-	return pick(ours), pick(byHand), nil
+	return pick(ours), pick(other), nil
 }
 
 func getVM(c *calls) call { return c.vm }
 
-func vmReply(r *replies) http.RoundTripper { return floor.Fixed{Status: http.StatusOK, Body: r.vm} }
+func vmReply(r *replies) http.RoundTripper { return byhand.Fixed{Status: http.StatusOK, Body: r.vm} }
 
 func workloads(server *httptest.Server) []workload {
 	return []workload{
 		{"GET a VM", 1, sameTransport(vmReply, getVM)},
 		{"POST create", 1, sameTransport(
-			func(r *replies) http.RoundTripper { return floor.Fixed{Status: http.StatusOK, Body: r.created} },
+			func(r *replies) http.RoundTripper { return byhand.Fixed{Status: http.StatusOK, Body: r.created} },
 			func(c *calls) call { return c.create })},
 		{"404 with an envelope", 1, getMissing},
-		{"a client and one GET", 1, func(c *contestant) (client, floor call, err error) {
+		{"a client and one GET", 1, func(c *contestant) (client, byHand call, err error) {
 			once := func(open opener) call {
 				transport := vmReply(c.replies)
 				return func(ctx context.Context) error {
@@ -91,9 +91,9 @@ func workloads(server *httptest.Server) []workload {
 					return c.vm(ctx)
 				}
 			}
-			return once(c.client), once(c.floor), nil
+			return once(c.client), once(c.byHand), nil
 		}},
-		{"GET over loopback", 1, func(c *contestant) (client, floor call, err error) {
+		{"GET over loopback", 1, func(c *contestant) (client, byHand call, err error) {
 			return openBoth(c, server.URL+"/"+c.name, nil, getVM)
 		}},
 		{"10,000 VMs by 1,000", 7, sameTransport(
@@ -104,16 +104,16 @@ func workloads(server *httptest.Server) []workload {
 				if r.metrics == nil {
 					return nil
 				}
-				return floor.Fixed{Status: http.StatusOK, Body: r.metrics()}
+				return byhand.Fixed{Status: http.StatusOK, Body: r.metrics()}
 			},
 			func(c *calls) call { return c.metrics })},
 	}
 }
 
 // getMissing returns calls that get a VM that doesn't exist. They return nil if
-// the client reports that the VM is missing, or if the floor returns any error.
+// the client reports that the VM is missing, or if the code by hand returns any error.
 func getMissing(c *contestant) (client, byHand call, err error) {
-	get, getByHand, err := openBoth(c, inProcess, floor.Fixed{Status: http.StatusNotFound, Body: c.replies.missing}, getVM)
+	get, getByHand, err := openBoth(c, inProcess, byhand.Fixed{Status: http.StatusNotFound, Body: c.replies.missing}, getVM)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -124,7 +124,7 @@ func getMissing(c *contestant) (client, byHand call, err error) {
 			return nil
 		}, func(ctx context.Context) error {
 			if getByHand(ctx) == nil {
-				return errors.New("the floor found it")
+				return errors.New("the code by hand found it")
 			}
 			return nil
 		}, nil
@@ -169,9 +169,9 @@ func (w *workload) measure(ctx context.Context, clients []contestant, rounds int
 	duels := map[string]*duel{}
 	var names []string
 	for _, c := range clients {
-		client, floor, err := w.duel(&c)
+		client, byHand, err := w.duel(&c)
 		if err == nil && client != nil {
-			duels[c.name], err = newDuel(ctx, client, floor)
+			duels[c.name], err = newDuel(ctx, client, byHand)
 			names = append(names, c.name)
 		}
 		if err != nil {

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// Every contestant and its floor can run every workload, and responses have the
+// Every contestant and its calls by hand can run every workload, and responses have the
 // same size for all.
 func TestWorkloads(t *testing.T) {
 	server := newServer()
 	defer server.Close()
 	for _, w := range workloads(server) {
 		for _, p := range clients {
-			client, floor, err := w.duel(&p)
+			client, byHand, err := w.duel(&p)
 			if err != nil {
 				t.Fatalf("%s, %s: %v", w.name, p.name, err)
 			}
@@ -22,8 +22,8 @@ func TestWorkloads(t *testing.T) {
 			if err := client(t.Context()); err != nil {
 				t.Errorf("%s, %s: %v", w.name, p.name, err)
 			}
-			if err := floor(t.Context()); err != nil {
-				t.Errorf("%s, floor of %s: %v", w.name, p.name, err)
+			if err := byHand(t.Context()); err != nil {
+				t.Errorf("%s, by hand, of %s: %v", w.name, p.name, err)
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/bench/internal/oapi"
-	"github.com/cloudapi-sdk/cloudapi/internal/floor"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/byhand"
 )
 
 var (
@@ -116,19 +116,19 @@ func generatedSamples(metrics *oapi.Metrics) (*[][]cloudapi.MetricSample, error)
 	return &all, nil
 }
 
-func openGeneratedFloor(base string, transport http.RoundTripper) (*calls, error) {
-	f := newFloor(base, transport)
-	c := floorCalls(f)
+func openGeneratedByHand(base string, transport http.RoundTripper) (*calls, error) {
+	f := newByHand(base, transport)
+	c := callsByHand(f)
 	c.vm = func(ctx context.Context) error {
-		return consume(floor.Send[oapi.VM, oapi.Error](ctx, f, "GET", vmPath, nil))
+		return consume(byhand.Send[oapi.VM, oapi.Error](ctx, f, "GET", vmPath, nil))
 	}
 	c.create = func(ctx context.Context) error {
-		return consume(floor.Send[oapi.VM, oapi.Error](ctx, f, "POST", vmPath, &generatedRequest))
+		return consume(byhand.Send[oapi.VM, oapi.Error](ctx, f, "POST", vmPath, &generatedRequest))
 	}
 	c.list = func(ctx context.Context) error {
 		n, after := 0, ""
 		for {
-			page, err := floor.Send[oapi.VMPage, oapi.Error](ctx, f, "GET", projectPath+"/vm?page_size="+strconv.Itoa(pageSize)+"&start_after="+after, nil)
+			page, err := byhand.Send[oapi.VMPage, oapi.Error](ctx, f, "GET", projectPath+"/vm?page_size="+strconv.Itoa(pageSize)+"&start_after="+after, nil)
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/floor"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/byhand"
 	"github.com/hetznercloud/hcloud-go/v2/hcloud"
 	"github.com/hetznercloud/hcloud-go/v2/hcloud/schema"
 )
@@ -83,19 +83,19 @@ var (
 	}
 )
 
-func openHcloudFloor(base string, transport http.RoundTripper) (*calls, error) {
-	f := newFloor(base, transport)
+func openHcloudByHand(base string, transport http.RoundTripper) (*calls, error) {
+	f := newByHand(base, transport)
 	return &calls{
 		vm: func(ctx context.Context) error {
-			return consume(floor.Send[schema.ServerGetResponse, schema.ErrorResponse](ctx, f, "GET", "/servers/42", nil))
+			return consume(byhand.Send[schema.ServerGetResponse, schema.ErrorResponse](ctx, f, "GET", "/servers/42", nil))
 		},
 		create: func(ctx context.Context) error {
-			return consume(floor.Send[schema.ServerCreateResponse, schema.ErrorResponse](ctx, f, "POST", "/servers", serverRequest))
+			return consume(byhand.Send[schema.ServerCreateResponse, schema.ErrorResponse](ctx, f, "POST", "/servers", serverRequest))
 		},
 		list: func(ctx context.Context) error {
 			n := 0
 			for page := 1; page > 0; {
-				reply, err := floor.Send[serversReply, schema.ErrorResponse](ctx, f, "GET", "/servers?page="+strconv.Itoa(page)+"&per_page="+strconv.Itoa(pageSize), nil)
+				reply, err := byhand.Send[serversReply, schema.ErrorResponse](ctx, f, "GET", "/servers?page="+strconv.Itoa(page)+"&per_page="+strconv.Itoa(pageSize), nil)
 				if err != nil {
 					return err
 				}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/internal/floor"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/byhand"
 	"github.com/hashicorp/go-retryablehttp"
 )
 
@@ -62,22 +62,22 @@ type ourPage struct {
 	Count int            `json:"count"`
 }
 
-func openFloor(base string, transport http.RoundTripper) (*calls, error) {
-	return floorCalls(newFloor(base, transport)), nil
+func openByHand(base string, transport http.RoundTripper) (*calls, error) {
+	return callsByHand(newByHand(base, transport)), nil
 }
 
-// openTimed gives the floor a timeout for each request, like the SDK's timeout
+// openTimed gives the code by hand a timeout for each request, like the SDK's timeout
 // for each attempt.
 func openTimed(base string, transport http.RoundTripper) (*calls, error) {
-	f := newFloor(base, transport)
+	f := newByHand(base, transport)
 	f.HTTP.Timeout = time.Minute
-	c := floorCalls(f)
-	c.metrics = nil // this call would measure only the decoding, and the floor decodes in the same way
+	c := callsByHand(f)
+	c.metrics = nil // this call would measure only the decoding, and the code by hand decodes in the same way
 	return c, nil
 }
 
-func isFloorError(err error) bool {
-	_, ok := errors.AsType[*floor.Error[floor.Envelope]](err)
+func isErrorByHand(err error) bool {
+	_, ok := errors.AsType[*byhand.Error[byhand.Envelope]](err)
 	return ok
 }
 
@@ -87,32 +87,32 @@ func openRetryable(base string, transport http.RoundTripper) (*calls, error) {
 	if transport != nil {
 		client.HTTPClient.Transport = transport
 	}
-	c := floorCalls(floor.Client{Base: base, Token: token, HTTP: client.StandardClient()})
-	c.metrics = nil // this call would measure only the decoding, and the floor decodes in the same way
+	c := callsByHand(byhand.Client{Base: base, Token: token, HTTP: client.StandardClient()})
+	c.metrics = nil // this call would measure only the decoding, and the code by hand decodes in the same way
 	return c, nil
 }
 
-func newFloor(base string, transport http.RoundTripper) floor.Client {
-	return floor.Client{Base: base, Token: token, HTTP: &http.Client{Transport: transport}}
+func newByHand(base string, transport http.RoundTripper) byhand.Client {
+	return byhand.Client{Base: base, Token: token, HTTP: &http.Client{Transport: transport}}
 }
 
-func floorCalls(f floor.Client) *calls {
+func callsByHand(f byhand.Client) *calls {
 	return &calls{
 		vm: func(ctx context.Context) error {
-			return consume(floor.Send[cloudapi.VM, floor.Envelope](ctx, f, "GET", vmPath, nil))
+			return consume(byhand.Send[cloudapi.VM, byhand.Envelope](ctx, f, "GET", vmPath, nil))
 		},
 		create: func(ctx context.Context) error {
-			return consume(floor.Send[cloudapi.VM, floor.Envelope](ctx, f, "POST", vmPath, &vmRequest))
+			return consume(byhand.Send[cloudapi.VM, byhand.Envelope](ctx, f, "POST", vmPath, &vmRequest))
 		},
-		list:    func(ctx context.Context) error { return floorList(ctx, f) },
-		metrics: func(ctx context.Context) error { return consume(floorMetrics(ctx, f)) },
+		list:    func(ctx context.Context) error { return listByHand(ctx, f) },
+		metrics: func(ctx context.Context) error { return consume(metricsByHand(ctx, f)) },
 	}
 }
 
-func floorList(ctx context.Context, f floor.Client) error {
+func listByHand(ctx context.Context, f byhand.Client) error {
 	n, after := 0, ""
 	for {
-		page, err := floor.Send[ourPage, floor.Envelope](ctx, f, "GET", projectPath+"/vm?page_size="+strconv.Itoa(pageSize)+"&start_after="+after, nil)
+		page, err := byhand.Send[ourPage, byhand.Envelope](ctx, f, "GET", projectPath+"/vm?page_size="+strconv.Itoa(pageSize)+"&start_after="+after, nil)
 		if err != nil {
 			return err
 		}
@@ -160,6 +160,6 @@ func (s *handSamples) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func floorMetrics(ctx context.Context, f floor.Client) (*handMetrics, error) {
-	return floor.Send[handMetrics, floor.Envelope](ctx, f, "GET", pgPath+"/metrics", nil)
+func metricsByHand(ctx context.Context, f byhand.Client) (*handMetrics, error) {
+	return byhand.Send[handMetrics, byhand.Envelope](ctx, f, "GET", pgPath+"/metrics", nil)
 }

@@ -24,7 +24,7 @@ const (
 type crowd struct{ connections, total, p99 float64 }
 
 // measureConcurrency returns the medians of all rounds, by client. The times are
-// relative to the floor's.
+// relative to that of the calls by hand.
 func measureConcurrency(ctx context.Context, rounds int) (map[string]crowd, error) {
 	rest := map[string][3][]float64{}
 	for range rounds {
@@ -34,12 +34,12 @@ func measureConcurrency(ctx context.Context, rounds int) (map[string]crowd, erro
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", c.name, err)
 			}
-			floor, err := runCrowd(ctx, c, c.floor)
+			byHand, err := runCrowd(ctx, c, c.byHand)
 			if err != nil {
 				return nil, err
 			}
 			s := rest[c.name]
-			s[0], s[1], s[2] = append(s[0], client.connections), append(s[1], client.total/floor.total), append(s[2], client.p99/floor.p99)
+			s[0], s[1], s[2] = append(s[0], client.connections), append(s[1], client.total/byHand.total), append(s[2], client.p99/byHand.p99)
 			rest[c.name] = s
 		}
 	}

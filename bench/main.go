@@ -1,4 +1,4 @@
-// Command bench compares the SDK with other clients and with the floor: a
+// Command bench compares the SDK with other clients and with the code by hand: a
 // careful program that uses net/http and encoding/json with a pooled body
 // buffer, and decodes into the same struct.
 //
@@ -6,12 +6,12 @@
 //	go -C bench run . -run '^GET'       # only some workloads
 //	go -C bench run . -docs -builds 3   # writes them to docs/performance.md
 //
-// Every client has its own floor, which decodes the same bytes into the
+// Every client has its own calls by hand, which decode the same bytes into the
 // client's type. All responses come from memory, except where a table says
 // loopback, and all clients use default options.
 //
 // In each round every client runs for a millisecond, or for one call if that
-// takes longer, immediately before or after its floor. The figures are medians
+// takes longer, immediately before or after its calls by hand. The figures are medians
 // of the ratios of all rounds. Other load on the machine hardly changes them.
 package main
 

@@ -12,35 +12,35 @@ import (
 type call func(context.Context) error
 
 type sample struct {
-	Ratio, Low, High    float64 // the client's time divided by the floor's: median and quartiles of all rounds
-	Allocs, FloorAllocs float64 // of a call
-	Bytes, FloorBytes   float64
+	Ratio, Low, High   float64 // the client's time divided by that of the calls by hand: median and quartiles of all rounds
+	Allocs, HandAllocs float64 // of a call
+	Bytes, HandBytes   float64
 }
 
 func (s sample) String() string {
-	return fmt.Sprintf("%.2f (%s of %s)", s.Ratio, withCommas(s.Allocs), withCommas(s.FloorAllocs))
+	return fmt.Sprintf("%.2f (%s of %s)", s.Ratio, withCommas(s.Allocs), withCommas(s.HandAllocs))
 }
 
-// duel measures a client, and the same calls by hand (the floor), in turn.
+// duel measures a client, and the same calls by hand, in turn.
 type duel struct {
-	call, floor call
-	n           int // calls in a timeSlice
-	ratios      []float64
+	call, byHand call
+	n            int // calls in a timeSlice
+	ratios       []float64
 }
 
 // timeSlice is how long each side runs at a time: long enough to be measured,
 // and short enough that both sides run under the same conditions.
 const timeSlice = time.Millisecond
 
-func newDuel(ctx context.Context, call, floor call) (*duel, error) {
-	d := &duel{call: call, floor: floor, n: 1}
+func newDuel(ctx context.Context, call, byHand call) (*duel, error) {
+	d := &duel{call: call, byHand: byHand, n: 1}
 	for range 3 { // to fill caches and pools
 		if _, err := timed(ctx, call, 1); err != nil {
 			return nil, err
 		}
 	}
 	for {
-		took, err := timed(ctx, floor, d.n)
+		took, err := timed(ctx, byHand, d.n)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +52,7 @@ func newDuel(ctx context.Context, call, floor call) (*duel, error) {
 }
 
 func (d *duel) round(ctx context.Context) error {
-	sides := [2]call{d.floor, d.call}
+	sides := [2]call{d.byHand, d.call}
 	var took [2]time.Duration
 	first := len(d.ratios) % 2
 	for _, side := range [2]int{first, 1 - first} {
@@ -75,7 +75,7 @@ func (d *duel) result(ctx context.Context) (s sample, err error) {
 	if s.Allocs, s.Bytes, err = memory(ctx, d.call); err != nil {
 		return s, err
 	}
-	s.FloorAllocs, s.FloorBytes, err = memory(ctx, d.floor)
+	s.HandAllocs, s.HandBytes, err = memory(ctx, d.byHand)
 	return s, err
 }
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/floor"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/byhand"
 )
 
 const (
@@ -27,10 +27,10 @@ type replies struct {
 }
 
 var ourReplies = replies{
-	vm:      floor.VM,
-	created: floor.VM,
-	missing: floor.NotFound,
-	page:    floor.VMs,
+	vm:      byhand.VM,
+	created: byhand.VM,
+	missing: byhand.NotFound,
+	page:    byhand.VMs,
 	first: func(query map[string][]string) int {
 		if after := query["start_after"]; len(after) > 0 && after[0] != "" {
 			last, _ := strconv.Atoi(strings.TrimPrefix(after[0], "vm"))
@@ -38,7 +38,7 @@ var ourReplies = replies{
 		}
 		return 0
 	},
-	metrics: func() string { return floor.Metrics(20) },
+	metrics: func() string { return byhand.Metrics(20) },
 }
 
 type list struct {
@@ -51,7 +51,7 @@ func (l *list) RoundTrip(req *http.Request) (*http.Response, error) {
 	if l.pages[first] == "" {
 		l.pages[first] = l.replies.page(first, min(pageSize, listLength-first), listLength)
 	}
-	return floor.Respond(req, http.StatusOK, l.pages[first])
+	return byhand.Respond(req, http.StatusOK, l.pages[first])
 }
 
 var errIncomplete = errors.New("the list isn't complete")

@@ -49,7 +49,7 @@ func (r *report) write(w io.Writer) {
 	for i, row := range r.rows {
 		fmt.Fprintf(w, "| %s |", row.Workload)
 		for _, s := range []sample{row.Samples[clients[0].name], r.next[i].Samples[clients[0].name]} {
-			fmt.Fprintf(w, " %v | %.2f to %.2f | %.2f |", s, s.Low, s.High, s.Bytes/s.FloorBytes)
+			fmt.Fprintf(w, " %v | %.2f to %.2f | %.2f |", s, s.Low, s.High, s.Bytes/s.HandBytes)
 		}
 		fmt.Fprintln(w)
 	}

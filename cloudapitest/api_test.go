@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/families"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
 // FuzzRequest sends any request twice to a server of each version with objects

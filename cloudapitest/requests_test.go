@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
 // TestRequestsAreLogged: the log also has requests that no client would send,

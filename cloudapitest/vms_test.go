@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
 func TestAddVMs(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
-	"github.com/cloudapi-sdk/cloudapi/internal/sdktest"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
 // A controlled server, and a client of its API that makes one attempt.

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
 // get reads what is at an address.

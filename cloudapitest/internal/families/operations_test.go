@@ -7,17 +7,17 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
-	"github.com/cloudapi-sdk/cloudapi/internal/contract"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/apitables"
 )
 
 func TestEveryOperationIsServed(t *testing.T) {
 	t.Parallel()
-	t.Run("contract", func(t *testing.T) { testRows(t, version.API{Version: version.Contract}, contract.Contract()) })
-	t.Run("service", func(t *testing.T) { testRows(t, version.API{Version: version.Service}, contract.Service()) })
-	t.Run("default", func(t *testing.T) { testRows(t, version.API{Version: version.Service, Both: true}, contract.Rows()) })
+	t.Run("contract", func(t *testing.T) { testRows(t, version.API{Version: version.Contract}, apitables.Contract()) })
+	t.Run("service", func(t *testing.T) { testRows(t, version.API{Version: version.Service}, apitables.Service()) })
+	t.Run("default", func(t *testing.T) { testRows(t, version.API{Version: version.Service, Both: true}, apitables.Rows()) })
 }
 
-func testRows(t *testing.T, a version.API, rows []contract.Row) {
+func testRows(t *testing.T, a version.API, rows []apitables.Row) {
 	t.Parallel()
 	var want, got []string
 	for _, row := range rows {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
-	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/recordings"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
 // autumnStories is like [stories], for the recordings of autumn 2026.

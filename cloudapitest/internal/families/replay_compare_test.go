@@ -19,8 +19,8 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/reply"
-	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/recordings"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
 // chance lists texts that depend on chance, the time or the installation, by

@@ -12,8 +12,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
-	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/recordings"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
 // stories contains the names of the recorded stories that are replayed, and

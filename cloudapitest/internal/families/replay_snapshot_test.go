@@ -10,8 +10,8 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
-	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/recordings"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
 // TestReplayOnACopy stops the replay of a recording in many places, copies the projects, and

@@ -13,8 +13,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 	"github.com/cloudapi-sdk/cloudapi/internal/memnet"
-	"github.com/cloudapi-sdk/cloudapi/internal/recordings"
-	"github.com/cloudapi-sdk/cloudapi/internal/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/recordings"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
 // The recordings contain exchanges with the real server. TestReplay sends their

@@ -223,7 +223,7 @@ func TestRealSDK(t *testing.T) {
 	}
 	var want, got []string
 	for _, table := range []string{"contract.txt", "service.txt"} {
-		for line := range strings.Lines(read(t, filepath.Join(root, "internal/contract", table))) {
+		for line := range strings.Lines(read(t, filepath.Join(root, "internal/test/apitables", table))) {
 			if fields := strings.Fields(line); fields[0] != "#" {
 				want = append(want, fmt.Sprint(fields[0], " ", fields[1], fields[len(fields)-1] == "‡"))
 			}

@@ -1,0 +1,110 @@
+package ensure_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
+)
+
+// TestEnsurePrivateLink: lists are compared in any order, and an update sends
+// only those that differ. A list that the request doesn't set stays.
+func TestEnsurePrivateLink(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := sdktest.NewPrivateLinks(t, cloudapitest.FeaturePrivateLinkServices)
+		ctx, links := t.Context(), p.Client.PrivateLinkServices
+		other := stub.Must(p.Client.PrivateSubnets.Create(ctx, "own", "other", nil))(t)
+		const root, role = "arn:aws:iam::123456789012:root", "arn:aws:iam::123456789012:role/reports"
+		endpoint := func(id, description string) cloudapi.PrivateLinkServiceVPCEndpoint {
+			return cloudapi.PrivateLinkServiceVPCEndpoint{VPCEndpointID: id, Description: description}
+		}
+		type request = cloudapi.PrivateLinkServiceCreateRequest
+		type aws = cloudapi.PrivateLinkServiceAWSCreateRequest
+		type endpoints = []cloudapi.PrivateLinkServiceVPCEndpoint
+		full := request{PrivateSubnetID: p.Subnet.ID, PostgresResourceID: p.Postgres.ID, Ports: []int{6000, 7000}, TargetPorts: []int{5432, 6432}, IPAddressType: "dual",
+			AWS: aws{AllowedPrincipals: []string{root, role}, AllowedVPCEndpoints: endpoints{endpoint("vpce-0", "a"), endpoint("vpce-1", "")}, SupportedRegions: []string{"us-west-2", "us-east-1"}}}
+		with := func(change func(*request)) *request {
+			changed := full
+			change(&changed)
+			return &changed
+		}
+		const fixed = " (which no update can change)"
+		var updates []string
+		runSteps(t, p.Server, func(request *request, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
+			outcome, err := outcomeOf(links.Ensure(ctx, "own", "link", request, opts))
+			for _, r := range p.Server.Requests() {
+				if r.Method == http.MethodPatch {
+					updates = append(updates, string(r.Body))
+				}
+			}
+			return outcome, err
+		},
+			step[*request]{&full, false, "created", "PrivateLinkServices.Create"},
+			step[*request]{&full, true, "unchanged", ""},
+			step[*request]{nil, true, "unchanged", ""},
+			step[*request]{&request{PrivateSubnetID: p.Subnet.ID}, true, "unchanged", ""},
+			step[*request]{with(func(r *request) {
+				r.Ports, r.TargetPorts = []int{7000, 6000}, []int{6432, 5432}
+				r.AWS.AllowedPrincipals, r.AWS.SupportedRegions = []string{role, root, role}, []string{"us-east-1", "us-west-2"}
+				r.AWS.AllowedVPCEndpoints = endpoints{endpoint("vpce-1", ""), endpoint("vpce-0", "a")}
+			}), true, "unchanged", ""},
+			step[*request]{with(func(r *request) { r.TargetPorts = []int{6432, 5432} }), true, "ports is [{6000 5432} {7000 6432}], wanted [{6000 6432} {7000 5432}]" + fixed, ""},
+			step[*request]{with(func(r *request) { r.Ports, r.TargetPorts = nil, []int{6432, 5432} }), true, "unchanged", ""},
+			step[*request]{with(func(r *request) { r.Ports, r.TargetPorts = nil, []int{6432} }), true, "target_ports is [5432 6432], wanted [6432]" + fixed, ""},
+			step[*request]{with(func(r *request) { r.PrivateSubnetID = other.ID }), true, `private_subnet_id is "net", wanted "` + other.ID + `"` + fixed, ""},
+			step[*request]{with(func(r *request) { r.IPAddressType = "ipv6" }), true, `ip_address_type is "dual", wanted "ipv6"` + fixed, ""},
+			step[*request]{with(func(r *request) { r.AWS.AllowedPrincipals = []string{root} }), false, "aws.allowed_principals is [" + root + " " + role + "], wanted [" + root + "]", ""},
+			step[*request]{with(func(r *request) { r.AWS.AllowedPrincipals = []string{root} }), true, "updated", "PrivateLinkServices.Update"},
+			step[*request]{&request{PrivateSubnetID: p.Subnet.ID, AWS: aws{AllowedVPCEndpoints: endpoints{endpoint("vpce-0", "b")}}}, true, "updated", "PrivateLinkServices.Update"},
+			step[*request]{&request{PrivateSubnetID: p.Subnet.ID, AWS: aws{SupportedRegions: []string{}}}, true, "updated", "PrivateLinkServices.Update"},
+			step[*request]{&request{PrivateSubnetID: p.Subnet.ID, AWS: aws{AllowedPrincipals: []string{root}, AllowedVPCEndpoints: endpoints{endpoint("vpce-0", "b")}, SupportedRegions: []string{}}}, true, "unchanged", ""},
+		)
+		want := `{"aws":{"allowed_principals":["` + root + `"]}} {"aws":{"allowed_vpc_endpoints":[{"vpc_endpoint_id":"vpce-0","description":"b"}]}} {"aws":{"supported_regions":[]}}`
+		if got := strings.Join(updates, " "); got != want {
+			t.Errorf("the updates are %s, want %s", got, want)
+		}
+	})
+}
+
+// TestEnsurePrivateLinkRefuses: what Ensure compares must be an ID, and the
+// record must be complete. A taken name is settled by a lookup.
+func TestEnsurePrivateLinkRefuses(t *testing.T) {
+	t.Parallel()
+	request := &cloudapi.PrivateLinkServiceCreateRequest{PrivateSubnetID: "ps6336kqkb6j4qf8813xfx1bw0", PostgresResourceID: "db"}
+	_, _, err := sdktest.SendingNothing(t).PrivateLinkServices.Ensure(t.Context(), "own", "link", request, nil)
+	if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "postgres_resource_id" {
+		t.Error(err)
+	}
+	listed := sdktest.Answering(t, 200, "application/json", `{"id":"pn51bmpwp2fj3gdzs3zh3bxtxv","name":"link","location":"own"}`)
+	_, _, err = listed.PrivateLinkServices.Ensure(t.Context(), "own", "link", &cloudapi.PrivateLinkServiceCreateRequest{PrivateSubnetID: request.PrivateSubnetID}, nil)
+	if !errors.Is(err, cloudapi.ErrInvalidResponse) {
+		t.Error(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := sdktest.NewPrivateLinks(t, cloudapitest.FeaturePrivateLinkServices)
+		request := &cloudapi.PrivateLinkServiceCreateRequest{PrivateSubnetID: p.Subnet.ID}
+		p.Server.Fail(cloudapitest.Match{Operation: "PrivateLinkServices.Create"}, cloudapitest.DropAfter())
+		_, outcome, err := p.Client.PrivateLinkServices.Ensure(t.Context(), "own", "link", request, nil)
+		if outcome != cloudapi.EnsureFound || err != nil {
+			t.Errorf("after a lost response: %v, %v", outcome, err)
+		}
+		for _, name := range []string{"link", "a' already exists in location 'b"} {
+			_, err = p.Client.Postgres.CreatePrivateLinkService(t.Context(), "own", "db", name, nil)
+			if errors.Is(err, cloudapi.ErrAlreadyExists) != (name == "link") || !errors.Is(err, cloudapi.ErrInvalidRequest) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		stub.Must(0, p.Client.PrivateLinkServices.Delete(t.Context(), "own", "link"))(t)
+		link, outcome, err := p.Client.PrivateLinkServices.Ensure(t.Context(), "own", "link", request, nil)
+		if outcome != cloudapi.EnsureCreated || err != nil || link.State != cloudapi.PrivateLinkServiceStateCreating {
+			t.Errorf("after a deletion: %+v, %v, %v", link, outcome, err)
+		}
+	})
+}

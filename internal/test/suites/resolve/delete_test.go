@@ -1,0 +1,131 @@
+package resolve_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
+)
+
+func TestDeleteExisting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract))
+		client := srv.Client()
+		ctx := t.Context()
+		firewall := stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "edge", nil))(t)
+		location := stub.Must(client.PrivateLocations.Create(ctx, "own", &cloudapi.PrivateLocationCreateRequest{
+			ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("k"), SecretKey: cloudapi.NewSecret("s"),
+		}))(t)
+		key := stub.Must(client.SSHPublicKeys.Create(ctx, "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}))(t)
+		paris := stub.Must(client.SSHPublicKeys.Create(ctx, "france", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}))(t)
+
+		for reference, want := range map[string]string{
+			"eu-central-h1/edge": firewall.ID,
+			location.ID:          location.ID,
+			"laptop":             key.ID,
+			"france":             paris.ID, // its name begins like the ID of a firewall rule
+		} {
+			before := len(srv.Requests())
+			deleted, err := client.DeleteExisting(ctx, reference)
+			if err != nil || deleted.ID != want {
+				t.Errorf("%s: it deleted %v, %v, want %s", reference, deleted, err, want)
+			}
+			deletes := 0
+			for _, request := range srv.Requests()[before:] {
+				if request.Method == "DELETE" {
+					deletes++
+				}
+			}
+			if deletes != 1 {
+				t.Errorf("%s: it sent %d deletes, want 1", reference, deletes)
+			}
+			before = len(srv.Requests())
+			if deleted, err := client.DeleteExisting(ctx, reference); !errors.Is(err, cloudapi.ErrNotFound) {
+				t.Errorf("%s: the second time it is %v, %v, want ErrNotFound", reference, deleted, err)
+			}
+			for _, request := range srv.Requests()[before:] {
+				if request.Method == "DELETE" {
+					t.Errorf("%s: the second time it sent a delete of %s", reference, request.Path)
+				}
+			}
+		}
+	})
+}
+
+func TestDeleteExistingRefuses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		ctx := t.Context()
+		stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "edge", nil))(t)
+		rule := stub.Must(client.Firewalls.CreateRule(ctx, sdktest.Somewhere, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8"}))(t)
+		for _, test := range []struct {
+			reference string
+			kinds     []cloudapi.Kind
+		}{
+			{rule.ID, nil},
+			{rule.ID, []cloudapi.Kind{cloudapi.KindVM}},
+			{sdktest.Somewhere + "/" + rule.ID, nil},
+			{strings.ToUpper(rule.ID), nil},
+			{cloudapitest.NewID(cloudapi.KindOther).String(), nil},
+			{"../edge", nil},
+			{"", nil},
+		} {
+			before := len(srv.Requests())
+			deleted, err := client.DeleteExisting(ctx, test.reference, test.kinds...)
+			if sent := len(srv.Requests()) - before; !errors.Is(err, cloudapi.ErrInvalidArgument) || sent > 0 {
+				t.Errorf("%q: it is %v, %v after %d requests, want an ArgumentError and none", test.reference, deleted, err, sent)
+			}
+		}
+		if firewall, err := client.Firewalls.Get(ctx, sdktest.Somewhere, "edge"); err != nil || len(firewall.FirewallRules) != 1 {
+			t.Errorf("something was deleted: %v, %v", firewall, err)
+		}
+	})
+}
+
+// TestDeleteExistingDuringAnotherDeletion: DeleteExisting tries again after a
+// 403, with which the service responds while somebody else deletes the
+// resource.
+func TestDeleteExistingDuringAnotherDeletion(t *testing.T) {
+	t.Parallel()
+	for refusals, want := range []error{nil, nil, cloudapi.ErrForbidden} {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		stub.Must(client.Firewalls.Create(t.Context(), sdktest.Somewhere, "fw", nil))(t)
+		for range refusals {
+			srv.Fail(cloudapitest.Match{Operation: "Firewalls.Delete"}, sdktest.Refusal(403, "Forbidden"))
+		}
+		resource, err := client.DeleteExisting(t.Context(), sdktest.Somewhere+"/fw", cloudapi.KindFirewall)
+		if !errors.Is(err, want) || (resource == nil) != (want != nil) {
+			t.Errorf("after %d refusals: %v, %v, want %v", refusals, resource, err, want)
+		}
+		if _, err := client.Firewalls.Get(t.Context(), sdktest.Somewhere, "fw"); cloudapi.IsGone(err) != (want == nil) {
+			t.Errorf("after %d refusals there is it: %v", refusals, err)
+		}
+	}
+}
+
+// TestWaitDeletedChecksItsArguments: an ID that no deleted resource can have
+// isn't taken for gone, even where a deletion takes no time.
+func TestWaitDeletedChecksItsArguments(t *testing.T) {
+	t.Parallel()
+	client := sdktest.SendingNothing(t)
+	for _, r := range []cloudapi.Resource{
+		{Kind: cloudapi.KindFirewall, ID: "../edge", Location: sdktest.Somewhere},
+		{Kind: cloudapi.KindFirewall, ID: cloudapitest.NewID(cloudapi.KindFirewall).String()}, // no location
+		{Kind: cloudapi.KindSSHPublicKey, Name: "laptop"},
+		{Kind: cloudapi.KindInferenceAPIKey, ID: cloudapitest.NewID(cloudapi.KindVM).String()},
+		{Kind: cloudapi.KindVM, ID: "../web-1", Location: sdktest.Somewhere},
+	} {
+		if err := client.WaitDeleted(t.Context(), r, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("%v: %v", r, err)
+		}
+	}
+}

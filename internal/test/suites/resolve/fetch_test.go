@@ -1,0 +1,206 @@
+package resolve_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
+)
+
+// TestFetchFinds: Fetch returns the full record by the ID, wherever the resource
+// is, and asks further only if it isn't where it should be.
+func TestFetchFinds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := sdktest.NewEverything(t)
+		for name, tt := range map[string]struct {
+			location string
+			requests int
+		}{
+			"in its location":           {sdktest.Somewhere, 1},
+			"without a location":        {"", 2},
+			"in another location":       {"us-east-a2", 3},
+			"in a location that is not": {"nowhere", 3},
+		} {
+			p.Server.ClearRequests()
+			vm, err := cloudapi.Fetch[cloudapi.VM](t.Context(), p.Client, cloudapi.Resource{ID: p.VM.ID, Location: tt.location})
+			if err != nil || vm.ID != p.VM.ID || vm.Subnet == "" || vm.Location != sdktest.Somewhere {
+				t.Errorf("%s: %+v, %v", name, vm, err)
+			}
+			if n := len(p.Server.Requests()); n != tt.requests {
+				t.Errorf("%s: %d requests, want %d", name, n, tt.requests)
+			}
+		}
+		_, err := cloudapi.Fetch[cloudapi.VM](t.Context(), p.Client, p.Firewall.Resource())
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Operation != "Fetch" {
+			t.Errorf("of another kind: %v", err)
+		}
+		rule, err := cloudapi.Fetch[cloudapi.FirewallRule](t.Context(), p.Client, cloudapi.Resource{ID: p.Rule.ID,
+			Parent: &cloudapi.Resource{Kind: cloudapi.KindFirewall, ID: p.Firewall.ID, Location: "us-east-a2"}})
+		if err != nil || rule.ID != p.Rule.ID {
+			t.Errorf("a rule of a firewall in another location: %v, %v", rule, err)
+		}
+	})
+}
+
+// TestFetchByName: the name of a private location may be another's, or have
+// changed.
+func TestFetchByName(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := cloudapitest.New(t).Client()
+		create := func(name string) *cloudapi.PrivateLocation {
+			return stub.Must(client.PrivateLocations.Create(t.Context(), name, &cloudapi.PrivateLocationCreateRequest{ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1,
+				AccessKey: cloudapi.NewSecret("AKIA"), SecretKey: cloudapi.NewSecret("secret")}))(t)
+		}
+		created := create("mine")
+		stub.Must(client.PrivateLocations.Rename(t.Context(), "mine", "ours"))(t)
+		other := create("mine")
+		fetched, err := cloudapi.Fetch[cloudapi.PrivateLocation](t.Context(), client, created.Resource())
+		if err != nil || fetched.ID != created.ID || fetched.UIName != "ours" {
+			t.Errorf("renamed: %+v, %v", fetched, err)
+		}
+		stub.Must(0, client.PrivateLocations.Delete(t.Context(), "ours"))(t)
+		stub.Must(0, client.PrivateLocations.WaitDeleted(t.Context(), "ours", nil))(t)
+		if _, err := cloudapi.Fetch[cloudapi.PrivateLocation](t.Context(), client, created.Resource()); !cloudapi.IsGone(err) {
+			t.Errorf("deleted: %v", err)
+		}
+		if fetched, err := cloudapi.Fetch[cloudapi.PrivateLocation](t.Context(), client, cloudapi.Resource{Name: "mine"}); err != nil || fetched.ID != other.ID {
+			t.Errorf("without an ID: %v, %v", fetched, err)
+		}
+		if _, err := cloudapi.Fetch[cloudapi.PrivateLocation](t.Context(), client, cloudapi.Resource{Name: "ours"}); !cloudapi.IsGone(err) {
+			t.Errorf("without an ID, deleted: %v", err)
+		}
+	})
+}
+
+// TestFetchProves: IsGone is true for an error of Fetch only if it's proven that
+// the resource isn't in the project.
+func TestFetchProves(t *testing.T) {
+	t.Parallel()
+	lost := func(kind cloudapi.Kind) cloudapi.Resource {
+		r := cloudapi.Resource{Kind: kind, ID: cloudapitest.NewID(kind).String()}
+		if kind == cloudapi.KindPrivateLocation {
+			r.Name = "lost"
+		}
+		return r
+	}
+	rule := lost(cloudapi.KindFirewallRule)
+	rule.Parent = &cloudapi.Resource{Kind: cloudapi.KindFirewall, ID: lost(cloudapi.KindFirewall).ID, Location: sdktest.Somewhere}
+	other := func(c *cloudapi.Client) *cloudapi.Client { return c.InProject(lost(cloudapi.KindProject).ID) }
+	same := func(c *cloudapi.Client) *cloudapi.Client { return c }
+	unknownLocation := strings.Replace(stub.Envelope(404), "ResourceNotFound", "InvalidLocation", 1)
+	for name, tt := range map[string]struct {
+		resource cloudapi.Resource
+		api      cloudapitest.API
+		client   func(*cloudapi.Client) *cloudapi.Client
+		fail     map[string]cloudapitest.Fault // by operation
+		isGone   bool
+		want     error
+	}{
+		"a VM":                             {lost(cloudapi.KindVM), "", same, nil, true, cloudapi.ErrNotFound},
+		"a load balancer":                  {lost(cloudapi.KindLoadBalancer), "", same, nil, true, cloudapi.ErrNotFound},
+		"a machine image":                  {lost(cloudapi.KindMachineImage), "", same, nil, true, cloudapi.ErrNotFound},
+		"a machine image of the contract":  {lost(cloudapi.KindMachineImage), cloudapitest.Contract, same, nil, false, nil},
+		"an init script":                   {lost(cloudapi.KindVMInitScript), cloudapitest.Contract, same, nil, true, cloudapi.ErrNotFound},
+		"an init script of the service":    {lost(cloudapi.KindVMInitScript), cloudapitest.Service, same, nil, false, cloudapi.ErrMaybeUnsupported},
+		"a key":                            {lost(cloudapi.KindSSHPublicKey), "", same, nil, true, cloudapi.ErrNotFound},
+		"a private location":               {lost(cloudapi.KindPrivateLocation), "", same, nil, true, cloudapi.ErrNotFound},
+		"a rule of a firewall that is not": {rule, "", same, nil, true, cloudapi.ErrNotFound},
+		"an inference API key":             {lost(cloudapi.KindInferenceAPIKey), "", same, nil, false, cloudapi.ErrNotFound},
+		"a VM of another project":          {lost(cloudapi.KindVM), "", other, nil, false, cloudapi.ErrNotFound},
+		"a key of another project":         {lost(cloudapi.KindSSHPublicKey), "", other, nil, false, cloudapi.ErrNotFound},
+		"a rule of another project":        {rule, "", other, nil, false, cloudapi.ErrNotFound},
+		"no project":                       {lost(cloudapi.KindProject), "", other, nil, false, cloudapi.ErrNotFound},
+		"without a list of locations": {lost(cloudapi.KindVM), "", same,
+			map[string]cloudapitest.Fault{"VMs.Get": cloudapitest.Reply(404, nil, unknownLocation)}, false, cloudapi.ErrNotFound},
+		"with a failing project":   {lost(cloudapi.KindVM), "", same, map[string]cloudapitest.Fault{"Projects.Get": cloudapitest.Reply(503, nil, "")}, false, cloudapi.ErrServer},
+		"with a failing search":    {lost(cloudapi.KindVM), "", same, map[string]cloudapitest.Fault{"Projects.ObjectInfo": cloudapitest.Reply(503, nil, "")}, false, cloudapi.ErrServer},
+		"with failing locations":   {lost(cloudapi.KindVM), "", same, map[string]cloudapitest.Fault{"VMs.Get": cloudapitest.Reply(503, nil, "")}, false, cloudapi.ErrServer},
+		"with a gateway's project": {lost(cloudapi.KindVM), "", same, map[string]cloudapitest.Fault{"Projects.Get": cloudapitest.Reply(404, nil, "")}, false, nil},
+		"in a hidden project":      {lost(cloudapi.KindVM), "", same, map[string]cloudapitest.Fault{"Projects.Get": cloudapitest.Reply(403, nil, stub.Envelope(403))}, false, cloudapi.ErrForbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var opts []cloudapitest.Option
+			if tt.api != "" {
+				opts = append(opts, cloudapitest.WithAPI(tt.api))
+			}
+			srv := cloudapitest.New(t, opts...)
+			client := tt.client(srv.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})))
+			for operation, fault := range tt.fail {
+				srv.Fail(cloudapitest.Match{Operation: operation}, fault.Repeating())
+			}
+			record, err := client.Fetch(t.Context(), tt.resource)
+			if record != nil || err == nil || cloudapi.IsGone(err) != tt.isGone || tt.want != nil && !errors.Is(err, tt.want) {
+				t.Errorf("%v, %v; gone: %v", record, err, cloudapi.IsGone(err))
+			}
+			if tt.isGone && errors.Is(err, cloudapi.ErrMaybeUnsupported) || err != nil && strings.Count(err.Error(), "cloudapi: ") != 1 {
+				t.Errorf("it is %q", err)
+			}
+		})
+	}
+}
+
+// TestFetchesShareProofs: with WithSharedWaits, calls at the same time share the
+// requests that don't depend on the resource.
+func TestFetchesShareProofs(t *testing.T) {
+	t.Parallel()
+	const n = 200
+	count := func(opts ...cloudapi.Option) (requests int) {
+		synctest.Test(t, func(t *testing.T) {
+			srv := cloudapitest.New(t)
+			client := srv.Client(opts...)
+			ids := srv.AddVMs(sdktest.Somewhere, "web", n/2)
+			for range n / 2 {
+				ids = append(ids, cloudapitest.NewID(cloudapi.KindVM).String())
+			}
+			var calls sync.WaitGroup
+			for i, id := range ids {
+				calls.Go(func() {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					if i%40 == 39 {
+						cancel() // doesn't affect the others
+					}
+					_, err := cloudapi.Fetch[cloudapi.VM](ctx, client, cloudapi.Resource{ID: id, Location: sdktest.Somewhere})
+					if (err == nil) != (i < n/2 && i%40 != 39) || cloudapi.IsGone(err) != (i >= n/2 && i%40 != 39) {
+						t.Errorf("call %d: %v", i, err)
+					}
+				})
+			}
+			calls.Wait()
+			requests = len(srv.Requests())
+		})
+		return requests
+	}
+	alone, sharing := count(), count(cloudapi.WithSharedWaits())
+	t.Logf("%d calls, half of them for what is gone, send %d requests alone, and %d with WithSharedWaits", n, alone, sharing)
+	if sharing > alone-n/2 {
+		t.Errorf("%d requests alone, %d with WithSharedWaits", alone, sharing)
+	}
+}
+
+// TestUnknownIsNotGone: an error doesn't prove that something is gone if the
+// outcome of the request is unknown.
+func TestUnknownIsNotGone(t *testing.T) {
+	t.Parallel()
+	srv := cloudapitest.New(t)
+	client := srv.Client()
+	srv.Fail(cloudapitest.Match{Method: http.MethodPost}, cloudapitest.DropBefore())
+	_, err := client.Firewalls.Create(t.Context(), sdktest.Somewhere, "edge", nil)
+	_, err = cloudapi.Confirm(t.Context(), err, func(ctx context.Context) (*cloudapi.Firewall, error) {
+		return client.Firewalls.Get(ctx, sdktest.Somewhere, "edge")
+	}, nil)
+	if !errors.Is(err, cloudapi.ErrOutcomeUnknown) || !errors.Is(err, cloudapi.ErrNotFound) || cloudapi.IsGone(err) {
+		t.Errorf("it is %v; gone: %v", err, cloudapi.IsGone(err))
+	}
+}
