@@ -3,7 +3,7 @@
 // balancers, firewalls, private networks, machine images, keys and more. The
 // repository's folder docs has a page for each topic.
 //
-// A [Client] has a service for each family of resources:
+// A [Client] has a field for each family of resources, with its methods:
 //
 //	client, err := cloudapi.NewClient(
 //		cloudapi.WithToken(token),
@@ -21,7 +21,7 @@
 //
 // Finding:
 //
-//   - a resource in a location: its service's Get
+//   - a resource in a location: the Get of its family
 //   - a load balancer by its subnet and name: [LoadBalancersService.GetInSubnet]
 //   - the record of a reference that a person typed: [Lookup]
 //   - the resource that such a reference means, of any kind: [Client.Resolve]
@@ -38,18 +38,18 @@
 //
 // Waiting:
 //
-//   - for a state: its service's Wait methods
+//   - for a state: the Wait methods of its family
 //   - for a deletion, of any kind: [Client.WaitDeleted]
 //   - for a condition of your own: [Wait]
 //   - for many resources: [WaitAll]; in calls of their own: [WithSharedWaits]
-//   - for changes: a service's Watch; immediately: [WatchOptions.Poll]
+//   - for changes: a family's Watch; immediately: [WatchOptions.Poll]
 //   - what a state means: the Phase of a record, such as [VM.Phase]
 //
 // Confirming, if the outcome is unknown:
 //
 //   - of a create: [Confirm]
 //   - of a change: [ConfirmChange]
-//   - to create or change again without harm: a service's Ensure, or a method
+//   - to create or change again without harm: a family's Ensure, or a method
 //     such as [FirewallsService.SetRules] or [LoadBalancersService.SetVMs]
 //
 // Comparing:
@@ -63,7 +63,7 @@
 //
 // Deleting:
 //
-//   - a resource, whether or not it exists: its service's Delete
+//   - a resource, whether or not it exists: the Delete of its family
 //   - a resource of any kind: [Client.Delete]
 //   - a resource that must exist: [Client.DeleteExisting]
 //   - the resources of a project: package teardown
@@ -120,7 +120,7 @@
 //   - Ensure creates a resource unless one with the name exists; see
 //     [EnsureOptions]. These three, projects and inference API keys have no
 //     Ensure.
-//   - If the service has a WaitDeleted, Delete returns before the resource is
+//   - If there's a WaitDeleted, Delete returns before the resource is
 //     gone. Delete succeeds if the resource doesn't exist. So a mistyped name
 //     or wrong location looks like success; [Client.DeleteExisting] returns an
 //     error instead. Delete by ID where you can: a delete is retried after a lost
