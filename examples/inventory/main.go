@@ -16,7 +16,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
 
 func main() { demo.Main("inventory", run) }

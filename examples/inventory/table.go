@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
 
 // newTable returns a table with one row per resource. Its JSON contains the

@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
 
 func main() { demo.Main("pglogs", run) }

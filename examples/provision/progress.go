@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
 
 // progress shows how waits proceed: in a terminal, a moving line for each wait

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 	"golang.org/x/sync/errgroup"
 )
 

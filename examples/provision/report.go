@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
 
 // report contains what was done or is planned, and the differences between the

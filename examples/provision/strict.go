@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"regexp"
 
-	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"

@@ -26,7 +26,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
-	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
 
 func main() { demo.Main("restoredrill", run) }

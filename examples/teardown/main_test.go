@@ -13,7 +13,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
-	"github.com/cloudapi-sdk/cloudapi/examples/internal/demo"
+	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
