@@ -20,8 +20,8 @@ package main
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"regexp"
@@ -32,69 +32,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
 
-func main() { demo.Main("ansible", run) }
-
-//go:embed main.go
-var source string // main.go, whose first comment is the help
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := demo.NewFlags("ansible", source, stdout)
-	list := flags.Bool("list", false, "print all groups and hosts")
-	host := flags.String("host", "", "print the variables of the host with this `name`")
-	useDemo := flags.Bool("demo", false, "use the server inside the program")
-	if err := flags.Parse(args, 0); err != nil {
-		return err
-	}
-	if *list == (*host != "") {
-		return demo.Usagef("use either --list or --host")
-	}
-	embedded, err := demo.IsEmbedded()
-	switch {
-	case err != nil:
-		return err
-	case embedded && !*useDemo:
-		return fmt.Errorf("no project: set %s and %s, or try --demo", cloudapi.EnvToken, cloudapi.EnvProject)
-	case *useDemo && !embedded:
-		return demo.Usagef("--demo with a project in the environment")
-	}
-	client, closeServer, err := demo.Connect(ctx, stderr, "ansible", demo.Server{})
-	if err != nil {
-		return err
-	}
-	defer closeServer()
-	inventory, err := read(ctx, client)
-	if err != nil {
-		return err
-	}
-	var output any = inventory
-	if *host != "" {
-		vars, ok := inventory.hosts[*host]
-		if !ok {
-			return fmt.Errorf("there is no host %q: no VM with an address has that name", *host)
-		}
-		output = vars
-	}
-	encoder := json.NewEncoder(stdout)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(output)
-}
-
-// inventory contains the names of hosts by group, and variables by host name.
-type inventory struct {
-	groups map[string][]string
-	hosts  map[string]map[string]any
-}
-
-// MarshalJSON returns what Ansible expects from an inventory script. With
-// _meta, Ansible doesn't call the program again for each host.
-func (i *inventory) MarshalJSON() ([]byte, error) {
-	script := map[string]any{"_meta": map[string]any{"hostvars": i.hosts}}
-	for name, hosts := range i.groups {
-		script[name] = map[string]any{"hosts": hosts}
-	}
-	return json.Marshal(script)
-}
-
+// read returns the VMs of a project as hosts.
 func read(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 	vms, err := cloudapi.Collect(client.VMs.All(ctx, nil))
 	if err != nil {
@@ -161,3 +99,64 @@ func read(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 }
 
 var notInGroupName = regexp.MustCompile("[^a-zA-Z0-9]")
+
+// inventory contains the names of hosts by group, and variables by host name.
+type inventory struct {
+	groups map[string][]string
+	hosts  map[string]map[string]any
+}
+
+// MarshalJSON returns what Ansible expects from an inventory script. With
+// _meta, Ansible doesn't call the program again for each host.
+func (i *inventory) MarshalJSON() ([]byte, error) {
+	script := map[string]any{"_meta": map[string]any{"hostvars": i.hosts}}
+	for name, hosts := range i.groups {
+		script[name] = map[string]any{"hosts": hosts}
+	}
+	return json.Marshal(script)
+}
+
+func main() { demo.Main("ansible", run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("ansible", flag.ExitOnError)
+	list := flags.Bool("list", false, "print all groups and hosts")
+	host := flags.String("host", "", "print the variables of the host with this `name`")
+	useDemo := flags.Bool("demo", false, "use the server inside the program")
+	flags.Parse(args)
+	if flags.NArg() > 0 {
+		return demo.Usagef("unexpected argument %q", flags.Arg(0))
+	}
+	if *list == (*host != "") {
+		return demo.Usagef("use either --list or --host")
+	}
+	embedded, err := demo.IsEmbedded()
+	switch {
+	case err != nil:
+		return err
+	case embedded && !*useDemo:
+		return fmt.Errorf("no project: set %s and %s, or try --demo", cloudapi.EnvToken, cloudapi.EnvProject)
+	case *useDemo && !embedded:
+		return demo.Usagef("--demo with a project in the environment")
+	}
+	client, closeServer, err := demo.Connect(ctx, stderr, "ansible", demo.Server{})
+	if err != nil {
+		return err
+	}
+	defer closeServer()
+	inventory, err := read(ctx, client)
+	if err != nil {
+		return err
+	}
+	var output any = inventory
+	if *host != "" {
+		vars, ok := inventory.hosts[*host]
+		if !ok {
+			return fmt.Errorf("there is no host %q: no VM with an address has that name", *host)
+		}
+		output = vars
+	}
+	encoder := json.NewEncoder(stdout)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(output)
+}

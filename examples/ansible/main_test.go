@@ -12,10 +12,10 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/demo"
-	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
+	"github.com/cloudapi-sdk/cloudapi/examples/demo/demotest"
 )
 
-func TestMain(m *testing.M) { demo.Isolate(m) }
+func TestMain(m *testing.M) { demotest.Isolate(m) }
 
 // script is what Ansible reads from an inventory script.
 type script map[string]struct {
@@ -25,7 +25,7 @@ type script map[string]struct {
 
 func TestList(t *testing.T) {
 	t.Parallel()
-	stdout, _ := demo.Runs(t, run, []string{"--list", "--demo"})
+	stdout, _ := demotest.Runs(t, run, []string{"--list", "--demo"})
 	var got script
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func newServer(t *testing.T) *cloudapitest.Server {
 	create := func(location, name string) {
 		t.Helper()
 		request := &cloudapi.VMCreateRequest{PublicKey: demo.PublicKey, EnableIPv4: new(true), UnixUser: "admin"}
-		stub.Must(server.Client().VMs.Create(t.Context(), location, name, request))(t)
+		demotest.Must(server.Client().VMs.Create(t.Context(), location, name, request))(t)
 	}
 	create("eu-central-h1", "web")
 	create("us-east-a2", "web")
@@ -68,9 +68,9 @@ func newServer(t *testing.T) *cloudapitest.Server {
 }
 
 func TestHost(t *testing.T) {
-	demo.Use(t, newServer(t))
+	demotest.Use(t, newServer(t))
 	for name, location := range map[string]string{"web.eu-central-h1": "eu-central-h1", "web.us-east-a2": "us-east-a2"} {
-		stdout, _ := demo.Runs(t, run, []string{"--host", name})
+		stdout, _ := demotest.Runs(t, run, []string{"--host", name})
 		var vars map[string]string
 		if err := json.Unmarshal([]byte(stdout), &vars); err != nil {
 			t.Fatal(err)
@@ -86,8 +86,8 @@ func TestHost(t *testing.T) {
 // can't see the project, there's an error and no inventory.
 func TestEmpty(t *testing.T) {
 	server := cloudapitest.New(t)
-	demo.Use(t, server)
-	if got, _ := demo.Runs(t, run, []string{"--list"}); strings.Join(strings.Fields(got), "") != `{"_meta":{"hostvars":{}}}` {
+	demotest.Use(t, server)
+	if got, _ := demotest.Runs(t, run, []string{"--list"}); strings.Join(strings.Fields(got), "") != `{"_meta":{"hostvars":{}}}` {
 		t.Errorf("it is %s", got)
 	}
 	server.SetPermissions(server.ProjectID(), server.Token())
@@ -101,15 +101,15 @@ func TestEmpty(t *testing.T) {
 // with it none of a real project.
 func TestRefuses(t *testing.T) {
 	const none = "no project: set CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, or try --demo"
-	demo.Refuses(t, run, none, "--list")
-	demo.Refuses(t, run, none, "--host", "web-1")
+	demotest.Refuses(t, run, none, "--list")
+	demotest.Refuses(t, run, none, "--host", "web-1")
 	for _, args := range []string{"", "--demo", "--list --host web-1"} {
-		demo.Refuses(t, run, "use either --list or --host", strings.Fields(args)...)
+		demotest.Refuses(t, run, "use either --list or --host", strings.Fields(args)...)
 	}
-	demo.Refuses(t, run, `unexpected argument "web-1"`, "--list", "web-1")
-	demo.Use(t, newServer(t))
-	demo.Refuses(t, run, "--demo with a project", "--list", "--demo")
+	demotest.Refuses(t, run, `unexpected argument "web-1"`, "--list", "web-1")
+	demotest.Use(t, newServer(t))
+	demotest.Refuses(t, run, "--demo with a project", "--list", "--demo")
 	for _, name := range []string{"web", "later", "_meta"} {
-		demo.Refuses(t, run, "", "--host", name)
+		demotest.Refuses(t, run, "", "--host", name)
 	}
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/errgroup"
 )
 
 var (
@@ -72,94 +69,6 @@ func (c *collector) lastError() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
-}
-
-// refresh requests everything concurrently. If a request fails, only its
-// metrics are missing.
-func (c *collector) refresh() {
-	ctx, cancel := context.WithTimeout(c.ctx, c.timeout)
-	defer cancel()
-	c.began = time.Now()
-	r := &round{}
-	var requests sync.WaitGroup
-	request := func(about string, do func() error) {
-		requests.Go(func() {
-			if err := do(); err != nil {
-				c.errors.WithLabelValues(about).Inc()
-				r.fail(fmt.Errorf("%s: %w", about, err))
-			}
-		})
-	}
-	request("VMs", func() error {
-		return addStates(r, "vm", c.client.VMs.All(ctx, nil), func(vm *cloudapi.VM) []string {
-			return []string{vm.Location, vm.Name, vm.ID, vm.State}
-		})
-	})
-	request("private subnets", func() error {
-		return addStates(r, "private_subnet", c.client.PrivateSubnets.All(ctx, nil), func(s *cloudapi.PrivateSubnet) []string {
-			return []string{s.Location, s.Name, s.ID, s.State}
-		})
-	})
-	request("Kubernetes clusters", func() error {
-		return addStates(r, "kubernetes_cluster", c.client.Kubernetes.All(ctx, nil), func(k *cloudapi.KubernetesCluster) []string {
-			return []string{k.Location, k.Name, k.ID, k.DisplayState}
-		})
-	})
-	request("Postgres databases", func() error { return c.addDatabases(ctx, r) })
-	requests.Wait()
-	if len(r.metrics) == 0 && r.errs == nil { // the project is empty, or the token can't see anything in it
-		request("project", func() error {
-			_, err := c.client.CheckAccess(ctx)
-			return err
-		})
-		requests.Wait()
-	}
-	r.addSamples()
-
-	ok := 1.0
-	if r.errs != nil {
-		ok = 0
-	}
-	r.add(up, ok)
-	r.add(duration, time.Since(c.began).Seconds())
-	r.add(refreshed, float64(c.began.UnixMilli())/1000)
-	c.metrics, c.err = r.metrics, errors.Join(r.errs...)
-	for _, err := range r.errs {
-		if c.complain != nil && c.ctx.Err() == nil {
-			c.complain(err)
-		}
-	}
-}
-
-func (c *collector) addDatabases(ctx context.Context, r *round) error {
-	var databases []*cloudapi.Postgres
-	err := addStates(r, "postgres", c.client.Postgres.All(ctx, nil), func(db *cloudapi.Postgres) []string {
-		databases = append(databases, db)
-		return []string{db.Location, db.Name, db.ID, db.State}
-	})
-	if err != nil {
-		return err
-	}
-	var requests errgroup.Group // a failed request doesn't stop the others
-	requests.SetLimit(8)
-	for _, db := range databases {
-		requests.Go(func() error {
-			reply, err := c.client.Postgres.Metrics(ctx, db.Location, db.ID, nil)
-			if errors.Is(err, cloudapi.ErrNotFound) {
-				return nil // deleted by now, or too young for metrics
-			}
-			if err != nil {
-				return fmt.Errorf("metrics of %s/%s: %w", db.Location, db.Name, err)
-			}
-			for _, m := range reply.Metrics {
-				for _, series := range m.Series {
-					r.addNewest(db, m, series)
-				}
-			}
-			return nil
-		})
-	}
-	return requests.Wait()
 }
 
 // round is the result of a refresh. Several goroutines fill it.

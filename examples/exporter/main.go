@@ -12,45 +12,131 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"github.com/prometheus/common/expfmt"
+	"golang.org/x/sync/errgroup"
 )
+
+// refresh requests everything concurrently. If a request fails, only its
+// metrics are missing.
+func (c *collector) refresh() {
+	ctx, cancel := context.WithTimeout(c.ctx, c.timeout)
+	defer cancel()
+	c.began = time.Now()
+	r := &round{}
+	var requests sync.WaitGroup
+	request := func(about string, do func() error) {
+		requests.Go(func() {
+			if err := do(); err != nil {
+				c.errors.WithLabelValues(about).Inc()
+				r.fail(fmt.Errorf("%s: %w", about, err))
+			}
+		})
+	}
+	request("VMs", func() error {
+		return addStates(r, "vm", c.client.VMs.All(ctx, nil), func(vm *cloudapi.VM) []string {
+			return []string{vm.Location, vm.Name, vm.ID, vm.State}
+		})
+	})
+	request("private subnets", func() error {
+		return addStates(r, "private_subnet", c.client.PrivateSubnets.All(ctx, nil), func(s *cloudapi.PrivateSubnet) []string {
+			return []string{s.Location, s.Name, s.ID, s.State}
+		})
+	})
+	request("Kubernetes clusters", func() error {
+		return addStates(r, "kubernetes_cluster", c.client.Kubernetes.All(ctx, nil), func(k *cloudapi.KubernetesCluster) []string {
+			return []string{k.Location, k.Name, k.ID, k.DisplayState}
+		})
+	})
+	request("Postgres databases", func() error { return c.addDatabases(ctx, r) })
+	requests.Wait()
+	if len(r.metrics) == 0 && r.errs == nil { // the project is empty, or the token can't see anything in it
+		request("project", func() error {
+			_, err := c.client.CheckAccess(ctx)
+			return err
+		})
+		requests.Wait()
+	}
+	r.addSamples()
+
+	ok := 1.0
+	if r.errs != nil {
+		ok = 0
+	}
+	r.add(up, ok)
+	r.add(duration, time.Since(c.began).Seconds())
+	r.add(refreshed, float64(c.began.UnixMilli())/1000)
+	c.metrics, c.err = r.metrics, errors.Join(r.errs...)
+	for _, err := range r.errs {
+		if c.complain != nil && c.ctx.Err() == nil {
+			c.complain(err)
+		}
+	}
+}
+
+func (c *collector) addDatabases(ctx context.Context, r *round) error {
+	var databases []*cloudapi.Postgres
+	err := addStates(r, "postgres", c.client.Postgres.All(ctx, nil), func(db *cloudapi.Postgres) []string {
+		databases = append(databases, db)
+		return []string{db.Location, db.Name, db.ID, db.State}
+	})
+	if err != nil {
+		return err
+	}
+	var requests errgroup.Group // a failed request doesn't stop the others
+	requests.SetLimit(8)
+	for _, db := range databases {
+		requests.Go(func() error {
+			reply, err := c.client.Postgres.Metrics(ctx, db.Location, db.ID, nil)
+			if errors.Is(err, cloudapi.ErrNotFound) {
+				return nil // deleted by now, or too young for metrics
+			}
+			if err != nil {
+				return fmt.Errorf("metrics of %s/%s: %w", db.Location, db.Name, err)
+			}
+			for _, m := range reply.Metrics {
+				for _, series := range m.Series {
+					r.addNewest(db, m, series)
+				}
+			}
+			return nil
+		})
+	}
+	return requests.Wait()
+}
+
+// checkToken returns an error if the API refuses the token. It ignores other
+// errors, such as an outage, which may be over at the first scrape.
+func checkToken(ctx context.Context, client *cloudapi.Client, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if _, err := client.CheckAccess(ctx); errors.Is(err, cloudapi.ErrUnauthorized) {
+		return err
+	}
+	return nil
+}
 
 func main() { demo.Main("exporter", run) }
 
-//go:embed main.go
-var source string // main.go, whose first comment is the help
-
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := demo.NewFlags("exporter", source, stdout)
+	flags := flag.NewFlagSet("exporter", flag.ExitOnError)
 	listen := flags.String("listen", "127.0.0.1:9790", "`address` to serve /metrics on")
 	maxAge := flags.Duration("max-age", 30*time.Second, "minimum time between two refreshes")
-	timeout := flags.Positive("timeout", 8*time.Second, "maximum `duration` of a refresh, below the scrape_timeout")
+	timeout := flags.Duration("timeout", 8*time.Second, "maximum `duration` of a refresh, below the scrape_timeout")
 	once := flags.Bool("once", false, "print the metrics and exit, with status 1 if some are missing")
-	if err := flags.Parse(args, 0); err != nil {
-		return err
-	}
-	if *maxAge < 0 {
-		return demo.Usagef("--max-age %v is negative", *maxAge)
+	flags.Parse(args)
+	if flags.NArg() > 0 {
+		return demo.Usagef("unexpected argument %q", flags.Arg(0))
 	}
 
-	if *once {
-		if err := flags.Useless("with --once", "listen", "max-age"); err != nil {
-			return err
-		}
-	}
 	client, closeServer, err := demo.Connect(ctx, stderr, "exporter", demo.Server{})
 	if err != nil {
 		return err
@@ -70,58 +156,4 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	return serve(ctx, *listen, stderr, registry, c.complain)
-}
-
-// checkToken returns an error if the API refuses the token. It ignores other
-// errors, such as an outage, which may be over at the first scrape.
-func checkToken(ctx context.Context, client *cloudapi.Client, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	if _, err := client.CheckAccess(ctx); errors.Is(err, cloudapi.ErrUnauthorized) {
-		return err
-	}
-	return nil
-}
-
-// printMetrics prints the metrics, also if some are missing.
-func printMetrics(w io.Writer, registry *prometheus.Registry) error {
-	families, missing := registry.Gather()
-	encoder := expfmt.NewEncoder(w, expfmt.NewFormat(expfmt.TypeTextPlain))
-	for _, family := range families {
-		if err := encoder.Encode(family); err != nil {
-			return err
-		}
-	}
-	return missing
-}
-
-// errorLog reports what the registry leaves out.
-type errorLog func(error)
-
-func (l errorLog) Println(v ...any) { l(errors.New(strings.TrimSpace(fmt.Sprintln(v...)))) }
-
-func serve(ctx context.Context, address string, stderr io.Writer, registry *prometheus.Registry, complain func(error)) error {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return fmt.Errorf("%w: choose another address with --listen", err)
-	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, ErrorLog: errorLog(complain)}))
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintln(w, "The metrics are at /metrics.")
-	})
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	stopped := make(chan struct{})
-	context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		server.Shutdown(grace)
-	})
-	fmt.Fprintf(stderr, "Serving http://%s/metrics until interrupted.\n", listener.Addr())
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	<-stopped
-	return nil
 }

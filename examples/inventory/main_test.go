@@ -11,23 +11,22 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
-	"github.com/cloudapi-sdk/cloudapi/examples/demo"
-	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
+	"github.com/cloudapi-sdk/cloudapi/examples/demo/demotest"
 )
 
-func TestMain(m *testing.M) { demo.Isolate(m) }
+func TestMain(m *testing.M) { demotest.Isolate(m) }
 
 func TestTable(t *testing.T) {
 	t.Parallel()
-	demo.Runs(t, run, nil, "bastion-1", "80, 443 from anywhere", "replica of orders", "1+3 nodes", "inference API key")
+	demotest.Runs(t, run, nil, "bastion-1", "80, 443 from anywhere", "replica of orders", "1+3 nodes", "inference API key")
 }
 
 // TestReplicaWithoutParent: a replica stays one when its parent is gone.
 func TestReplicaWithoutParent(t *testing.T) {
 	t.Parallel()
 	for parent, want := range map[string]string{"/location/eu-central-h1/postgres/orders": "replica of orders", "": "replica of a deleted database"} {
-		table := newTable(&inventory{Postgres: []*cloudapi.Postgres{{ReadReplica: true, Parent: parent}}})
-		if details := table.Rows[0][slices.Index(table.Columns, "DETAILS")]; !strings.HasSuffix(details, ", "+want) {
+		table := rows(&inventory{Postgres: []*cloudapi.Postgres{{ReadReplica: true, Parent: parent}}})
+		if details := table[1][slices.Index(table[0], "DETAILS")]; !strings.HasSuffix(details, ", "+want) {
 			t.Errorf("the details for parent %q are %q, want %q at the end", parent, details, want)
 		}
 	}
@@ -35,8 +34,8 @@ func TestReplicaWithoutParent(t *testing.T) {
 
 func TestCSV(t *testing.T) {
 	t.Parallel()
-	out, _ := demo.Runs(t, run, []string{"-o", "csv"})
-	rows := stub.Must(csv.NewReader(strings.NewReader(out)).ReadAll())(t)
+	out, _ := demotest.Runs(t, run, []string{"-o", "csv"})
+	rows := demotest.Must(csv.NewReader(strings.NewReader(out)).ReadAll())(t)
 	kinds := map[string]int{}
 	for _, row := range rows[1:] {
 		kinds[row[0]]++
@@ -51,7 +50,7 @@ func TestCSV(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	t.Parallel()
-	out, _ := demo.Runs(t, run, []string{"-o", "json"}, "[redacted]")
+	out, _ := demotest.Runs(t, run, []string{"-o", "json"}, "[redacted]")
 	var inv inventory
 	if err := json.Unmarshal([]byte(out), &inv); err != nil {
 		t.Fatal(err)
@@ -74,8 +73,8 @@ func TestJSON(t *testing.T) {
 func TestPage(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "project.html")
-	demo.Runs(t, run, []string{"--html", file})
-	page := string(stub.Must(os.ReadFile(file))(t))
+	demotest.Runs(t, run, []string{"--html", file})
+	page := string(demotest.Must(os.ReadFile(file))(t))
 	for _, want := range []string{"3 subnets · 4 firewalls · ", "load balancer www</b> port 443 → 8080", `gate open"><b>public-web</b> 80, 443 from anywhere`,
 		"subnet batch <", "Postgres orders-reports <small>version 17 · replica of orders<", "Kubernetes staging <", `<li class="stopped"`} {
 		if !strings.Contains(page, want) {
@@ -122,10 +121,9 @@ func TestSorts(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	t.Parallel()
-	demo.Refuses(t, run, "table, wide, json or csv", "-o", "xml")
-	demo.Refuses(t, run, "nonsense", "--nonsense")
-	demo.Refuses(t, run, `unexpected argument "more"`, "more")
-	demo.Refuses(t, run, "directory", "--html", t.TempDir())
+	demotest.Refuses(t, run, "table, json or csv", "-o", "xml")
+	demotest.Refuses(t, run, `unexpected argument "more"`, "more")
+	demotest.Refuses(t, run, "directory", "--html", t.TempDir())
 }
 
 // TestRuleTexts: ports are sorted as numbers.
@@ -144,19 +142,19 @@ func TestRuleTexts(t *testing.T) {
 // missing. It fails, so that nobody takes the list for complete.
 func TestWhatCannotBeRead(t *testing.T) {
 	server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{}), cloudapitest.WithPortlessBalancers(), cloudapitest.WithAPI(cloudapitest.Service), cloudapitest.Lenient())
-	demo.Use(t, server)
+	demotest.Use(t, server)
 	client, ctx := server.Client(), t.Context()
-	stub.Must(client.Firewalls.Create(ctx, "eu-central-h1", "web", nil))(t)
-	cluster := stub.Must(client.Kubernetes.Create(ctx, "eu-central-h1", "fresh", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.37", WorkerSize: "standard-2"}))(t)
+	demotest.Must(client.Firewalls.Create(ctx, "eu-central-h1", "web", nil))(t)
+	cluster := demotest.Must(client.Kubernetes.Create(ctx, "eu-central-h1", "fresh", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.37", WorkerSize: "standard-2"}))(t)
 	for _, name := range []string{"app-1", "app-2", "app-3"} {
-		stub.Must(client.VMs.Create(ctx, "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))(t)
+		demotest.Must(client.VMs.Create(ctx, "eu-central-h1", name, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))(t)
 	}
 	broken := [2]string{} // the paths of VMs
 	for i, name := range []string{"app-2", "app-3"} {
-		broken[i] = "/project/" + client.Project() + "/location/eu-central-h1/vm/" + stub.Must(client.VMs.Get(ctx, "eu-central-h1", name))(t).ID
-		server.Fail(cloudapitest.Match{Operation: "VMs.Get", Path: broken[i]}, cloudapitest.Reply(403, nil, stub.Envelope(403)))
+		broken[i] = "/project/" + client.Project() + "/location/eu-central-h1/vm/" + demotest.Must(client.VMs.Get(ctx, "eu-central-h1", name))(t).ID
+		server.Fail(cloudapitest.Match{Operation: "VMs.Get", Path: broken[i]}, cloudapitest.Reply(403, nil, "{}"))
 	}
-	server.Fail(cloudapitest.Match{Operation: "SSHPublicKeys.List"}, cloudapitest.Reply(403, nil, stub.Envelope(403)))
+	server.Fail(cloudapitest.Match{Operation: "SSHPublicKeys.List"}, cloudapitest.Reply(403, nil, "{}"))
 
 	var stdout, stderr strings.Builder
 	err := run(ctx, nil, &stdout, &stderr)
@@ -165,7 +163,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 			t.Errorf("no %s in the error %v", want, err)
 		}
 	}
-	for _, want := range []string{" web\n", " fresh ", cluster.ID + "-apiserver", " app-1 "} {
+	for _, want := range []string{" web ", " fresh ", cluster.ID + "-apiserver", " app-1 "} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("no %s in\n%s", want, &stdout)
 		}

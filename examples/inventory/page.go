@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
 
 //go:embed page.html
@@ -145,7 +144,7 @@ func summary(inv *inventory) string {
 		{len(inv.LoadBalancers), "load balancer"}, {len(inv.Postgres), "database"}, {len(inv.KubernetesClusters), "cluster"},
 	} {
 		if family.n > 0 {
-			texts = append(texts, demo.Count(family.n, family.thing))
+			texts = append(texts, count(family.n, family.thing))
 		}
 	}
 	if len(texts) == 0 {
@@ -168,7 +167,7 @@ func settings(inv *inventory) string {
 		return fmt.Sprintf("%s (%s %s)", r.UIName, r.Provider, r.Name)
 	}))
 	if n := len(inv.InferenceAPIKeys); n > 0 {
-		texts = append(texts, demo.Count(n, "inference key"))
+		texts = append(texts, count(n, "inference key"))
 	}
 	return strings.Join(texts, " · ")
 }

@@ -2,26 +2,46 @@ package main
 
 import (
 	"cmp"
+	"encoding/csv"
+	"encoding/json"
 	"fmt"
+	"io"
 	"path"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
 
-// newTable returns a table with one row per resource. Its JSON contains the
-// records; keys and passwords in them are of type cloudapi.Secret, which
-// encodes as "[redacted]".
-func newTable(inv *inventory) *demo.Table {
-	t := &demo.Table{Columns: []string{"KIND", "LOCATION", "NAME", "STATE", "DETAILS", "ID"}, Wide: []string{"ID"}, Records: inv}
+// writeTable leaves out the IDs, which are in the last column.
+func writeTable(w io.Writer, inv *inventory) error {
+	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range rows(inv) {
+		fmt.Fprintln(columns, strings.Join(row[:len(row)-1], "\t"))
+	}
+	return columns.Flush()
+}
+
+func writeCSV(w io.Writer, inv *inventory) error { return csv.NewWriter(w).WriteAll(rows(inv)) }
+
+// writeJSON writes all fields. Keys and passwords are of type cloudapi.Secret,
+// which encodes as "[redacted]".
+func writeJSON(w io.Writer, inv *inventory) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(inv)
+}
+
+// rows returns a header, and then a row for each resource.
+func rows(inv *inventory) [][]string {
+	rows := [][]string{{"KIND", "LOCATION", "NAME", "STATE", "DETAILS", "ID"}}
 	add := func(kind cloudapi.Kind, location, name, state, id string, details ...string) {
 		known := slices.DeleteFunc(details, func(text string) bool { return text == "" })
-		t.Add(kind, location, name, state, strings.Join(known, ", "), id)
+		rows = append(rows, []string{kind.String(), location, name, state, strings.Join(known, ", "), id})
 	}
 	for _, r := range inv.PrivateSubnets {
-		add(cloudapi.KindPrivateSubnet, r.Location, r.Name, r.State, r.ID, r.Net4, demo.Count(len(r.NICs), "interface"))
+		add(cloudapi.KindPrivateSubnet, r.Location, r.Name, r.State, r.ID, r.Net4, count(len(r.NICs), "interface"))
 	}
 	for _, r := range inv.Firewalls {
 		add(cloudapi.KindFirewall, r.Location, r.Name, "", r.ID, strings.Join(ruleTexts(r.FirewallRules), "; "))
@@ -30,7 +50,7 @@ func newTable(inv *inventory) *demo.Table {
 		add(cloudapi.KindVM, r.Location, r.Name, r.State, r.ID, r.Size, "subnet "+r.Subnet, address(r.PrivateIPv4), address(r.IPv4))
 	}
 	for _, r := range inv.LoadBalancers {
-		add(cloudapi.KindLoadBalancer, r.Location, r.Name, "", r.ID, fmt.Sprintf("port %d to %d of %s", r.SrcPort, r.DstPort, demo.Count(len(r.VMs), "VM")), "subnet "+r.Subnet)
+		add(cloudapi.KindLoadBalancer, r.Location, r.Name, "", r.ID, fmt.Sprintf("port %d to %d of %s", r.SrcPort, r.DstPort, count(len(r.VMs), "VM")), "subnet "+r.Subnet)
 	}
 	for _, r := range inv.Postgres {
 		add(cloudapi.KindPostgres, r.Location, r.Name, r.State, r.ID, "version "+r.Version, r.VMSize, fmt.Sprint(r.StorageSizeGiB, " GiB"), role(r))
@@ -40,7 +60,7 @@ func newTable(inv *inventory) *demo.Table {
 		for _, pool := range r.NodePools {
 			nodes += pool.NodeCount
 		}
-		add(cloudapi.KindKubernetesCluster, r.Location, r.Name, r.DisplayState, r.ID, r.Version, fmt.Sprintf("%d+%s", r.CPNodeCount, demo.Count(nodes, "node")))
+		add(cloudapi.KindKubernetesCluster, r.Location, r.Name, r.DisplayState, r.ID, r.Version, fmt.Sprintf("%d+%s", r.CPNodeCount, count(nodes, "node")))
 	}
 	for _, r := range inv.PrivateLocations {
 		add(cloudapi.KindPrivateLocation, "", r.UIName, "", r.ID, r.Provider+" "+r.Name)
@@ -54,7 +74,15 @@ func newTable(inv *inventory) *demo.Table {
 	for _, r := range inv.InferenceAPIKeys {
 		add(cloudapi.KindInferenceAPIKey, "", "", "", r.ID)
 	}
-	return t
+	return rows
+}
+
+// count returns a number of things, such as "1 VM" or "2 VMs".
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprint(n, " ", thing)
 }
 
 func role(db *cloudapi.Postgres) string {

@@ -6,8 +6,7 @@
 //
 // With a state file it continues where the last run ended, even days later. It
 // prints no line twice, unless it was killed or its output failed: then it
-// prints the lines of its last requests again. Without a name it takes the
-// project's only database.
+// prints the lines of its last requests again.
 //
 // Only Ubicloud's service has logs, not the contract.
 package main
@@ -15,9 +14,9 @@ package main
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"slices"
@@ -28,54 +27,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
 
-func main() { demo.Main("pglogs", run) }
-
-//go:embed main.go
-var source string // main.go, whose first comment is the help
-
-// levels has the lowest level first. Lines without a level are printed unless a
-// level is selected.
-var levels = []string{cloudapi.PostgresLogEntrySeverityLevelDebug, cloudapi.PostgresLogEntrySeverityLevelInfo, cloudapi.PostgresLogEntrySeverityLevelWarn,
-	cloudapi.PostgresLogEntrySeverityLevelError, cloudapi.PostgresLogEntrySeverityLevelFatal}
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := demo.NewFlags("pglogs", source, stdout)
-	since := flags.Positive("since", 30*time.Minute, "maximum age of the first line, less than 168h;\nignored with a saved state")
-	level := flags.String("level", "", "lowest `level`: debug, info, warn, error or fatal (default all)")
-	follow := flags.Bool("follow", false, "continue with new lines until interrupted")
-	every := flags.Positive("every", 5*time.Second, "pause between two requests for new lines")
-	file := flags.String("state", "", "`file` that records what was printed, to continue from there")
-	asJSON := flags.Bool("json", false, "print each line as JSON")
-	if err := flags.Parse(args, 1); err != nil {
-		return err
-	}
-	if *since >= 168*time.Hour {
-		return demo.Usagef("--since %v isn't shorter than the service keeps logs, which is 168h", *since)
-	}
-	if !*follow {
-		if err := flags.Useless("without --follow", "every"); err != nil {
-			return err
-		}
-	}
-	o := options{args: flags.Args(), since: *since, every: *every, follow: *follow, file: *file, asJSON: *asJSON}
-	if *level != "" {
-		least := slices.Index(levels, strings.ToUpper(*level))
-		if least < 0 {
-			return demo.Usagef("--level %q: use debug, info, warn, error or fatal", *level)
-		}
-		o.levels = levels[least:]
-	}
-
-	client, closeServer, err := demo.Connect(ctx, stderr, "pglogs", demo.Server{})
-	if err != nil {
-		return err
-	}
-	defer closeServer()
-	return o.run(ctx, client, stdout, stderr)
-}
-
 type options struct {
-	args           []string
+	database       string // its location and name, or its ID
 	since, every   time.Duration
 	levels         []string // the levels to print; nil means all
 	file           string
@@ -83,7 +36,7 @@ type options struct {
 }
 
 func (o options) run(ctx context.Context, client *cloudapi.Client, stdout, stderr io.Writer) error {
-	db, err := demo.Database(ctx, client, o.args)
+	db, err := cloudapi.Lookup[cloudapi.Postgres](ctx, client, o.database)
 	if err != nil {
 		return err
 	}
@@ -140,17 +93,42 @@ func (o options) print(ctx context.Context, client *cloudapi.Client, db *cloudap
 	return nil
 }
 
-func printText(w io.Writer) func(*cloudapi.PostgresLogEntry) error {
-	return func(line *cloudapi.PostgresLogEntry) error {
-		who := ""
-		if user := line.Context["user"]; user != "" {
-			who = " " + user + "@" + line.Context["dbname"]
+// levels has the lowest level first. Lines without a level are printed unless a
+// level is selected.
+var levels = []string{cloudapi.PostgresLogEntrySeverityLevelDebug, cloudapi.PostgresLogEntrySeverityLevelInfo, cloudapi.PostgresLogEntrySeverityLevelWarn,
+	cloudapi.PostgresLogEntrySeverityLevelError, cloudapi.PostgresLogEntrySeverityLevelFatal}
+
+func main() { demo.Main("pglogs", run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var o options
+	flags := flag.NewFlagSet("pglogs [flags] location/name", flag.ExitOnError)
+	flags.DurationVar(&o.since, "since", 30*time.Minute, "maximum age of the first line, less than 168h;\nignored with a saved state")
+	level := flags.String("level", "", "lowest `level`: debug, info, warn, error or fatal (default all)")
+	flags.BoolVar(&o.follow, "follow", false, "continue with new lines until interrupted")
+	flags.DurationVar(&o.every, "every", 5*time.Second, "pause between two requests for new lines")
+	flags.StringVar(&o.file, "state", "", "`file` that records what was printed, to continue from there")
+	flags.BoolVar(&o.asJSON, "json", false, "print each line as JSON")
+	flags.Parse(args)
+	if flags.NArg() != 1 {
+		return demo.Usagef("name one database, such as eu-central-h1/orders")
+	}
+	o.database = flags.Arg(0)
+	if o.since >= 168*time.Hour {
+		return demo.Usagef("--since %v isn't shorter than the service keeps logs, which is 168h", o.since)
+	}
+	if *level != "" {
+		least := slices.Index(levels, strings.ToUpper(*level))
+		if least < 0 {
+			return demo.Usagef("--level %q: use debug, info, warn, error or fatal", *level)
 		}
-		text := demo.Visible(fmt.Sprintf("%-5s %s %s%s: ", line.SeverityLevel, line.ServerRole, line.StreamName, who))
-		for part := range strings.Lines(line.Message) {
-			text += demo.Visible(strings.TrimSuffix(part, "\n")) + "\n\t"
-		}
-		_, err := fmt.Fprintf(w, "%s %s\n", line.Timestamp.Format("2006-01-02 15:04:05.000"), strings.TrimSuffix(text, "\n\t"))
+		o.levels = levels[least:]
+	}
+
+	client, closeServer, err := demo.Connect(ctx, stderr, "pglogs", demo.Server{})
+	if err != nil {
 		return err
 	}
+	defer closeServer()
+	return o.run(ctx, client, stdout, stderr)
 }

@@ -19,17 +19,14 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
-	"github.com/cloudapi-sdk/cloudapi/examples/demo"
-	"github.com/cloudapi-sdk/cloudapi/examples/internal/built"
-	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
+	"github.com/cloudapi-sdk/cloudapi/examples/demo/demotest"
 )
 
-func TestMain(m *testing.M) { demo.Isolate(m) }
+func TestMain(m *testing.M) { demotest.Isolate(m) }
 
 func TestPrintsLines(t *testing.T) {
 	t.Parallel()
-	stdout, _ := demo.Runs(t, run, []string{"--since", "30m", "eu-central-h1/orders"}, " ERROR primary postgres postgres@postgres: relation ")
+	stdout, _ := demotest.Runs(t, run, []string{"--since", "30m", "eu-central-h1/orders"}, " ERROR primary postgres postgres@postgres: relation ")
 	if lines := strings.Split(strings.TrimSpace(stdout), "\n"); len(lines) < 180 || !slices.IsSorted(lines) {
 		t.Errorf("%d lines:\n%s", len(lines), stdout)
 	}
@@ -54,7 +51,7 @@ func TestPrintsNothingThatATerminalExecutes(t *testing.T) {
 
 func TestLeastLevel(t *testing.T) {
 	t.Parallel()
-	stdout, _ := demo.Runs(t, run, []string{"--since", "2h", "--level", "warn", "--json"})
+	stdout, _ := demotest.Runs(t, run, []string{"--since", "2h", "--level", "warn", "--json", "eu-central-h1/orders"})
 	found := map[string]int{}
 	var last time.Time
 	for decoder := json.NewDecoder(strings.NewReader(stdout)); decoder.More(); {
@@ -75,21 +72,21 @@ func TestLeastLevel(t *testing.T) {
 
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
-	bad := demo.File(t, "state.json", `{"database":"eu-central-h1/other"}`)
-	for _, args := range [][]string{{"--level", "loud"}, {"--since", "0s"}, {"--since", "168h"}, {"--state", bad}, {"--state", filepath.Join(bad, "state")}, {"--state", filepath.Join(t.TempDir(), "missing", "state")}, {"--every", "1m"}, {"eu-central-h1/nobody"}} {
-		demo.Refuses(t, run, "", args...)
+	const db = "eu-central-h1/orders"
+	other := filepath.Join(t.TempDir(), "state.json")
+	if err := os.WriteFile(other, []byte(`{"database":"eu-central-h1/other"}`), 0o600); err != nil {
+		t.Fatal(err)
 	}
-}
-
-// TestServerWithoutLogs: nothing is wrong with the name of a database that the
-// program has just found.
-func TestServerWithoutLogs(t *testing.T) {
-	t.Parallel()
-	client := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract), cloudapitest.Lenient()).Client()
-	stub.Must(client.Postgres.Create(t.Context(), "eu-central-h1", "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
-	err := options{since: time.Hour, every: time.Second}.run(t.Context(), client, io.Discard, io.Discard)
-	if advice := demo.Advice(err); !errors.Is(err, cloudapi.ErrMaybeUnsupported) || !strings.Contains(advice, "may lack this operation") {
-		t.Errorf("%v: %q", err, advice)
+	for want, args := range map[string][]string{
+		"use debug, info":           {"--level", "loud", db},
+		"168h":                      {"--since", "168h", db},
+		"name one database":         nil,
+		"the state of another":      {"--state", other, db},
+		"not a directory":           {"--state", filepath.Join(other, "state"), db},
+		"no such file or directory": {"--state", filepath.Join(t.TempDir(), "missing", "state"), db},
+		"not found":                 {"eu-central-h1/nobody"},
+	} {
+		demotest.Refuses(t, run, want, args...)
 	}
 }
 
@@ -111,7 +108,7 @@ func TestFollowEnds(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			requests := 0
-			client := newClient(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			client := newClient(t, roundTripper(func(req *http.Request) (*http.Response, error) {
 				if !strings.HasSuffix(req.URL.Path, "/logs") {
 					return respond(200, database, time.Now()), nil
 				}
@@ -124,7 +121,7 @@ func TestFollowEnds(t *testing.T) {
 				return nil, last
 			}))
 			var stderr bytes.Buffer
-			o := options{args: []string{"eu-central-h1/orders"}, since: time.Hour, every: 5 * time.Second, follow: true}
+			o := options{database: "eu-central-h1/orders", since: time.Hour, every: 5 * time.Second, follow: true}
 			if err := o.run(ctx, client, io.Discard, &stderr); !errors.Is(err, want) || strings.Count(stderr.String(), "looking again in 5s") != 2 || requests != 3 {
 				t.Errorf("%v after %d requests:\n%s", err, requests, &stderr)
 			}
@@ -132,10 +129,15 @@ func TestFollowEnds(t *testing.T) {
 	}
 }
 
+// roundTripper makes a function a transport.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
 // newClient returns a client that sends each request once, with the transport.
 func newClient(t *testing.T, transport http.RoundTripper) *cloudapi.Client {
 	t.Helper()
-	return stub.Must(cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com"), cloudapi.WithProject(stub.Project),
+	return demotest.Must(cloudapi.NewClient(cloudapi.WithBaseURL("https://api.example.com"), cloudapi.WithProject("pjahbwgme82j3qbwnsn4b3w1e9"),
 		cloudapi.WithHTTPClient(&http.Client{Transport: transport}), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})))(t)
 }
 
@@ -146,7 +148,7 @@ func TestContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var times []string // of the lines
 		fails := false
-		client := newClient(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		client := newClient(t, roundTripper(func(req *http.Request) (*http.Response, error) {
 			query := req.URL.Query()
 			switch {
 			case !strings.HasSuffix(req.URL.Path, "/logs"):
@@ -167,7 +169,7 @@ func TestContinues(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "state.json")
 		var stdout, stderr bytes.Buffer
 		catchUp := func(stdout io.Writer) error { // as after a restart of the program
-			o := options{args: []string{"eu-central-h1/orders"}, since: time.Hour, every: 5 * time.Second, file: file}
+			o := options{database: "eu-central-h1/orders", since: time.Hour, every: 5 * time.Second, file: file}
 			return o.run(t.Context(), client, stdout, &stderr)
 		}
 		receive := func(age time.Duration) { times = append(times, time.Now().Add(-age).UTC().Format(time.RFC3339)) }
@@ -217,27 +219,3 @@ func TestContinues(t *testing.T) {
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
-
-// TestEndOfFollowing: the program ends normally after an interrupt, and
-// silently after head.
-func TestEndOfFollowing(t *testing.T) {
-	t.Parallel()
-	built.Ending{
-		Server: func(t *testing.T) *cloudapitest.Server {
-			server := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service), cloudapitest.WithDelays(cloudapitest.Delays{Backup: -time.Hour}))
-			stub.Must(server.Client().Postgres.Create(t.Context(), "eu-central-h1", "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
-			return server
-		},
-		Args:  []string{"--follow", "--every", "100ms", "--json", "eu-central-h1/db"},
-		Begun: "timestamp",
-		Ends: map[string]built.End{
-			"Ctrl-C": {By: built.Interrupt, Status: 0, Said: "\npglogs: stopping; press Ctrl-C again to stop immediately\n"},
-			"head":   {By: built.CloseStdout, Status: 141, Said: ""},
-		},
-		Check: func(t *testing.T, _ *cloudapitest.Server, end built.End, said string) {
-			if said != end.Said {
-				t.Errorf("it says %q, want %q", said, end.Said)
-			}
-		},
-	}.Test(t)
-}

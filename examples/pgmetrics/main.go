@@ -6,18 +6,14 @@
 //	pgmetrics --start 2026-03-01T08:00:00Z --end 2026-03-01T20:00:00Z eu-central-h1/orders
 //
 //	pgmetrics --metric pending_pods,api_request_rate eu-central-h1/apps
-//
-// Without a name it takes the project's only database.
 package main
 
 import (
-	"cmp"
 	"context"
-	_ "embed"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,84 +22,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-func main() { demo.Main("pgmetrics", run) }
-
-//go:embed main.go
-var source string // main.go, whose first comment is the help
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	now := time.Now()
-	start, end := now.Add(-6*time.Hour), now
-	flags := demo.NewFlags("pgmetrics", source, stdout)
-	flags.Func("start", "`time` of the first value, such as 2026-03-01T08:00:00Z,\nor how long ago, such as 24h (default 6h)", timeFlag(&start, now))
-	flags.Func("end", "`time` of the last value, in the same forms (default now)", timeFlag(&end, now))
-	keys := flags.String("metric", "", "`keys` of metrics, such as cpu_usage,disk_io (default all)")
-	width := flags.Int("width", 0, "width of the charts in `columns`, at least 20\n(default the width of the terminal, or 80)")
-	if err := flags.Parse(args, 1); err != nil {
-		return err
-	}
-	if *width == 0 {
-		*width = max(20, cmp.Or(demo.Width(stdout), 80))
-	}
-	var wanted []string
-	if *keys != "" {
-		wanted = strings.Fields(strings.ReplaceAll(*keys, ",", " "))
-	}
-	switch {
-	case *keys != "" && (len(wanted) == 0 || slices.Contains(strings.Split(*keys, ","), "")):
-		return demo.Usagef("--metric %q has an empty key: is a variable not set?", *keys)
-	case !start.Before(end):
-		return demo.Usagef("--end %s is before --start", end.Format(time.RFC3339))
-	case *width < 20:
-		return demo.Usagef("--width %d is too small for a chart", *width)
-	}
-
-	client, closeServer, err := demo.Connect(ctx, stderr, "pgmetrics", demo.Server{})
-	if err != nil {
-		return err
-	}
-	defer closeServer()
-	name, measure, err := find(ctx, client, flags.Args())
-	if err != nil {
-		return err
-	}
-	metrics, err := fetch(ctx, measure, start, end, wanted)
-	if err != nil {
-		return err
-	}
-
-	fmt.Fprintf(stdout, "%s from %s to %s\n", name, start.Format(time.DateTime), end.Format(time.DateTime))
-	for _, m := range metrics {
-		fmt.Fprintf(stdout, "\n%s\n", chart(m, *width, demo.IsTerminal(stdout)))
-	}
-	return nil
-}
-
-func timeFlag(to *time.Time, now time.Time) func(string) error {
-	return func(text string) (err error) {
-		if ago, err := time.ParseDuration(text); err == nil {
-			*to = now.Add(-ago)
-			return nil
-		}
-		if *to, err = time.Parse(time.RFC3339, text); err != nil {
-			return fmt.Errorf("use a form such as %s or 90m", now.UTC().Format(time.RFC3339))
-		}
-		return nil
-	}
-}
-
 // measurements gets metrics of a database or a cluster.
 type measurements func(context.Context, *cloudapi.MetricsOptions) (*cloudapi.Metrics, error)
 
-func find(ctx context.Context, client *cloudapi.Client, args []string) (name string, measure measurements, err error) {
-	if len(args) != 1 {
-		db, err := demo.Database(ctx, client, args)
-		if err != nil {
-			return "", nil, err
-		}
-		args = []string{db.ID}
-	}
-	found, err := client.Resolve(ctx, args[0], cloudapi.KindPostgres, cloudapi.KindKubernetesCluster)
+func find(ctx context.Context, client *cloudapi.Client, reference string) (name string, measure measurements, err error) {
+	found, err := client.Resolve(ctx, reference, cloudapi.KindPostgres, cloudapi.KindKubernetesCluster)
 	if err != nil {
 		return "", nil, err
 	}
@@ -120,7 +43,7 @@ func find(ctx context.Context, client *cloudapi.Client, args []string) (name str
 // keys. It gets each of those with its own request, all at the same time. For
 // an unknown key it returns an error that names the known keys.
 func fetch(ctx context.Context, measure measurements, start, end time.Time, wanted []string) ([]cloudapi.Metric, error) {
-	if wanted == nil {
+	if len(wanted) == 0 {
 		wanted = []string{""}
 	}
 	replies := make([]*cloudapi.Metrics, len(wanted))
@@ -160,4 +83,58 @@ func listKeys(ctx context.Context, measure measurements) error {
 		keys = append(keys, m.Key)
 	}
 	return fmt.Errorf("the metrics are %s", strings.Join(keys, ", "))
+}
+
+func main() { demo.Main("pgmetrics", run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	now := time.Now()
+	start, end := now.Add(-6*time.Hour), now
+	flags := flag.NewFlagSet("pgmetrics [flags] location/name", flag.ExitOnError)
+	flags.Func("start", "`time` of the first value, such as 2026-03-01T08:00:00Z,\nor how long ago, such as 24h (default 6h)", timeFlag(&start, now))
+	flags.Func("end", "`time` of the last value, in the same forms (default now)", timeFlag(&end, now))
+	keys := flags.String("metric", "", "`keys` of metrics, such as cpu_usage,disk_io (default all)")
+	width := flags.Int("width", 80, "width of the charts in `columns`, at least 20")
+	flags.Parse(args)
+	switch {
+	case flags.NArg() != 1:
+		return demo.Usagef("name one database or cluster, such as eu-central-h1/orders")
+	case !start.Before(end):
+		return demo.Usagef("--end %s is before --start", end.Format(time.RFC3339))
+	case *width < 20:
+		return demo.Usagef("--width %d is too small for a chart", *width)
+	}
+
+	client, closeServer, err := demo.Connect(ctx, stderr, "pgmetrics", demo.Server{})
+	if err != nil {
+		return err
+	}
+	defer closeServer()
+	name, measure, err := find(ctx, client, flags.Arg(0))
+	if err != nil {
+		return err
+	}
+	metrics, err := fetch(ctx, measure, start, end, strings.FieldsFunc(*keys, func(r rune) bool { return r == ',' || r == ' ' }))
+	if err != nil {
+		return err
+	}
+
+	fmt.Fprintf(stdout, "%s from %s to %s\n", name, start.Format(time.DateTime), end.Format(time.DateTime))
+	for _, m := range metrics {
+		fmt.Fprintf(stdout, "\n%s\n", chart(m, *width))
+	}
+	return nil
+}
+
+func timeFlag(to *time.Time, now time.Time) func(string) error {
+	return func(text string) (err error) {
+		if ago, err := time.ParseDuration(text); err == nil {
+			*to = now.Add(-ago)
+			return nil
+		}
+		if *to, err = time.Parse(time.RFC3339, text); err != nil {
+			return fmt.Errorf("use a form such as %s or 90m", now.UTC().Format(time.RFC3339))
+		}
+		return nil
+	}
 }

@@ -9,15 +9,17 @@
 //	provision --file environment.yaml --update
 //
 // Without a file, it creates the resources of a sample, in the server inside
-// the program; --sample prints the sample.
+// the program.
 package main
 
 import (
 	"context"
-	_ "embed"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -25,28 +27,96 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
 
-func main() { demo.Main("provision", run) }
+// service creates one kind of resource. The services of the SDK implement it.
+type service[T, R any] interface {
+	Ensure(ctx context.Context, location, name string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)
+}
 
-//go:embed main.go
-var source string // main.go, whose first comment is the help
+// settle creates or plans a resource, and reports the result. The record is nil
+// if a plan would create the resource. If the resource differs from the request
+// and isn't updated, settle reports the difference and returns the record.
+func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service[T, R], request *R) (*T, cloudapi.EnsureOutcome, error) {
+	// A dry run without Update returns the differences, and says for each whether
+	// an update could change it.
+	opts := &cloudapi.EnsureOptions{Update: p.update && !p.planOnly, DryRun: p.planOnly}
+	record, outcome, err := s.Ensure(ctx, p.env.Location, of.name, request, opts)
+	if drift, ok := errors.AsType[*cloudapi.DriftError](err); ok {
+		record = drift.Record.(*T)
+		if p.planOnly && p.update && !slices.ContainsFunc(drift.Fields, func(f cloudapi.Drift) bool { return f.Remedy != cloudapi.RemedyUpdate }) {
+			p.report.changes(of, driftText(drift.Fields))
+			return record, cloudapi.EnsureUpdated, nil
+		}
+		how := err
+		if p.planOnly {
+			how = fmt.Errorf("%v differs from the file: %s", of, driftText(drift.Fields))
+		}
+		p.report.differs(of, fmt.Errorf("%w%s", how, p.advice(drift.Fields)))
+		return record, "", nil
+	}
+	switch {
+	case errors.Is(err, cloudapi.ErrOutcomeUnknown):
+		p.report.result(of, resultUnknown)
+	case err != nil:
+	case !p.planOnly:
+		p.report.result(of, done[outcome])
+	case outcome == cloudapi.EnsureCreated:
+		p.report.result(of, planned[outcome])
+		if p.held {
+			p.report.result(of, resultHeld)
+		}
+		return nil, outcome, nil // there is no resource yet
+	default:
+		p.report.result(of, planned[outcome])
+	}
+	return record, outcome, err
+}
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := demo.NewFlags("provision", source, stdout)
-	file := flags.String("file", "", "YAML `file` with the resources that should exist\n(default a sample, only for the server inside the program)")
-	printSample := flags.Bool("sample", false, "print the sample and exit")
-	update := flags.Bool("update", false, "change existing resources that differ from the file, where possible")
-	planOnly := flags.Bool("plan", false, "list what would be created and changed, and change nothing")
-	timeout := flags.Positive("timeout", 30*time.Minute, "maximum `duration` of the whole run")
-	output := flags.Output(new(report).table().Columns)
-	if err := flags.Parse(args, 0); err != nil {
+// run creates missing resources. With --update, it also changes resources that
+// differ from the file. If an SSH key, firewall or subnet still differs, run
+// creates no VMs and databases.
+func (p *provisioner) run(ctx context.Context) error {
+	if err := p.keys(ctx); err != nil {
 		return err
 	}
-	if *printSample {
-		if err := flags.Useless("with --sample", "file", "update", "plan", "timeout", "o", "columns", "no-header"); err != nil {
-			return err
-		}
-		_, err := stdout.Write(sample)
+	firewallIDs, err := p.firewalls(ctx)
+	if err != nil {
 		return err
+	}
+	subnetIDs, err := p.subnets(ctx, firewallIDs)
+	if err != nil {
+		return err
+	}
+	p.held = p.report.drift() != nil
+	if p.held && !p.planOnly {
+		return nil
+	}
+	return p.machines(ctx, subnetIDs)
+}
+
+type provisioner struct {
+	client   *cloudapi.Client
+	env      *environment
+	planOnly bool
+	update   bool
+	report   report
+	held     bool // whether VMs and databases aren't created because another resource differs
+
+	mu     sync.Mutex // guards stderr
+	stderr io.Writer
+	start  time.Time
+}
+
+func main() { demo.Main("provision", run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("provision", flag.ExitOnError)
+	file := flags.String("file", "", "YAML `file` with the resources that should exist\n(default a sample, only for the server inside the program)")
+	update := flags.Bool("update", false, "change existing resources that differ from the file, where possible")
+	planOnly := flags.Bool("plan", false, "list what would be created and changed, and change nothing")
+	timeout := flags.Duration("timeout", 30*time.Minute, "maximum `duration` of the whole run")
+	flags.Parse(args)
+	if flags.NArg() > 0 {
+		return demo.Usagef("unexpected argument %q", flags.Arg(0))
 	}
 	embedded, err := demo.IsEmbedded()
 	switch {
@@ -71,11 +141,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer closeServer()
 	ctx, cancel := context.WithTimeout(ctx, *timeout)
 	defer cancel()
-	p := &provisioner{client: client, env: env, planOnly: *planOnly, update: *update, progress: newProgress(stderr, demo.IsTerminal(stderr))}
+	p := &provisioner{client: client, env: env, planOnly: *planOnly, update: *update, stderr: stderr, start: time.Now()}
 	err = p.run(ctx)
-	listErr := output.Write(stdout, p.report.table())
+	listErr := p.report.write(stdout)
 	if listErr != nil && !*planOnly {
-		output.Write(stderr, p.report.table()) // nobody reads stdout
+		p.report.write(stderr) // nobody reads stdout
 	}
 
 	switch {

@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"text/tabwriter"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
 
 // report contains what was done or is planned, and the differences between the
@@ -106,17 +107,18 @@ func inOrder[V any](of map[subject]V) []subject {
 	})
 }
 
-func (r *report) table() *demo.Table {
-	t := &demo.Table{Columns: []string{"KIND", "NAME", "RESULT", "STATE", "DETAILS"}}
+func (r *report) write(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "KIND\tNAME\tRESULT\tSTATE\tDETAILS")
 	for _, of := range inOrder(r.rows) {
 		row := r.rows[of]
 		result := row.result
 		if r.drifts[of] != nil {
 			result = resultDiffers // even if some of its fields or rules were changed
 		}
-		t.Add(of.kind, of.name, result, row.state, cmp.Or(strings.Join(row.changes, "; "), row.details))
+		fmt.Fprintf(table, "%v\t%s\t%s\t%s\t%s\n", of.kind, of.name, result, row.state, cmp.Or(strings.Join(row.changes, "; "), row.details))
 	}
-	return t
+	return table.Flush()
 }
 
 // driftText lists differences, such as `size standard-2, wanted standard-4`.

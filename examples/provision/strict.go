@@ -1,12 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
 
-	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -15,10 +15,7 @@ import (
 // decode reads a YAML file. It refuses what YAML would take for something else
 // than its author meant: it reads 0443 as the number 291, and 17.10 as 17.1.
 func decode(name string, data []byte, env *environment) error {
-	if line := demo.ByteOrderMark(data); line > 0 {
-		return fmt.Errorf("%s:%d: there is a byte order mark: save the file as UTF-8 without one", name, line)
-	}
-	file, err := parser.ParseBytes(data, 0)
+	file, err := parser.ParseBytes(bytes.TrimPrefix(data, []byte("\ufeff")), 0) // a byte order mark, which editors don't show
 	if err != nil {
 		return fmt.Errorf("%s: %s", name, yaml.FormatError(err, false, true)) // shows the line of the error
 	}

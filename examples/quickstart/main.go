@@ -7,13 +7,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
-	_ "embed"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,44 +22,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
-
-func main() { demo.Main("quickstart", run) }
-
-//go:embed main.go
-var source string // main.go, whose first comment is the help
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := demo.NewFlags("quickstart", source, stdout)
-	location := flags.String("location", "eu-central-h1", "where to create it")
-	timeout := flags.Positive("timeout", 15*time.Minute, "maximum `duration` of the whole run")
-	if err := flags.Parse(args, 0); err != nil {
-		return err
-	}
-
-	// In the embedded server a VM takes two seconds; a real VM takes a minute.
-	client, closeServer, err := demo.Connect(ctx, stderr, "quickstart", demo.Server{
-		Delays: cloudapitest.Delays{Create: 2 * time.Second, Delete: time.Second},
-		Empty:  true,
-	})
-	if err != nil {
-		return err
-	}
-	defer closeServer()
-	ctx, cancel := context.WithTimeout(ctx, *timeout)
-	defer cancel()
-	env := &environment{client: client, location: *location, out: stdout, start: time.Now(), ids: map[string]string{}}
-	return env.provision(ctx)
-}
-
-type environment struct {
-	client   *cloudapi.Client
-	location string
-	out      io.Writer
-	start    time.Time
-	mu       sync.Mutex // guards the output
-	undo     []func(context.Context) error
-	ids      map[string]string // the IDs of the created resources, by kind and name
-}
 
 func (env *environment) provision(ctx context.Context) (err error) {
 	client, location := env.client, env.location
@@ -73,20 +35,16 @@ func (env *environment) provision(ctx context.Context) (err error) {
 	// Nothing else has this name, so it is safe to delete by name.
 	name := "quickstart-" + strings.ToLower(rand.Text()[:6])
 	key, err := client.SSHPublicKeys.Create(uninterrupted(ctx), name, &cloudapi.SSHPublicKeyCreateRequest{PublicKey: demo.PublicKey})
-	env.deleteLater("SSH key", name, err, client.SSHPublicKeys.Delete)
 	if err != nil {
-		return err
+		return env.lost(err, cloudapi.KindSSHPublicKey, "", name)
 	}
-	env.created("SSH key", name, key.ID)
+	env.created(cloudapi.KindSSHPublicKey, key.ID, "", name)
 
 	firewall, err := client.Firewalls.Create(uninterrupted(ctx), location, name, &cloudapi.FirewallCreateRequest{Description: "SSH and the web"})
-	env.deleteLater("firewall", name, err, func(ctx context.Context, reference string) error {
-		return client.Firewalls.Delete(ctx, location, reference)
-	})
 	if err != nil {
-		return err
+		return env.lost(err, cloudapi.KindFirewall, location, name)
 	}
-	env.created("firewall", name, firewall.ID)
+	env.created(cloudapi.KindFirewall, firewall.ID, location, name)
 	for _, request := range []cloudapi.FirewallRuleCreateRequest{
 		{CIDR: "192.0.2.0/24", PortRange: "22"},
 		{CIDR: "0.0.0.0/0", PortRange: "443"},
@@ -99,16 +57,10 @@ func (env *environment) provision(ctx context.Context) (err error) {
 	}
 
 	subnet, err := client.PrivateSubnets.Create(uninterrupted(ctx), location, name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID})
-	env.deleteLater("subnet", name, err, func(ctx context.Context, reference string) error {
-		if err := client.PrivateSubnets.Delete(ctx, location, reference); err != nil {
-			return err
-		}
-		return client.PrivateSubnets.WaitDeleted(ctx, location, reference, nil)
-	})
 	if err != nil {
-		return err
+		return env.lost(err, cloudapi.KindPrivateSubnet, location, name)
 	}
-	env.created("subnet", name, subnet.ID)
+	env.created(cloudapi.KindPrivateSubnet, subnet.ID, location, name)
 
 	var vms []*cloudapi.VM
 	for _, name := range []string{name + "-1", name + "-2"} {
@@ -117,16 +69,10 @@ func (env *environment) provision(ctx context.Context) (err error) {
 			PrivateSubnetID: subnet.ID,
 			EnableIPv4:      new(true),
 		})
-		env.deleteLater("VM", name, err, func(ctx context.Context, reference string) error {
-			if err := client.VMs.Delete(ctx, location, reference); err != nil {
-				return err
-			}
-			return client.VMs.WaitDeleted(ctx, location, reference, nil)
-		})
 		if err != nil {
-			return err
+			return env.lost(err, cloudapi.KindVM, location, name)
 		}
-		env.created("VM", name, vm.ID)
+		env.created(cloudapi.KindVM, vm.ID, location, name)
 		vms = append(vms, vm)
 	}
 	if err := env.waitRunning(ctx, vms); err != nil {
@@ -166,8 +112,13 @@ func (env *environment) waitRunning(ctx context.Context, vms []*cloudapi.VM) err
 	var waits sync.WaitGroup
 	for i, vm := range vms {
 		waits.Go(func() {
-			running, err := env.client.VMs.WaitRunning(ctx, env.location, vm.ID,
-				&cloudapi.WaitOptions{Progress: demo.States(func(state string) { env.say("VM", vm.Name, "%s", state) })})
+			last := ""
+			running, err := env.client.VMs.WaitRunning(ctx, env.location, vm.ID, &cloudapi.WaitOptions{Progress: func(p cloudapi.Progress) {
+				if p.State != last {
+					last = p.State
+					env.say("VM", vm.Name, "%s", p.State)
+				}
+			}})
 			if err != nil {
 				errs[i] = err
 				return
@@ -182,38 +133,82 @@ func (env *environment) waitRunning(ctx context.Context, vms []*cloudapi.VM) err
 // tearDown deletes everything in reverse order.
 func (env *environment) tearDown(ctx context.Context) error {
 	var errs []error
-	for i := len(env.undo) - 1; i >= 0; i-- {
-		if err := env.undo[i](ctx); err != nil {
-			errs = append(errs, err)
+	for _, r := range slices.Backward(env.resources) {
+		err := env.remove(ctx, r)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%v %s is left over: %w", r.Kind, strings.TrimSpace(r.Name+" "+r.ID), err))
+			continue
 		}
+		env.say(r.Kind.String(), r.Name, "deleted")
 	}
 	return errors.Join(errs...)
 }
 
-// deleteLater records how to delete a resource: by its ID, once that is known.
-// err is the error of the create: if the create got no response, the resource
-// may exist nevertheless.
-func (env *environment) deleteLater(kind, name string, err error, remove func(ctx context.Context, reference string) error) {
-	if err != nil && !errors.Is(err, cloudapi.ErrOutcomeUnknown) {
-		return
-	}
-	env.undo = append(env.undo, func(ctx context.Context) error {
-		id := env.ids[kind+" "+name]
-		if err := remove(ctx, cmp.Or(id, name)); err != nil {
-			return fmt.Errorf("%s %s is left over: %w", kind, strings.TrimSpace(name+" "+id), err)
+func (env *environment) remove(ctx context.Context, r cloudapi.Resource) error {
+	if r.ID == "" { // the create got no response
+		found, err := env.client.Resolve(ctx, r.Reference(), r.Kind)
+		if err != nil {
+			return err
 		}
-		env.say(kind, name, "deleted")
-		return nil
-	})
+		r = *found
+	}
+	if err := env.client.Delete(ctx, r); err != nil {
+		return err
+	}
+	return env.client.WaitDeleted(ctx, r, nil)
 }
 
-func (env *environment) created(kind, name, id string) {
-	env.ids[kind+" "+name] = id
-	env.say(kind, name, "created: %s", id)
+type environment struct {
+	client    *cloudapi.Client
+	location  string
+	out       io.Writer
+	start     time.Time
+	mu        sync.Mutex          // guards the output
+	resources []cloudapi.Resource // in the order of their creation
+}
+
+func (env *environment) created(kind cloudapi.Kind, id, location, name string) {
+	env.resources = append(env.resources, cloudapi.Resource{Kind: kind, ID: id, Location: location, Name: name})
+	env.say(kind.String(), name, "created: %s", id)
+}
+
+// lost records a resource that may exist although its create has failed. It
+// returns the error of the create.
+func (env *environment) lost(err error, kind cloudapi.Kind, location, name string) error {
+	if errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+		env.resources = append(env.resources, cloudapi.Resource{Kind: kind, Location: location, Name: name})
+	}
+	return err
 }
 
 func (env *environment) say(kind, name, format string, args ...any) {
 	env.mu.Lock()
 	defer env.mu.Unlock()
-	fmt.Fprintf(env.out, "%5.1fs  %-8s  %-19s  %s\n", time.Since(env.start).Seconds(), kind, name, fmt.Sprintf(format, args...))
+	fmt.Fprintf(env.out, "%5.1fs  %-14s  %-19s  %s\n", time.Since(env.start).Seconds(), kind, name, fmt.Sprintf(format, args...))
+}
+
+func main() { demo.Main("quickstart", run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("quickstart", flag.ExitOnError)
+	location := flags.String("location", "eu-central-h1", "where to create it")
+	timeout := flags.Duration("timeout", 15*time.Minute, "maximum `duration` of the whole run")
+	flags.Parse(args)
+	if flags.NArg() > 0 {
+		return demo.Usagef("unexpected argument %q", flags.Arg(0))
+	}
+
+	// In the embedded server a VM takes two seconds; a real VM takes a minute.
+	client, closeServer, err := demo.Connect(ctx, stderr, "quickstart", demo.Server{
+		Delays: cloudapitest.Delays{Create: 2 * time.Second, Delete: time.Second},
+		Empty:  true,
+	})
+	if err != nil {
+		return err
+	}
+	defer closeServer()
+	ctx, cancel := context.WithTimeout(ctx, *timeout)
+	defer cancel()
+	env := &environment{client: client, location: *location, out: stdout, start: time.Now()}
+	return env.provision(ctx)
 }

@@ -13,17 +13,16 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/demo"
-	"github.com/cloudapi-sdk/cloudapi/examples/internal/built"
-	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
+	"github.com/cloudapi-sdk/cloudapi/examples/demo/demotest"
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
-func TestMain(m *testing.M) { demo.Isolate(m) }
+func TestMain(m *testing.M) { demotest.Isolate(m) }
 
 func TestQuickstart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		stdout, _ := demo.Runs(t, run, nil)
+		stdout, _ := demotest.Runs(t, run, nil)
 		for text, want := range map[string]int{"created: ": 5, "open to ": 2, "  addresses ": 2, "listed ": 2, "deleted\n": 5} {
 			if n := strings.Count(stdout, text); n != want {
 				t.Errorf("%d times %q, want %d:\n%s", n, text, want, stdout)
@@ -33,7 +32,7 @@ func TestQuickstart(t *testing.T) {
 }
 
 func newEnvironment(server *cloudapitest.Server) *environment {
-	return &environment{client: server.Client(), location: "eu-central-h1", out: io.Discard, start: time.Now(), ids: map[string]string{}}
+	return &environment{client: server.Client(), location: "eu-central-h1", out: io.Discard, start: time.Now()}
 }
 
 // TestTellsWhatIsLeft: the program lists what is left by name and ID.
@@ -119,34 +118,11 @@ func TestLeavesNothing(t *testing.T) {
 				if err := newEnvironment(server).provision(ctx); !errors.Is(err, test.want) {
 					t.Errorf("error %v, want %v", err, test.want)
 				}
-				plan := stub.Must(teardown.NewPlan(t.Context(), client, nil))(t)
+				plan := demotest.Must(teardown.NewPlan(t.Context(), client, nil))(t)
 				if stages := plan.Stages(); len(stages) != 0 {
 					t.Errorf("left: %v", stages)
 				}
 			})
 		})
 	}
-}
-
-// TestEndedProgramLeavesNothing: the program deletes what it has created, even
-// if a signal ends it or a reader such as head goes away.
-func TestEndedProgramLeavesNothing(t *testing.T) {
-	t.Parallel()
-	built.Ending{
-		Server: func(t *testing.T) *cloudapitest.Server {
-			return cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Create: time.Hour}))
-		},
-		Begun: "firewall",
-		Ends: map[string]built.End{
-			"Ctrl-C":            {By: built.Interrupt, Status: 130},
-			"a supervisor":      {By: built.Terminate, Status: 143},
-			"a closed terminal": {By: built.HangUp, Status: 129},
-			"head":              {By: built.CloseStdout, Status: 141},
-		},
-		Check: func(t *testing.T, server *cloudapitest.Server, _ built.End, said string) {
-			for resource, err := range server.Client().Resources(t.Context(), nil) {
-				t.Errorf("%v is left, %v, after\n%s", resource, err, said)
-			}
-		},
-	}.Test(t)
 }

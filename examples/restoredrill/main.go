@@ -2,80 +2,31 @@
 // of the latest possible time, checks the copy, and deletes it.
 //
 //	restoredrill eu-central-h1/orders
-//	restoredrill -o json eu-central-h1/orders > report.json
 //	restoredrill eu-central-h1/orders sh -c 'psql "$DATABASE_URL" -c "SELECT max(created_at) FROM orders"'
 //
 // A command after the name checks the content of the copy. Its environment
 // variable DATABASE_URL is the copy's URL with the password. The drill fails if
-// the command's exit status isn't 0. Without a name the program takes the
-// project's only database.
+// the command's exit status isn't 0.
 package main
 
 import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	_ "embed"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
-
-func main() { demo.Main("restoredrill", run) }
-
-//go:embed main.go
-var source string // main.go, whose first comment is the help
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := demo.NewFlags("restoredrill", source, stdout)
-	timeout := flags.Positive("timeout", 3*time.Hour, "maximum `duration` of the restore")
-	output := flags.Output(reportColumns)
-	if err := flags.Parse(args, -1); err != nil {
-		return err
-	}
-	reference, command := flags.Args(), []string(nil)
-	if len(reference) > 1 {
-		reference, command = reference[:1], reference[1:]
-		if _, err := exec.LookPath(command[0]); err != nil { // before a copy costs money
-			return demo.Usagef("the command %q can't be run: %w", command[0], err)
-		}
-	}
-
-	// In the embedded server a restore takes seconds.
-	client, closeServer, err := demo.Connect(ctx, stderr, "restoredrill", demo.Server{
-		Delays: cloudapitest.Delays{Create: time.Second, Delete: time.Second},
-	})
-	if err != nil {
-		return err
-	}
-	defer closeServer()
-	source, err := demo.Database(ctx, client, reference)
-	if err != nil {
-		return err
-	}
-	d := &drill{client: client, source: source, command: command, output: output, stdout: stdout, stderr: stderr, start: time.Now()}
-	ctx, cancel := context.WithTimeout(ctx, *timeout)
-	defer cancel()
-	return d.run(ctx)
-}
-
-type drill struct {
-	client         *cloudapi.Client
-	source         *cloudapi.Postgres
-	command        []string // checks the content of the copy; nil to check no content
-	output         *demo.Output
-	stdout, stderr io.Writer
-	start          time.Time
-	copyID         string // "" until it is known
-}
 
 func (d *drill) run(ctx context.Context) (err error) {
 	source := d.source
@@ -94,7 +45,7 @@ func (d *drill) run(ctx context.Context) (err error) {
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Minute)
 		defer cancel()
 		reference := source.Location + "/" + cmp.Or(d.copyID, name)
-		if left := demo.Remove(cleanup, d.client, reference, cloudapi.KindPostgres, errors.Is(err, cloudapi.ErrOutcomeUnknown)); left != nil {
+		if left := d.remove(cleanup, reference, errors.Is(err, cloudapi.ErrOutcomeUnknown)); left != nil {
 			err = errors.Join(err, fmt.Errorf("delete %s/%s %s yourself, it may still be there and cost money: %w", source.Location, name, d.copyID, left))
 		} else {
 			d.say("the copy is gone")
@@ -110,34 +61,49 @@ func (d *drill) run(ctx context.Context) (err error) {
 		return err
 	}
 	d.copyID = copied.ID
-	copied, err = d.client.Postgres.WaitRunning(ctx, copied.Location, copied.ID, demo.Soon(demo.States(
-		func(state string) { d.say("the copy is %s", state) })))
+	last := ""
+	copied, err = d.client.Postgres.WaitRunning(ctx, copied.Location, copied.ID, &cloudapi.WaitOptions{Interval: time.Second, Progress: func(p cloudapi.Progress) {
+		if p.State != last {
+			last = p.State
+			d.say("the copy is %s", p.State)
+		}
+	}})
 	if err != nil {
 		return err
 	}
 	return d.check(ctx, copied)
 }
 
-var reportColumns = []string{"CHECK", "RESULT", "SOURCE", "COPY"}
+// remove deletes the copy, if it exists, and waits until it's gone. It tries
+// again during an outage, since the copy costs money. If mayAppear, "not found"
+// proves nothing, because the server may still execute the restore.
+func (d *drill) remove(ctx context.Context, reference string, mayAppear bool) error {
+	// There's no limit in effect: the context ends before 100 errors in a row.
+	patient := &cloudapi.WaitOptions{Interval: time.Second, MaxInterval: 15 * time.Second, Tolerance: 100}
+	always := func(*cloudapi.Resource) (bool, error) { return true, nil }
+	found, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Resource, error) {
+		return d.client.Resolve(ctx, reference, cloudapi.KindPostgres)
+	}, always, patient)
+	switch {
+	case cloudapi.IsGone(err) && !mayAppear:
+		return nil
+	case err != nil:
+		return err
+	}
+	if _, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Resource, error) {
+		return found, d.client.Delete(ctx, *found)
+	}, always, patient); err != nil {
+		return err
+	}
+	return d.client.WaitDeleted(ctx, *found, patient)
+}
 
 func (d *drill) check(ctx context.Context, copied *cloudapi.Postgres) error {
-	report := &demo.Table{Columns: reportColumns}
-	failed := 0
-	add := func(what string, source, copied any, ok bool) {
-		result := "ok"
-		if !ok {
-			result = "FAILED"
-			failed++
-		}
-		report.Add(what, result, source, copied)
-	}
-	for _, r := range compare(d.source, copied) {
-		add(r.what, r.source, r.copied, r.ok)
-	}
+	results := compare(d.source, copied)
 	if certificates, err := d.client.Postgres.CACertificates(ctx, copied.Location, copied.ID); err != nil {
-		add("CA certificates", "", err, false)
+		results = append(results, result{"CA certificates", "", err.Error(), false})
 	} else {
-		add("CA certificates", "", fmt.Sprint(len(certificates.Content), " bytes"), true)
+		results = append(results, result{"CA certificates", "", fmt.Sprint(len(certificates.Content), " bytes"), true})
 	}
 	if len(d.command) > 0 {
 		err := d.runCommand(ctx, copied)
@@ -145,13 +111,24 @@ func (d *drill) check(ctx context.Context, copied *cloudapi.Postgres) error {
 		if err != nil {
 			outcome = err.Error()
 		}
-		add("content, by "+d.command[0], "", outcome, err == nil)
+		results = append(results, result{"content, by " + d.command[0], "", outcome, err == nil})
 	}
-	if err := d.output.Write(d.stdout, report); err != nil {
+	report := tabwriter.NewWriter(d.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(report, "CHECK\tRESULT\tSOURCE\tCOPY")
+	failed := 0
+	for _, r := range results {
+		verdict := "ok"
+		if !r.ok {
+			verdict = "FAILED"
+			failed++
+		}
+		fmt.Fprintf(report, "%s\t%s\t%s\t%s\n", r.what, verdict, r.source, r.copied)
+	}
+	if err := report.Flush(); err != nil {
 		return err
 	}
 	if failed > 0 {
-		return fmt.Errorf("the copy of %s/%s failed %s: see the report", d.source.Location, d.source.Name, demo.Count(failed, "check"))
+		return fmt.Errorf("the copy of %s/%s failed %d of %d checks: see the report", d.source.Location, d.source.Name, failed, len(results))
 	}
 	d.say("%s/%s can be restored: it took %v", d.source.Location, d.source.Name, time.Since(d.start).Round(time.Second))
 	return nil
@@ -169,4 +146,47 @@ func (d *drill) runCommand(ctx context.Context, copied *cloudapi.Postgres) error
 
 func (d *drill) say(format string, args ...any) {
 	fmt.Fprintf(d.stderr, "%7.1fs  %s\n", time.Since(d.start).Seconds(), fmt.Sprintf(format, args...))
+}
+
+type drill struct {
+	client         *cloudapi.Client
+	source         *cloudapi.Postgres
+	command        []string // checks the content of the copy; nil to check no content
+	stdout, stderr io.Writer
+	start          time.Time
+	copyID         string // "" until it is known
+}
+
+func main() { demo.Main("restoredrill", run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("restoredrill [flags] location/name [command]", flag.ExitOnError)
+	timeout := flags.Duration("timeout", 3*time.Hour, "maximum `duration` of the restore")
+	flags.Parse(args)
+	if flags.NArg() == 0 {
+		return demo.Usagef("name a database, such as eu-central-h1/orders")
+	}
+	command := flags.Args()[1:]
+	if len(command) > 0 {
+		if _, err := exec.LookPath(command[0]); err != nil { // before a copy costs money
+			return demo.Usagef("the command %q can't be run: %w", command[0], err)
+		}
+	}
+
+	// In the embedded server a restore takes seconds.
+	client, closeServer, err := demo.Connect(ctx, stderr, "restoredrill", demo.Server{
+		Delays: cloudapitest.Delays{Create: time.Second, Delete: time.Second},
+	})
+	if err != nil {
+		return err
+	}
+	defer closeServer()
+	source, err := cloudapi.Lookup[cloudapi.Postgres](ctx, client, flags.Arg(0))
+	if err != nil {
+		return err
+	}
+	d := &drill{client: client, source: source, command: command, stdout: stdout, stderr: stderr, start: time.Now()}
+	ctx, cancel := context.WithTimeout(ctx, *timeout)
+	defer cancel()
+	return d.run(ctx)
 }

@@ -13,17 +13,15 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
-	"github.com/cloudapi-sdk/cloudapi/examples/demo"
-	"github.com/cloudapi-sdk/cloudapi/examples/internal/built"
-	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
+	"github.com/cloudapi-sdk/cloudapi/examples/demo/demotest"
 )
 
-func TestMain(m *testing.M) { demo.Isolate(m) }
+func TestMain(m *testing.M) { demotest.Isolate(m) }
 
 func TestDrill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		stdout, stderr := demo.Runs(t, run, []string{"eu-central-h1/orders", "true"},
+		stdout, stderr := demotest.Runs(t, run, []string{"eu-central-h1/orders", "true"},
 			"the copy is running", "eu-central-h1/orders can be restored", "the copy is gone")
 		if n := strings.Count(stdout, " ok "); n != 10 {
 			t.Errorf("%d checks succeeded, want 10:\n%s", n, stdout)
@@ -39,7 +37,7 @@ func newDrill(t *testing.T, command ...string) (*cloudapitest.Server, *drill) {
 	t.Helper()
 	server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Backup: -time.Hour}))
 	client := server.Client()
-	return server, &drill{client: client, source: newDatabase(t, client, "eu-central-h1"), command: command, output: new(demo.Output), stdout: io.Discard, stderr: io.Discard, start: time.Now()}
+	return server, &drill{client: client, source: newDatabase(t, client, "eu-central-h1"), command: command, stdout: io.Discard, stderr: io.Discard, start: time.Now()}
 }
 
 // newDatabase creates a database that can be restored.
@@ -49,15 +47,15 @@ func newDatabase(t *testing.T, client *cloudapi.Client, location string) *clouda
 	if location == "own" {
 		request.Size, request.StorageSize = "m8gd.large", 118
 	}
-	stub.Must(client.Postgres.Create(t.Context(), location, "db", request))(t)
-	return stub.Must(client.Postgres.Get(t.Context(), location, "db"))(t)
+	demotest.Must(client.Postgres.Create(t.Context(), location, "db", request))(t)
+	return demotest.Must(client.Postgres.Get(t.Context(), location, "db"))(t)
 }
 
 // databases returns the names of the existing databases.
 func (d *drill) databases(t *testing.T) string {
 	t.Helper()
 	names := ""
-	for _, db := range stub.Must(cloudapi.Collect(d.client.Postgres.All(t.Context(), nil)))(t) {
+	for _, db := range demotest.Must(cloudapi.Collect(d.client.Postgres.All(t.Context(), nil)))(t) {
 		names += db.Name + " "
 	}
 	return names
@@ -77,9 +75,9 @@ func TestDeletesTheCopyWhateverFails(t *testing.T) {
 		left          bool   // whether the error asks to delete the copy
 		outage        string // the method of the requests that fail when the copy is to be deleted, for longer than a call retries
 	}{
-		{name: "content", command: "false", text: "failed 1 check"},
-		{name: "command", command: "/no/such/command", text: "failed 1 check"},
-		{name: "certificates", command: "true", text: "failed 1 check",
+		{name: "content", command: "false", text: "failed 1 of "},
+		{name: "command", command: "/no/such/command", text: "failed 1 of "},
+		{name: "certificates", command: "true", text: "failed 1 of ",
 			match: cloudapitest.Match{Route: database + "/ca-certificates"}, fault: cloudapitest.Reply(404, nil, "{}")},
 		{name: "wait", command: "true", is: cloudapi.ErrForbidden,
 			match: cloudapitest.Match{Method: http.MethodGet, Route: database}, fault: cloudapitest.Reply(403, nil, "{}")},
@@ -121,6 +119,23 @@ func TestDeletesTheCopyWhateverFails(t *testing.T) {
 	}
 }
 
+// TestInterrupted: the program deletes the copy after Ctrl-C.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server, d := newDrill(t)
+		server.SetDelays(cloudapi.KindPostgres, "", cloudapitest.Delays{Create: time.Hour, Backup: -time.Hour})
+		ctx, interrupt := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, interrupt)
+		if err := d.run(ctx); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "yourself") {
+			t.Errorf("error %v", err)
+		}
+		if names := d.databases(t); names != "db " {
+			t.Errorf("there are %s", names)
+		}
+	})
+}
+
 // TestDeletesOnlyTheCopy: during the checks, another program renames the copy,
 // and creates a database with its name. Or it renames the private location, in
 // which the copy is then not found.
@@ -149,7 +164,7 @@ func TestDeletesOnlyTheCopy(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server, d := newDrill(t, "true")
 				if test.location == "own" {
-					stub.Must(d.client.PrivateLocations.Create(t.Context(), "own", &cloudapi.PrivateLocationCreateRequest{
+					demotest.Must(d.client.PrivateLocations.Create(t.Context(), "own", &cloudapi.PrivateLocationCreateRequest{
 						ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1, AccessKey: cloudapi.NewSecret("a"), SecretKey: cloudapi.NewSecret("s")}))(t)
 					if err := d.client.Postgres.Delete(t.Context(), "eu-central-h1", "db"); err != nil {
 						t.Fatal(err)
@@ -169,7 +184,7 @@ func TestDeletesOnlyTheCopy(t *testing.T) {
 					w.WriteHeader(403)
 				}))
 				err := d.run(t.Context())
-				if err == nil || !strings.Contains(err.Error(), "failed 1 check") || strings.Contains(err.Error(), "delete ") != (test.left != "") || !strings.Contains(err.Error(), test.left) {
+				if err == nil || !strings.Contains(err.Error(), "failed 1 of ") || strings.Contains(err.Error(), "delete ") != (test.left != "") || !strings.Contains(err.Error(), test.left) {
 					t.Errorf("error %v, want a failed check, and %q", err, test.left)
 				}
 				if names := strings.Fields(d.databases(t)); len(names) != test.databases || !slices.Contains(names, copied) {
@@ -197,16 +212,12 @@ func TestFirstBackup(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		demo.Refuses(t, run, "an argument is empty", "")
-		demo.Refuses(t, run, `the command ""`, "eu-central-h1/orders", "")
-		demo.Refuses(t, run, `the command "no-such-"`, "eu-central-h1/orders", "no-such-", "x")
-		demo.Refuses(t, run, "use a duration", "--timeout", "0")
-		demo.Refuses(t, run, "timeout", "--timeout", "soon")
-		demo.Refuses(t, run, "is a variable not set?", "--columns", "", "eu-central-h1/orders")
-		demo.Refuses(t, run, "that is the next flag", "-o", "--no-header", "eu-central-h1/orders")
-		demo.Refuses(t, run, `there is no column "no"`, "--columns", "no")
-		demo.Refuses(t, run, "can't be restored", "eu-central-h1/orders-reports")
-		demo.Refuses(t, run, "not found", "eu-central-h1/payments")
+		demotest.Refuses(t, run, "name a database")
+		demotest.Refuses(t, run, "must not be empty", "")
+		demotest.Refuses(t, run, `the command ""`, "eu-central-h1/orders", "")
+		demotest.Refuses(t, run, `the command "no-such-"`, "eu-central-h1/orders", "no-such-", "x")
+		demotest.Refuses(t, run, "can't be restored", "eu-central-h1/orders-reports")
+		demotest.Refuses(t, run, "not found", "eu-central-h1/payments")
 	})
 }
 
@@ -247,46 +258,4 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%q fails, want %q", failed, what)
 		}
 	}
-}
-
-// closeStderr closes the reader of stderr, which the program notices when it
-// reports that the copy is running.
-func closeStderr(p *built.Program) {
-	built.CloseStderr(p)
-	for _, id := range p.Server.IDs(cloudapi.KindPostgres, "") {
-		p.Server.SetState(id, cloudapi.PostgresStateRunning)
-	}
-}
-
-// TestEndedProgramDeletesTheCopy: whatever ends the program, it leaves no copy.
-func TestEndedProgramDeletesTheCopy(t *testing.T) {
-	t.Parallel()
-	built.Ending{
-		Server: func(t *testing.T) *cloudapitest.Server {
-			server := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Backup: -time.Hour}))
-			newDatabase(t, server.Client(), "eu-central-h1")
-			server.SetDelays(cloudapi.KindPostgres, "", cloudapitest.Delays{Create: time.Hour, Backup: -time.Hour})
-			return server
-		},
-		Args:     []string{"eu-central-h1/db"},
-		Begun:    "the copy is creating",
-		InStderr: true,
-		Ends: map[string]built.End{
-			"Ctrl-C":                  {By: built.Interrupt, Status: 130},
-			"a supervisor":            {By: built.Terminate, Status: 143},
-			"a closed terminal":       {By: func(p *built.Program) { built.HangUp(p); built.HangUp(p) }, Status: 129},
-			"no reader of stderr":     {By: closeStderr, Status: 141},
-			"no reader, and a signal": {By: func(p *built.Program) { built.CloseStderr(p); built.Terminate(p) }, Status: 143},
-		},
-		Check: func(t *testing.T, server *cloudapitest.Server, _ built.End, said string) {
-			for db, err := range server.Client().Postgres.All(t.Context(), nil) {
-				if err != nil || db.Name != "db" {
-					t.Errorf("there is %s, %v, after\n%s", db.Name, err, said)
-				}
-			}
-			if strings.Contains(said, "yourself") {
-				t.Errorf("it says\n%s", said)
-			}
-		},
-	}.Test(t)
 }

@@ -2,7 +2,6 @@
 // asks for confirmation, deletes in a valid order, and reports the result.
 //
 //	teardown --plan
-//	teardown --plan -o csv > plan.csv
 //	teardown --keep 'eu-central-h1/orders*' --keep operations
 //	teardown --yes
 package main
@@ -11,14 +10,15 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -27,54 +27,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
-func main() { demo.Main("teardown", run) }
-
-//go:embed main.go
-var source string // main.go, whose first comment is the help
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	c := &command{stdin: os.Stdin, stdout: stdout, stderr: stderr}
-	flags := demo.NewFlags("teardown", source, stdout)
-	flags.Func("keep", "`pattern` of resources to keep: a name, an ID, eu-central-h1/web-1\nor 'eu-central-h1/*'; can be repeated", func(pattern string) error {
-		c.keep = append(c.keep, pattern)
-		return checkPattern(pattern)
-	})
-	flags.BoolVar(&c.planOnly, "plan", false, "list what would be deleted, and delete nothing")
-	flags.BoolVar(&c.yes, "yes", false, "delete without asking")
-	timeout := flags.Positive("timeout", 30*time.Minute, "maximum `duration` of the deletion")
-	c.output = flags.Output(planColumns)
-	if err := flags.Parse(args, 0); err != nil {
-		return err
-	}
-	if c.planOnly {
-		if err := flags.Useless("with --plan", "yes", "timeout"); err != nil {
-			return err
-		}
-	}
-	c.timeout = *timeout
-
-	// In the embedded server deletions take a second.
-	client, closeServer, err := demo.Connect(ctx, stderr, "teardown", demo.Server{
-		Delays: cloudapitest.Delays{Delete: time.Second},
-	})
-	if err != nil {
-		return err
-	}
-	defer closeServer()
-	return c.run(ctx, client)
-}
-
-type command struct {
-	keep           []string
-	planOnly, yes  bool
-	timeout        time.Duration
-	output         *demo.Output
-	stdin          io.Reader
-	stdout, stderr io.Writer
-}
-
 func (c *command) run(ctx context.Context, client *cloudapi.Client) error {
-	bar := newBar(c.stderr, demo.IsTerminal(c.stderr))
 	used := map[string]bool{}
 	plan, err := teardown.NewPlan(ctx, client, &teardown.Options{
 		Keep: func(r cloudapi.Resource) bool {
@@ -86,7 +39,7 @@ func (c *command) run(ctx context.Context, client *cloudapi.Client) error {
 			}
 			return keep
 		},
-		Progress: bar.show,
+		Progress: c.progress(),
 	})
 	if err != nil {
 		return err
@@ -96,18 +49,9 @@ func (c *command) run(ctx context.Context, client *cloudapi.Client) error {
 			return fmt.Errorf("nothing was deleted: --keep %s matches no resource of the project; --plan without it lists their names", pattern)
 		}
 	}
-	list, total := c.list(plan)
+	total := len(slices.Concat(plan.Stages()...))
 	fmt.Fprintf(c.stderr, "Project %s: %d to delete, %d to keep.\n", client.Project(), total, len(plan.Kept()))
-	has := func(kinds ...cloudapi.Kind) bool {
-		return slices.ContainsFunc(slices.Concat(plan.Stages()...), func(r cloudapi.Resource) bool { return slices.Contains(kinds, r.Kind) })
-	}
-	if has(cloudapi.KindKubernetesCluster, cloudapi.KindPostgres) {
-		fmt.Fprintln(c.stderr, "A cluster or database is deleted with its own subnet and firewall, even if the token can't see them.")
-	}
-	if has(cloudapi.KindPrivateSubnet) {
-		fmt.Fprintln(c.stderr, "A private subnet is deleted with its load balancers, including any that the token can't see.")
-	}
-	if err := c.output.Write(c.stdout, list); err != nil {
+	if err := c.list(plan); err != nil {
 		return err
 	}
 	if c.planOnly || total == 0 {
@@ -118,28 +62,34 @@ func (c *command) run(ctx context.Context, client *cloudapi.Client) error {
 			return err
 		}
 	}
-
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	bar.begin(total)
-	err = plan.Run(ctx)
-	bar.end()
-	return report(c.stderr, total, err)
+	return c.report(plan.Run(ctx), total)
 }
 
-// planColumns are the columns of the plan. STAGE is the stage in which a
-// resource is deleted, or "keep". WHY says why it's kept, or with which other
-// resource it's deleted.
-var planColumns = []string{"STAGE", "KIND", "LOCATION", "NAME", "WHY", "ID"}
+// list prints the stage in which each resource is deleted, or "keep" and the
+// reason.
+func (c *command) list(plan *teardown.Plan) error {
+	has := func(kinds ...cloudapi.Kind) bool {
+		return slices.ContainsFunc(slices.Concat(plan.Stages()...), func(r cloudapi.Resource) bool { return slices.Contains(kinds, r.Kind) })
+	}
+	if has(cloudapi.KindKubernetesCluster, cloudapi.KindPostgres) {
+		fmt.Fprintln(c.stderr, "A cluster or database is deleted with its own subnet and firewall, even if the token can't see them.")
+	}
+	if has(cloudapi.KindPrivateSubnet) {
+		fmt.Fprintln(c.stderr, "A private subnet is deleted with its load balancers, including any that the token can't see.")
+	}
 
-func (c *command) list(plan *teardown.Plan) (list *demo.Table, total int) {
-	list = &demo.Table{Columns: planColumns, Wide: []string{"ID"}}
+	table := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "STAGE\tKIND\tLOCATION\tNAME\tWHY")
+	row := func(stage any, r cloudapi.Resource, why string) {
+		fmt.Fprintf(table, "%v\t%v\t%s\t%s\t%s\n", stage, r.Kind, r.Location, cmp.Or(r.Name, r.ID), why)
+	}
 	for i, stage := range plan.Stages() {
-		total += len(stage)
 		for _, r := range stage {
-			list.Add(i+1, r.Kind, r.Location, cmp.Or(r.Name, r.ID), "", r.ID)
+			row(i+1, r, "")
 			for _, part := range plan.GoesWith(r) {
-				list.Add(i+1, part.Kind, part.Location, part.Name, "goes with "+r.Reference(), part.ID)
+				row(i+1, part, "goes with "+r.Reference())
 			}
 		}
 	}
@@ -153,19 +103,9 @@ func (c *command) list(plan *teardown.Plan) (list *demo.Table, total int) {
 				why = "--keep " + pattern
 			}
 		}
-		list.Add("keep", r.Kind, r.Location, cmp.Or(r.Name, r.ID), why, r.ID)
+		row("keep", r, why)
 	}
-	return list, total
-}
-
-// checkPattern refuses a pattern that can't match anything, such as "/" if two
-// variables of a script aren't set.
-func checkPattern(pattern string) error {
-	if location, name, found := strings.Cut(pattern, "/"); strings.TrimSpace(location) == "" || found && strings.TrimSpace(name) == "" {
-		return errors.New("a location or name in it is empty: is a variable not set?")
-	}
-	_, err := path.Match(pattern, "")
-	return err
+	return table.Flush()
 }
 
 // matches reports whether a pattern matches the resource's ID, its name if it
@@ -183,38 +123,85 @@ func (c *command) confirm(ctx context.Context, client *cloudapi.Client, total in
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.stderr, "To delete %s type the name of the project, %s: ", demo.Count(total, "resource"), demo.Visible(project.Name))
+	fmt.Fprintf(c.stderr, "To delete all %d, type the name of the project, %s:\n", total, project.Name)
 	answer := make(chan string, 1)
 	go func() { // Ctrl-C can't interrupt Read, and leaves the goroutine behind
 		line, _ := bufio.NewReader(c.stdin).ReadString('\n')
-		answer <- line
+		answer <- strings.TrimSpace(line)
 	}()
 	select {
 	case <-ctx.Done():
-		fmt.Fprintln(c.stderr)
 		return fmt.Errorf("nothing was deleted: %w", ctx.Err())
-	case line := <-answer:
-		if !strings.HasSuffix(line, "\n") || !demo.IsTyped(c.stdin) {
-			fmt.Fprintln(c.stderr) // nobody has typed Enter to end the question's line
-		}
-		if strings.TrimSpace(line) != project.Name {
+	case name := <-answer:
+		if name != project.Name {
 			return errors.New("nothing was deleted: that isn't the name; use --yes if nobody can type it")
 		}
 	}
 	return nil
 }
 
-func report(w io.Writer, total int, err error) error {
+// progress returns a function that prints a line for each deleted resource, and
+// for each error. It isn't called concurrently.
+func (c *command) progress() func(cloudapi.Progress) {
+	done := 0
+	return func(p cloudapi.Progress) {
+		switch {
+		case p.Err != nil:
+			fmt.Fprintf(c.stderr, "%7.1fs  %2d of %d  %s: %s: %v\n", p.Elapsed.Seconds(), p.Done, p.Total, p.Resource, p.State, p.Err)
+		case p.Done > done:
+			fmt.Fprintf(c.stderr, "%7.1fs  %2d of %d  %s: %s\n", p.Elapsed.Seconds(), p.Done, p.Total, p.Resource, p.State)
+		}
+		done = p.Done
+	}
+}
+
+func (c *command) report(err error, total int) error {
 	var failure *teardown.Error
 	switch {
 	case err == nil:
-		fmt.Fprintf(w, "Deleted %s.\n", demo.Count(total, "resource"))
+		fmt.Fprintf(c.stderr, "Deleted %d of %d.\n", total, total)
 		return nil
 	case !errors.As(err, &failure):
 		return err
 	}
-	for _, f := range failure.Failed { // not in a table, which would cut the reasons
-		fmt.Fprintf(w, "%v: %s\n  %v\n", f.Resource, f.Outcome, f.Err)
+	for _, f := range failure.Failed {
+		fmt.Fprintf(c.stderr, "%v: %s\n  %v\n", f.Resource, f.Outcome, f.Err)
 	}
-	return fmt.Errorf("deleted %s, %d left: run it again, or see the reasons above (%w)", demo.Count(len(failure.Deleted), "resource"), len(failure.Failed), err)
+	return fmt.Errorf("deleted %d, %d left: run it again, or see the reasons above (%w)", len(failure.Deleted), len(failure.Failed), err)
+}
+
+type command struct {
+	keep           []string
+	planOnly, yes  bool
+	timeout        time.Duration
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+func main() { demo.Main("teardown", run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	c := &command{stdin: os.Stdin, stdout: stdout, stderr: stderr}
+	flags := flag.NewFlagSet("teardown", flag.ExitOnError)
+	flags.Func("keep", "`pattern` of resources to keep: a name, an ID, eu-central-h1/web-1\nor 'eu-central-h1/*'; can be repeated", func(pattern string) error {
+		c.keep = append(c.keep, pattern)
+		return nil
+	})
+	flags.BoolVar(&c.planOnly, "plan", false, "list what would be deleted, and delete nothing")
+	flags.BoolVar(&c.yes, "yes", false, "delete without asking")
+	flags.DurationVar(&c.timeout, "timeout", 30*time.Minute, "maximum `duration` of the deletion")
+	flags.Parse(args)
+	if flags.NArg() > 0 {
+		return demo.Usagef("unexpected argument %q", flags.Arg(0))
+	}
+
+	// In the embedded server deletions take a second.
+	client, closeServer, err := demo.Connect(ctx, stderr, "teardown", demo.Server{
+		Delays: cloudapitest.Delays{Delete: time.Second},
+	})
+	if err != nil {
+		return err
+	}
+	defer closeServer()
+	return c.run(ctx, client)
 }

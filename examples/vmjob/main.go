@@ -17,8 +17,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	_ "embed"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -34,18 +34,16 @@ import (
 
 func main() { demo.Main("vmjob", run) }
 
-//go:embed main.go
-var source string // main.go, whose first comment is the help
-
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := demo.NewFlags("vmjob", source, stdout)
+	flags := flag.NewFlagSet("vmjob [flags] script", flag.ExitOnError)
 	location := flags.String("location", "eu-central-h1", "where to create the VM")
 	size := flags.String("size", "standard-2", "size of the VM")
 	owner := flags.String("owner", defaultOwner(), "lower-case letters and digits that `name` the owner of the VM")
-	timeout := flags.Positive("timeout", time.Hour, "maximum `duration` of a job")
+	timeout := flags.Duration("timeout", time.Hour, "maximum `duration` of a job")
 	clean := flags.Bool("clean", false, "delete what earlier runs of this owner have left")
-	if err := flags.Parse(args, 1); err != nil {
-		return err
+	flags.Parse(args)
+	if flags.NArg() > 1 {
+		return demo.Usagef("unexpected argument %q", flags.Arg(1))
 	}
 	if !ownerForm.MatchString(*owner) {
 		return demo.Usagef("the owner %q must be 1 to 20 lower-case letters and digits", *owner)
@@ -103,7 +101,7 @@ func (j *job) run(ctx context.Context) (err error) {
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Minute)
 		defer cancel()
 		mayAppear := errors.Is(err, cloudapi.ErrOutcomeUnknown)
-		if left := demo.Remove(cleanup, j.client, reference, cloudapi.KindVM, mayAppear); left != nil {
+		if left := j.remove(cleanup, reference, mayAppear); left != nil {
 			err = errors.Join(err, fmt.Errorf("VM %s may still be there and cost money, use --clean later: %w", reference, left))
 		} else {
 			j.say("the VM is gone")
@@ -122,7 +120,7 @@ func (j *job) run(ctx context.Context) (err error) {
 	if j.embedded != nil { // the embedded server runs no scripts
 		j.embedded.SetSerialLog(vm.ID, fmt.Sprintf("booting\n%s\nhello from the job\n%s 0\n", beginLine(j.name), endLine(j.name)))
 	}
-	if _, err := j.client.VMs.WaitRunning(ctx, vm.Location, vm.ID, demo.Soon(nil)); err != nil {
+	if _, err := j.client.VMs.WaitRunning(ctx, vm.Location, vm.ID, &cloudapi.WaitOptions{Interval: time.Second}); err != nil {
 		return err
 	}
 	j.say("the VM is running, and the job on it")
@@ -142,7 +140,7 @@ func (j *job) wait(ctx context.Context, vm *cloudapi.VM) (output, status string,
 		if _, err := j.client.VMs.SerialLog(ctx, vm.Location, vm.ID, &cloudapi.VMSerialLogOptions{Refresh: true}); err != nil {
 			return output, "", err
 		}
-		log, err := j.client.VMs.WaitSerialLog(ctx, vm.Location, vm.ID, demo.Soon(nil))
+		log, err := j.client.VMs.WaitSerialLog(ctx, vm.Location, vm.ID, &cloudapi.WaitOptions{Interval: time.Second})
 		switch {
 		case err == nil:
 			var done bool
@@ -160,6 +158,30 @@ func (j *job) wait(ctx context.Context, vm *cloudapi.VM) (output, status string,
 	}
 }
 
+// remove deletes a VM, if it exists, and waits until it's gone. It tries again
+// during an outage, since the VM costs money. If mayAppear, "not found" proves
+// nothing, because the server may still execute the create.
+func (j *job) remove(ctx context.Context, reference string, mayAppear bool) error {
+	// There's no limit in effect: the context ends before 100 errors in a row.
+	patient := &cloudapi.WaitOptions{Interval: time.Second, MaxInterval: 15 * time.Second, Tolerance: 100}
+	always := func(*cloudapi.Resource) (bool, error) { return true, nil }
+	found, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Resource, error) {
+		return j.client.Resolve(ctx, reference, cloudapi.KindVM)
+	}, always, patient)
+	switch {
+	case cloudapi.IsGone(err) && !mayAppear:
+		return nil
+	case err != nil:
+		return err
+	}
+	if _, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Resource, error) {
+		return found, j.client.Delete(ctx, *found)
+	}, always, patient); err != nil {
+		return err
+	}
+	return j.client.WaitDeleted(ctx, *found, patient)
+}
+
 func (j *job) clean(ctx context.Context) error {
 	var failures []error
 	found := false
@@ -173,7 +195,7 @@ func (j *job) clean(ctx context.Context) error {
 			continue
 		}
 		j.say("deleting VM %s of %s", vm.Name, created.Format(time.RFC3339))
-		failures = append(failures, demo.Remove(ctx, j.client, vm.Location+"/"+vm.ID, cloudapi.KindVM, false))
+		failures = append(failures, j.remove(ctx, vm.Location+"/"+vm.ID, false))
 	}
 	if !found { // perhaps the token can't see VMs: the list leaves them out
 		_, err := j.client.CheckAccess(ctx)
@@ -227,7 +249,7 @@ func endLine(name string) string   { return name + " ends with status" }
 func check(script []byte) error {
 	before, _, isCR := bytes.Cut(script, []byte("\r"))
 	first, _, _ := bytes.Cut(script, []byte("\n"))
-	switch line := demo.ByteOrderMark(script); {
+	switch line := byteOrderMark(script); {
 	case line > 0:
 		return fmt.Errorf("has a byte order mark in line %d: save it as UTF-8 without one", line)
 	case isCR:
@@ -236,6 +258,21 @@ func check(script []byte) error {
 		return errors.New("is a cloud-config: only scripts can run as a job")
 	}
 	return nil
+}
+
+// byteOrderMark returns the number of the first line of a text file that has a
+// byte order mark, or 0. Editors write one at the beginning, and don't show it.
+func byteOrderMark(text []byte) (line int) {
+	for _, utf16 := range []string{"\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(text, []byte(utf16)) {
+			return 1
+		}
+	}
+	before, _, found := bytes.Cut(text, []byte("\ufeff"))
+	if !found {
+		return 0
+	}
+	return 1 + bytes.Count(before, []byte("\n"))
 }
 
 // wrap returns a script that runs the given script, with its output on the

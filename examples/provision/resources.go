@@ -2,91 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
-	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 	"golang.org/x/sync/errgroup"
 )
-
-type provisioner struct {
-	client   *cloudapi.Client
-	env      *environment
-	planOnly bool
-	update   bool
-	progress *progress
-	report   report
-	held     bool // whether VMs and databases aren't created because another resource differs
-}
-
-// run creates missing resources. With --update, it also changes resources that
-// differ from the file. If an SSH key, firewall or subnet still differs, run
-// creates no VMs and databases.
-func (p *provisioner) run(ctx context.Context) error {
-	if err := p.keys(ctx); err != nil {
-		return err
-	}
-	firewallIDs, err := p.firewalls(ctx)
-	if err != nil {
-		return err
-	}
-	subnetIDs, err := p.subnets(ctx, firewallIDs)
-	if err != nil {
-		return err
-	}
-	p.held = p.report.drift() != nil
-	if p.held && !p.planOnly {
-		return nil
-	}
-	return p.machines(ctx, subnetIDs)
-}
-
-// service creates one kind of resource. The services of the SDK implement it.
-type service[T, R any] interface {
-	Ensure(ctx context.Context, location, name string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)
-}
-
-// settle creates or plans a resource, and reports the result. The record is nil
-// if a plan would create the resource. If the resource differs from the request
-// and isn't updated, settle reports the difference and returns the record.
-func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service[T, R], request *R) (*T, cloudapi.EnsureOutcome, error) {
-	// A dry run without Update returns the differences, and says for each whether
-	// an update could change it.
-	opts := &cloudapi.EnsureOptions{Update: p.update && !p.planOnly, DryRun: p.planOnly}
-	record, outcome, err := s.Ensure(ctx, p.env.Location, of.name, request, opts)
-	if drift, ok := errors.AsType[*cloudapi.DriftError](err); ok {
-		record = drift.Record.(*T)
-		if p.planOnly && p.update && !slices.ContainsFunc(drift.Fields, func(f cloudapi.Drift) bool { return f.Remedy != cloudapi.RemedyUpdate }) {
-			p.report.changes(of, driftText(drift.Fields))
-			return record, cloudapi.EnsureUpdated, nil
-		}
-		how := err
-		if p.planOnly {
-			how = fmt.Errorf("%v differs from the file: %s", of, driftText(drift.Fields))
-		}
-		p.report.differs(of, fmt.Errorf("%w%s", how, p.advice(drift.Fields)))
-		return record, "", nil
-	}
-	switch {
-	case errors.Is(err, cloudapi.ErrOutcomeUnknown):
-		p.report.result(of, resultUnknown)
-	case err != nil:
-	case !p.planOnly:
-		p.report.result(of, done[outcome])
-	case outcome == cloudapi.EnsureCreated:
-		p.report.result(of, planned[outcome])
-		if p.held {
-			p.report.result(of, resultHeld)
-		}
-		return nil, outcome, nil // there is no resource yet
-	default:
-		p.report.result(of, planned[outcome])
-	}
-	return record, outcome, err
-}
 
 // keys adapts the service of SSH keys, which have no location, to [service].
 type keys struct{ *cloudapi.SSHPublicKeysService }
@@ -121,7 +44,7 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 		if err != nil {
 			return nil, err
 		}
-		p.report.show(of, "", demo.Count(len(firewall.Rules), "rule"))
+		p.report.show(of, "", fmt.Sprint("rules: ", len(firewall.Rules)))
 		if record == nil {
 			ids[firewall.Name] = plannedID(cloudapi.KindFirewall)
 			continue
@@ -187,9 +110,6 @@ func (p *provisioner) subnets(ctx context.Context, firewallIDs map[string]string
 }
 
 func (p *provisioner) machines(ctx context.Context, subnetIDs map[string]string) error {
-	if !p.planOnly {
-		defer p.progress.begin(len(p.env.VMs) + len(p.env.Databases))()
-	}
 	tasks, ctx := errgroup.WithContext(ctx)
 	tasks.SetLimit(16)
 	for _, vm := range p.env.VMs {
@@ -218,7 +138,7 @@ func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 	if p.planOnly {
 		return nil
 	}
-	record, err = p.client.VMs.WaitRunning(ctx, record.Location, record.ID, demo.Soon(p.progress.forWait("VM "+vm.Name)))
+	record, err = p.client.VMs.WaitRunning(ctx, record.Location, record.ID, p.wait(of))
 	if err != nil {
 		return err
 	}
@@ -259,10 +179,24 @@ func (p *provisioner) database(ctx context.Context, db database) error {
 		return err
 	}
 	// Wait until the database is running and has the sizes in the file.
-	record, err = p.client.Postgres.WaitResized(ctx, record.Location, record.ID, demo.Soon(p.progress.forWait("database "+db.Name)))
+	record, err = p.client.Postgres.WaitResized(ctx, record.Location, record.ID, p.wait(of))
 	if err != nil {
 		return err
 	}
 	p.report.show(of, record.State, "version "+record.Version)
 	return nil
+}
+
+// wait returns options that print each change of a resource's state.
+func (p *provisioner) wait(of subject) *cloudapi.WaitOptions {
+	last := ""
+	return &cloudapi.WaitOptions{Interval: time.Second, Progress: func(step cloudapi.Progress) {
+		if step.State == last {
+			return
+		}
+		last = step.State
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		fmt.Fprintf(p.stderr, "%7.1fs  %v is %s\n", time.Since(p.start).Seconds(), of, step.State)
+	}}
 }

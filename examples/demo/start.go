@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -15,8 +14,8 @@ import (
 // somebody interrupts or terminates the program, or if the program loses its
 // terminal or the reader of its output. A second Ctrl-C kills the program.
 //
-// The exit status is 0 if the program succeeded, 1 if it failed, and 2 for
-// wrong arguments. If a signal ended it early, the status is 128 plus the
+// The exit status is 0 if the program succeeded, 1 if it failed, and 2 after an
+// error of [Usagef]. If a signal ended it early, the status is 128 plus the
 // number of the signal, such as 130 after Ctrl-C.
 func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
 	ctx, end := context.WithCancelCause(context.Background())
@@ -49,23 +48,20 @@ func report(stderr io.Writer, name string, err, cause error) (status int) {
 	if err == nil && ended != nil && !ended.bySignal() {
 		err = ended.err // the printed output is incomplete
 	}
+	status = 1
 	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
+	case err == nil:
 		return 0
-	case ended != nil && isOnly(err, syscall.EPIPE):
-		return ended.status // the reader of the output, such as head, has read enough
 	case ended != nil:
-		fmt.Fprintf(stderr, "%s: %v\n", name, err)
-		return ended.status
-	case errors.As(err, new(*UsageError)):
-		fmt.Fprintf(stderr, "%s: %v; see %s --help\n", name, err, name)
-		return 2
+		status = ended.status
+		if isOnly(err, syscall.EPIPE) {
+			return status // the reader of the output, such as head, has read enough
+		}
+	case errors.As(err, new(usageError)):
+		status = 2
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)
-	if advice := Advice(err); advice != "" {
-		fmt.Fprintln(stderr, advice)
-	}
-	return 1
+	return status
 }
 
 // isOnly reports whether an error wraps the target and no other error.
@@ -106,5 +102,9 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Fd returns the descriptor of the stream, which may be a terminal.
-func (o *output) Fd() uintptr { return o.file.Fd() }
+// usageError says that the arguments of a program are wrong.
+type usageError struct{ error }
+
+// Usagef returns an error that says what is wrong with the arguments of a
+// program.
+func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }

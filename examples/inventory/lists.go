@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"iter"
 	"slices"
@@ -12,56 +11,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"golang.org/x/sync/errgroup"
 )
-
-// inventory contains the resources of a project, with all their fields.
-type inventory struct {
-	Project            *cloudapi.Project             `json:"project"`
-	PrivateSubnets     []*cloudapi.PrivateSubnet     `json:"private_subnets"`
-	Firewalls          []*cloudapi.Firewall          `json:"firewalls"`
-	VMs                []*cloudapi.VM                `json:"vms"`
-	LoadBalancers      []*cloudapi.LoadBalancer      `json:"load_balancers"`
-	Postgres           []*cloudapi.Postgres          `json:"postgres"`
-	KubernetesClusters []*cloudapi.KubernetesCluster `json:"kubernetes_clusters"`
-	PrivateLocations   []*cloudapi.PrivateLocation   `json:"private_locations"`
-	SSHPublicKeys      []*cloudapi.SSHPublicKey      `json:"ssh_public_keys"`
-	VMInitScripts      []*cloudapi.VMInitScript      `json:"vm_init_scripts"`
-	InferenceAPIKeys   []*cloudapi.InferenceAPIKey   `json:"inference_api_keys"`
-}
-
-// collect returns what it can read of the project, and the errors of the rest.
-// It returns nil if it can't read the project itself.
-func collect(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
-	project, err := client.Projects.Get(ctx, client.Project())
-	if err != nil {
-		return nil, err
-	}
-	inv, r := &inventory{Project: project}, &reader{}
-
-	// These lists contain all fields.
-	list(r, &inv.PrivateSubnets, client.PrivateSubnets.All(ctx, nil))
-	list(r, &inv.Firewalls, client.Firewalls.All(ctx, nil))
-	list(r, &inv.PrivateLocations, client.PrivateLocations.All(ctx, nil))
-	list(r, &inv.SSHPublicKeys, client.SSHPublicKeys.All(ctx, nil))
-	list(r, &inv.InferenceAPIKeys, client.InferenceAPIKeys.All(ctx, nil))
-	list(r, &inv.VMInitScripts, orNone(client.VMInitScripts.All(ctx, nil)))
-
-	// The other lists need a request per item.
-	listFull(r, &inv.VMs, client.VMs.All(ctx, nil), func(vm *cloudapi.VM) (*cloudapi.VM, error) {
-		return client.VMs.Get(ctx, vm.Location, vm.ID)
-	})
-	listFull(r, &inv.LoadBalancers, client.LoadBalancers.All(ctx, nil), func(lb *cloudapi.LoadBalancer) (*cloudapi.LoadBalancer, error) {
-		return client.LoadBalancers.Get(ctx, lb.Location, lb.ID)
-	})
-	listFull(r, &inv.Postgres, client.Postgres.All(ctx, nil), func(db *cloudapi.Postgres) (*cloudapi.Postgres, error) {
-		return client.Postgres.Get(ctx, db.Location, db.ID)
-	})
-	listFull(r, &inv.KubernetesClusters, client.Kubernetes.All(ctx, nil), func(k *cloudapi.KubernetesCluster) (*cloudapi.KubernetesCluster, error) {
-		return client.Kubernetes.Get(ctx, k.Location, k.ID)
-	})
-	err = r.wait()
-	inv.sort()
-	return inv, err
-}
 
 // reader reads lists concurrently. An error of one doesn't stop the others.
 type reader struct {

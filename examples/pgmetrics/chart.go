@@ -12,13 +12,10 @@ import (
 	"github.com/guptarohit/asciigraph"
 )
 
-// Series differ by color in a terminal, and by character elsewhere.
-var (
-	terminalColors = []asciigraph.AnsiColor{asciigraph.DodgerBlue, asciigraph.Orange, asciigraph.MediumSeaGreen, asciigraph.Orchid, asciigraph.Gold}
-	characters     = []asciigraph.CharSet{asciigraph.DefaultCharSet, asciigraph.CreateCharSet("*"), asciigraph.CreateCharSet("+"), asciigraph.CreateCharSet("o"), asciigraph.CreateCharSet("x")}
-)
+// characters distinguish the series of a chart.
+var characters = []asciigraph.CharSet{asciigraph.DefaultCharSet, asciigraph.CreateCharSet("*"), asciigraph.CreateCharSet("+"), asciigraph.CreateCharSet("o"), asciigraph.CreateCharSet("x")}
 
-func chart(m cloudapi.Metric, width int, colored bool) string {
+func chart(m cloudapi.Metric, width int) string {
 	title := m.Name
 	if m.Unit != "" {
 		title += " (" + m.Unit + ")"
@@ -61,19 +58,12 @@ func chart(m cloudapi.Metric, width int, colored bool) string {
 			asciigraph.XAxisTickCount(5),
 			asciigraph.XAxisValueFormatter(func(v float64) string { return time.Unix(int64(v), 0).Format(layout) }))
 	}
-	if colored {
-		options = append(options, asciigraph.SeriesColors(repeat(terminalColors, len(data))...), asciigraph.SeriesLegends(legends...))
-		return title + "\n" + asciigraph.PlotMany(data, options...)
-	}
-	options = append(options, asciigraph.SeriesChars(repeat(characters, len(data))...))
+	chars := slices.Repeat(characters, len(data)/len(characters)+1)[:len(data)]
 	for i := range legends {
-		legends[i] = repeat(characters, len(data))[i].Horizontal + " " + legends[i]
+		legends[i] = chars[i].Horizontal + " " + legends[i]
 	}
+	options = append(options, asciigraph.SeriesChars(chars...))
 	return title + "\n" + asciigraph.PlotMany(data, options...) + "\n    " + strings.Join(legends, "   ")
-}
-
-func repeat[T any](items []T, n int) []T {
-	return slices.Repeat(items, n/len(items)+1)[:n]
 }
 
 func newest(values []float64) float64 {
