@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -59,22 +60,19 @@ var (
 // fill creates the resources. They're ready immediately, since the server has no
 // delays yet.
 func fill(ctx context.Context, server *cloudapitest.Server, c *cloudapi.Client) error {
-	ids, err := fillNetworks(ctx, c)
+	if err := fillSettings(ctx, c); err != nil {
+		return err
+	}
+	subnetIDs, err := fillNetworks(ctx, c)
 	if err != nil {
 		return err
 	}
-	for _, create := range []func() error{
-		func() error { return fillSettings(ctx, c) },
-		func() error { return fillVMs(ctx, c, ids) },
-		func() error { return fillBalancers(ctx, server, c, ids) },
-		func() error { return fillManaged(ctx, c) },
-	} {
-		if err := create(); err != nil {
-			return err
-		}
+	vmIDs, err := fillVMs(ctx, c, subnetIDs)
+	if err != nil {
+		return err
 	}
-	server.SetState(server.IDs(cloudapi.KindVM, "render-3")[0], cloudapi.VMStateStopped)
-	return nil
+	server.SetState(vmIDs["render"][2], cloudapi.VMStateStopped)
+	return errors.Join(fillBalancers(ctx, c, subnetIDs, vmIDs), fillManaged(ctx, c))
 }
 
 // fillNetworks returns the IDs of the subnets by name.
@@ -106,40 +104,38 @@ func fillNetworks(ctx context.Context, c *cloudapi.Client) (map[string]string, e
 }
 
 func fillSettings(ctx context.Context, c *cloudapi.Client) error {
-	if _, err := c.SSHPublicKeys.Create(ctx, "operations", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: PublicKey}); err != nil {
-		return err
-	}
-	if _, err := c.VMInitScripts.Create(ctx, "install-agent", &cloudapi.VMInitScriptCreateRequest{Script: "#!/bin/sh\napt-get install -y agent\n"}); err != nil {
-		return err
-	}
-	if _, err := c.InferenceAPIKeys.Create(ctx); err != nil {
-		return err
-	}
-	_, err := c.PrivateLocations.Create(ctx, "own-account", &cloudapi.PrivateLocationCreateRequest{
+	_, err := c.SSHPublicKeys.Create(ctx, "operations", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: PublicKey})
+	_, err2 := c.VMInitScripts.Create(ctx, "install-agent", &cloudapi.VMInitScriptCreateRequest{Script: "#!/bin/sh\napt-get install -y agent\n"})
+	_, err3 := c.InferenceAPIKeys.Create(ctx)
+	_, err4 := c.PrivateLocations.Create(ctx, "own-account", &cloudapi.PrivateLocationCreateRequest{
 		ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1,
 		AccessKey:            cloudapi.NewSecret("made-up"),
 		SecretKey:            cloudapi.NewSecret("made-up"),
 	})
-	return err
+	return errors.Join(err, err2, err3, err4)
 }
 
-func fillVMs(ctx context.Context, c *cloudapi.Client, subnetIDs map[string]string) error {
+// fillVMs returns the IDs of the VMs by the prefix of their names.
+func fillVMs(ctx context.Context, c *cloudapi.Client, subnetIDs map[string]string) (map[string][]string, error) {
+	ids := map[string][]string{}
 	for _, v := range vms {
 		for i := range v.count {
-			if _, err := c.VMs.Create(ctx, v.location, fmt.Sprintf("%s-%d", v.prefix, i+1), &cloudapi.VMCreateRequest{
+			vm, err := c.VMs.Create(ctx, v.location, fmt.Sprintf("%s-%d", v.prefix, i+1), &cloudapi.VMCreateRequest{
 				PublicKey:       "operations",
 				Size:            v.size,
 				PrivateSubnetID: subnetIDs[v.subnet],
 				EnableIPv4:      &v.ip4,
-			}); err != nil {
-				return err
+			})
+			if err != nil {
+				return nil, err
 			}
+			ids[v.prefix] = append(ids[v.prefix], vm.ID)
 		}
 	}
-	return nil
+	return ids, nil
 }
 
-func fillBalancers(ctx context.Context, server *cloudapitest.Server, c *cloudapi.Client, subnetIDs map[string]string) error {
+func fillBalancers(ctx context.Context, c *cloudapi.Client, subnetIDs map[string]string, vmIDs map[string][]string) error {
 	for _, b := range balancers {
 		balancer, err := c.LoadBalancers.Create(ctx, europe, b.name, &cloudapi.LoadBalancerCreateRequest{
 			Algorithm:           cloudapi.LoadBalancerAlgorithmRoundRobin,
@@ -152,8 +148,8 @@ func fillBalancers(ctx context.Context, server *cloudapitest.Server, c *cloudapi
 		if err != nil {
 			return err
 		}
-		for i := 1; len(server.IDs(cloudapi.KindVM, fmt.Sprintf("%s-%d", b.vms, i))) > 0; i++ {
-			if _, err := c.LoadBalancers.AttachVM(ctx, europe, balancer.ID, server.IDs(cloudapi.KindVM, fmt.Sprintf("%s-%d", b.vms, i))[0]); err != nil {
+		for _, vm := range vmIDs[b.vms] {
+			if _, err := c.LoadBalancers.AttachVM(ctx, europe, balancer.ID, vm); err != nil {
 				return err
 			}
 		}

@@ -44,8 +44,11 @@ func TestEnds(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it has no such signals")
 	}
-	// The program would ignore what this process ignores, for example under nohup.
-	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGHUP)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if signal.Ignored(s) { // for example under nohup; the program would ignore it, too
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 	send := func(signals ...os.Signal) func(*exec.Cmd, io.Closer) {
 		return func(program *exec.Cmd, _ io.Closer) {
 			for _, s := range signals {

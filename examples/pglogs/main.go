@@ -35,6 +35,7 @@ type options struct {
 	follow, asJSON bool
 }
 
+// run prints the lines since the last run, or of the last o.since.
 func (o options) run(ctx context.Context, client *cloudapi.Client, stdout, stderr io.Writer) error {
 	db, err := cloudapi.Lookup[cloudapi.Postgres](ctx, client, o.database)
 	if err != nil {

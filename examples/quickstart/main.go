@@ -23,6 +23,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
 
+// provision creates the environment, inspects it, and deletes it.
 func (env *environment) provision(ctx context.Context) (err error) {
 	client, location := env.client, env.location
 	defer func() {

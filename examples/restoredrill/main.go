@@ -28,6 +28,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
 
+// run restores the copy, checks it, and deletes it, whatever happens.
 func (d *drill) run(ctx context.Context) (err error) {
 	source := d.source
 	switch earliest := source.EarliestRestoreTime; {

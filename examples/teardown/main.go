@@ -27,6 +27,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
+// run lists what it would delete, and deletes it once the user has agreed.
 func (c *command) run(ctx context.Context, client *cloudapi.Client) error {
 	used := map[string]bool{}
 	plan, err := teardown.NewPlan(ctx, client, &teardown.Options{
