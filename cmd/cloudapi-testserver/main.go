@@ -38,7 +38,6 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
-	"github.com/cloudapi-sdk/cloudapi/internal/given"
 )
 
 func main() {
@@ -140,7 +139,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return err
 	})
 	o.changeFlags(flags)
-	err := given.Parse(flags, args)
+	err := parseArguments(flags, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprint(stderr, usage)

@@ -1,4 +1,4 @@
-package given
+package main
 
 import (
 	"flag"
@@ -29,7 +29,7 @@ func TestParseRefuses(t *testing.T) {
 		"-all|":         "an argument is empty",
 	} {
 		flags, _ := newFlags()
-		if err := Parse(flags, strings.Split(args, "|")); err == nil || !strings.Contains(err.Error(), want) {
+		if err := parseArguments(flags, strings.Split(args, "|")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", args, err, want)
 		}
 	}
@@ -45,7 +45,7 @@ func TestParseAccepts(t *testing.T) {
 		"-name|all":      "all",
 	} {
 		flags, name := newFlags()
-		if err := Parse(flags, strings.Split(args, "|")); err != nil || *name != want {
+		if err := parseArguments(flags, strings.Split(args, "|")); err != nil || *name != want {
 			t.Errorf("%q: error %v, name %q, want %q", args, err, *name, want)
 		}
 	}
@@ -55,7 +55,7 @@ func TestParseAccepts(t *testing.T) {
 func TestParseLeavesTheFlags(t *testing.T) {
 	t.Parallel()
 	flags, _ := newFlags()
-	if err := Parse(flags, []string{"-all"}); err != nil {
+	if err := parseArguments(flags, []string{"-all"}); err != nil {
 		t.Fatal(err)
 	}
 	var help strings.Builder
