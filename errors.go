@@ -513,7 +513,9 @@ func classOf(err error) call.Class {
 		return call.Final
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
-		return (&call.Failure{Status: max(e.StatusCode, 300), Envelope: envelope.Error{Type: e.Type}, Outcome: e.outcome}).Class()
+		f := call.Failure{Status: max(e.StatusCode, 300), Outcome: e.outcome}
+		f.Envelope.Type = e.Type
+		return f.Class()
 	}
 	if e, ok := errors.AsType[*DecodeError](err); ok {
 		return (&call.Failure{Status: http.StatusOK, Cause: e.Err, Outcome: e.outcome}).Class()

@@ -104,9 +104,10 @@ func (c *call) prepare() (http.Header, error) {
 }
 
 func (c *call) attempt(req *http.Request, header http.Header) {
-	ctx, attempt, end := exchange.Begin(c, c.started, c.cfg.Timeout, !c.req.Idempotent)
+	attempt, end := exchange.Begin(req, c.started, c.cfg.Timeout, !c.req.Idempotent)
 	defer end()
-	req = req.WithContext(ctx)
+	req = &attempt.Request
+	ctx := req.Context()
 	req.Host = req.URL.Host // not set before: retryablehttp would copy it for nothing
 	req.Header = header
 	if c.req.Body != nil {

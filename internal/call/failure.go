@@ -40,10 +40,10 @@ type Failure struct {
 	ContentType string // of a response that the decoder didn't accept
 	Body        string // the beginning of a body that isn't an envelope
 
-	Envelope      envelope.Error // of a refusal
-	RetryAfter    time.Duration  // of a refusal: the delay in its Retry-After header, or 0
-	Pause         time.Duration  // of a refusal: RetryAfter, but at most MaxRetryAfter
-	HasRetryAfter bool           // whether the response had a valid Retry-After header
+	Envelope      envelope.Envelope // of a refusal
+	RetryAfter    time.Duration     // of a refusal: the delay in its Retry-After header, or 0
+	Pause         time.Duration     // of a refusal: RetryAfter, but at most MaxRetryAfter
+	HasRetryAfter bool              // whether the response had a valid Retry-After header
 
 	// Previous is an earlier failure of the call. It's set if the context or the
 	// timeout of an attempt cut the last attempt, which then doesn't say why the

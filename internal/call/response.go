@@ -161,12 +161,11 @@ func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 		f.Pause = min(f.RetryAfter, c.cfg.MaxRetryAfter)
 	}
 	secrets := c.secrets()
-	var ok bool
-	f.Envelope, ok = envelope.Parse(body)
+	ok := f.Envelope.Parse(body)
 	mayQuote := f.isOwn() || c.mayQuote()
 	switch {
 	case !mayQuote:
-		f.Envelope = envelope.Error{}
+		f.Envelope = envelope.Envelope{}
 	case !ok:
 		f.Body = c.quote(string(body[:min(len(body), MaxSearched)]))
 	}

@@ -9,6 +9,11 @@ import (
 	"strings"
 )
 
+// Envelope is the JSON of an error.
+type Envelope struct {
+	Error `json:"error"`
+}
+
 // Error is the content of an envelope.
 type Error struct {
 	Code    int             `json:"code"` // 0 if absent
@@ -20,16 +25,12 @@ type Error struct {
 // Parse reads the body of an error, and reports whether it's an envelope: an
 // object with a type or a message. A field whose value has the wrong JSON type
 // stays zero.
-func Parse(body []byte) (Error, bool) {
-	var envelope struct {
-		Error Error `json:"error"`
-	}
-	err := json.Unmarshal(body, &envelope)
+func (e *Envelope) Parse(body []byte) bool {
+	err := json.Unmarshal(body, e)
 	if _, wrongType := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !wrongType {
-		return Error{}, false
+		*e = Envelope{}
 	}
-	e := envelope.Error
-	return e, e.Type != "" || e.Message != ""
+	return e.Type != "" || e.Message != ""
 }
 
 // Fields returns the texts in details, by field. It reads details such as

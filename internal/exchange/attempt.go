@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,8 @@ import (
 
 // Attempt is one attempt to send a request.
 type Attempt struct {
+	Request http.Request // what to pass to the transport
+
 	once        bool        // whether the server must not execute the request twice
 	wanted, got atomic.Bool // whether the attempt wanted a connection, and got one
 	reused      atomic.Bool // whether another request was sent on that connection before
@@ -23,12 +26,12 @@ type Attempt struct {
 	before atomic.Int64               // how many bytes were written on it before the request
 }
 
-// Begin returns the context of an attempt that began at now. The context ends
-// when the returned function is called, or after the timeout unless the timeout
-// is zero. The parameter once is set for a request that the server must not
-// execute twice. Such a request must be a POST or PATCH that goes through a
-// [Guard].
-func Begin(parent context.Context, now time.Time, timeout time.Duration, once bool) (context.Context, *Attempt, context.CancelFunc) {
+// Begin returns an attempt to send a copy of the request, which began at now. The
+// copy's context ends when the returned function is called, or after the timeout
+// unless the timeout is zero. The parameter once is set for a request
+// that the server must not execute twice. Such a request must be a POST or PATCH
+// that goes through a [Guard].
+func Begin(req *http.Request, now time.Time, timeout time.Duration, once bool) (*Attempt, context.CancelFunc) {
 	a := &Attempt{once: once}
 	a.trace.GetConn = func(string) { a.wanted.Store(true) }
 	a.trace.GotConn = func(info httptrace.GotConnInfo) {
@@ -40,13 +43,15 @@ func Begin(parent context.Context, now time.Time, timeout time.Duration, once bo
 		}
 		a.fresh.Store(fresh)
 	}
-	parent = httptrace.WithClientTrace(parent, &a.trace)
+	ctx := httptrace.WithClientTrace(req.Context(), &a.trace)
+	var end context.CancelFunc
 	if timeout == 0 {
-		ctx, end := context.WithCancel(parent)
-		return ctx, a, end
+		ctx, end = context.WithCancel(ctx)
+	} else {
+		ctx, end = context.WithDeadline(ctx, now.Add(timeout)) // WithTimeout would read the clock again
 	}
-	ctx, end := context.WithDeadline(parent, now.Add(timeout)) // WithTimeout would read the clock again
-	return ctx, a, end
+	a.Request = *req.WithContext(ctx)
+	return a, end
 }
 
 // freshConn returns the connection below a new TLS connection, or nil.

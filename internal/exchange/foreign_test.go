@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
 
@@ -102,17 +101,13 @@ func TestRefusedTransports(t *testing.T) {
 		"use the HTTPClient of its Client": retrying.StandardClient().Transport,
 		"http.DefaultTransport is nil":     nil,
 	} {
-		ctx, attempt, end := Begin(t.Context(), time.Now(), 0, true)
+		attempt, _ := begin(t, true)
 		body := &closer{Reader: strings.NewReader("{}")}
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.test/", body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = (&Guard{Current: func() http.RoundTripper { return transport }}).RoundTrip(req)
+		attempt.Request.Body = body
+		_, err := (&Guard{Current: func() http.RoundTripper { return transport }}).RoundTrip(&attempt.Request)
 		if err == nil || !strings.Contains(err.Error(), want) || !IsLasting(err) || attempt.Sent(fmt.Errorf("a middleware: %w", err)) || !body.closed {
 			t.Errorf("%v; lasting %v, sent %v, body closed %v", err, IsLasting(err), attempt.Sent(err), body.closed)
 		}
-		end()
 	}
 	if passed != 0 {
 		t.Errorf("%d requests were passed", passed)

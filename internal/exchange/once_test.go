@@ -41,8 +41,7 @@ func TestSent(t *testing.T) {
 	} {
 		for _, err := range []error{errors.New(text), fmt.Errorf("a middleware: %w", errors.New(text))} {
 			for events, wanted := range map[string]bool{"": want, "want got": want, "want got want": want, "want": false} {
-				ctx, attempt, end := Begin(t.Context(), time.Now(), 0, true)
-				trace := httptrace.ContextClientTrace(ctx)
+				attempt, trace := begin(t, true)
 				for event := range strings.FieldsSeq(events) {
 					switch event {
 					case "want":
@@ -54,15 +53,24 @@ func TestSent(t *testing.T) {
 				if got := attempt.Sent(err); got != wanted {
 					t.Errorf("%q, %v: sent: %v", events, err, got)
 				}
-				end()
 			}
 		}
 	}
-	ctx, attempt, end := Begin(t.Context(), time.Now(), 0, false)
-	defer end()
-	if ctx.Err() != nil || !attempt.Sent(io.EOF) {
-		t.Errorf("an attempt that is not followed has %v, or claims to know", ctx.Err())
+	attempt, _ := begin(t, false)
+	if err := attempt.Request.Context().Err(); err != nil || !attempt.Sent(io.EOF) {
+		t.Errorf("an attempt that is not followed has %v, or claims to know", err)
 	}
+}
+
+// begin returns an attempt without a timeout, and its trace.
+func begin(t *testing.T, once bool) (*Attempt, *httptrace.ClientTrace) {
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://api.test/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	attempt, end := Begin(req, time.Now(), 0, once)
+	t.Cleanup(end)
+	return attempt, httptrace.ContextClientTrace(attempt.Request.Context())
 }
 
 // TestSentAndRefused: a server that refuses the handshake of a connection hasn't
@@ -90,14 +98,12 @@ func TestSentAndRefused(t *testing.T) {
 			t.Errorf("%v: lasting: %v", tt.err, got)
 		}
 		for reused, want := range map[bool]bool{false: tt.first, true: tt.second} {
-			ctx, attempt, end := Begin(t.Context(), time.Now(), 0, true)
-			trace := httptrace.ContextClientTrace(ctx)
+			attempt, trace := begin(t, true)
 			trace.GetConn("api.test:443")
 			trace.GotConn(httptrace.GotConnInfo{Reused: reused})
 			if got := attempt.Sent(tt.err); got != want {
 				t.Errorf("%v, reused %v: sent: %v", tt.err, reused, got)
 			}
-			end()
 		}
 	}
 }
@@ -114,15 +120,13 @@ func TestUnwritten(t *testing.T) {
 		go io.Copy(io.Discard, far)
 		conn := &dialedConn{Conn: near}
 		conn.Write(make([]byte, 200)) // the handshake
-		ctx, attempt, end := Begin(t.Context(), time.Now(), 0, true)
-		trace := httptrace.ContextClientTrace(ctx)
+		attempt, trace := begin(t, true)
 		trace.GetConn("api.test:443")
 		trace.GotConn(httptrace.GotConnInfo{Conn: tls.Client(conn, &tls.Config{}), Reused: tt.reused})
 		conn.Write(make([]byte, tt.written))
 		if got := attempt.Sent(net.ErrClosed); got != tt.sent {
 			t.Errorf("%+v: sent: %v", tt, got)
 		}
-		end()
 		near.Close()
 		far.Close()
 	}

@@ -74,7 +74,7 @@ var workloads = []struct {
 			}
 			return nil
 		},
-		most: 1.4, // with the trace that tells whether there was a connection
+		most: 1.25,
 	},
 	{
 		name:  "List1000",
