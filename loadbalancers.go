@@ -479,7 +479,9 @@ func (s *LoadBalancersService) besidesPortless(ctx context.Context, o ListOption
 }
 
 // longestPage returns the longest page that the server doesn't refuse. The page
-// may be empty. refused reports whether the server refused any page.
+// may be empty. refused reports whether the server refused any page. A shorter
+// page could end between two load balancers with the same name, and the next
+// page would skip the second.
 func (s *LoadBalancersService) longestPage(ctx context.Context, o ListOptions) (longest *Page[LoadBalancer], refused bool, err error) {
 	longest = &Page[LoadBalancer]{}
 	shown, tooMany := 0, maxPageSize+1

@@ -56,7 +56,7 @@ func TestUnlistedAfterARename(t *testing.T) {
 				}
 			}
 		}
-		for _, balancer := range []string{"a", "b"} {
+		for _, balancer := range []string{"a", "b", "b"} {
 			stub.Must(0, client.LoadBalancers.Delete(ctx, sdktest.Somewhere, balancer))(t)
 		}
 		if _, err := cloudapi.Collect(client.LoadBalancers.All(ctx, nil)); cloudapi.IsTransient(err) || !errors.Is(err, cloudapi.ErrServer) {

@@ -21,7 +21,7 @@ import (
 )
 
 // withPortlessBalancers runs a test in a project with load balancers "a", "b"
-// and "web" in one subnet, and "web" and "z" in another. There are also two
+// and "web" in one subnet, and "b", "web" and "z" in another. There are also two
 // clusters without a Service, whose load balancers the server can't show; test
 // gets their names.
 func withPortlessBalancers(t *testing.T, test func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, portless []string)) {
@@ -33,7 +33,7 @@ func withPortlessBalancers(t *testing.T, test func(t *testing.T, srv *cloudapite
 		for _, name := range []string{"net-1", "net-2"} {
 			subnets = append(subnets, stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, name, nil))(t).ID)
 		}
-		for i, name := range []string{"a", "b", "web", "web", "z"} {
+		for i, name := range []string{"a", "b", "web", "b", "web", "z"} {
 			stub.Must(client.LoadBalancers.Create(ctx, sdktest.Somewhere, name, sdktest.BalancerIn(subnets[i/3])))(t)
 		}
 		var portless []string
@@ -76,7 +76,7 @@ func TestAllYieldsTheListed(t *testing.T) {
 		for _, l := range byName {
 			names = append(names, l.Name)
 		}
-		want := []string{"a", "b", strings.Replace(portless[0], "services", "apiserver", 1), strings.Replace(portless[1], "services", "apiserver", 1), "web", "web", "z"}
+		want := []string{"a", "b", "b", strings.Replace(portless[0], "services", "apiserver", 1), strings.Replace(portless[1], "services", "apiserver", 1), "web", "web", "z"}
 		text := fmt.Sprintf("cloudapi: LoadBalancers.List: the server cannot show load balancer %s/%s, load balancer %s/%s "+
 			"while its Kubernetes cluster has no Service; all others were listed", sdktest.Somewhere, portless[0], sdktest.Somewhere, portless[1])
 		if !slices.Equal(names, want) || err.Error() != text {
@@ -110,7 +110,7 @@ func TestAllYieldsTheListed(t *testing.T) {
 		}
 		for i, name := range portless {
 			srv.SetClusterService(strings.TrimSuffix(name, "-services"), 80, 30080)
-			if got, err := all(client, cloudapi.ListOptions{}); len(got) != 8+i || !slices.Equal(unlisted(err), portless[i+1:]) || (err == nil) != (i == 1) {
+			if got, err := all(client, cloudapi.ListOptions{}); len(got) != 9+i || !slices.Equal(unlisted(err), portless[i+1:]) || (err == nil) != (i == 1) {
 				t.Errorf("with %d Services: %v, %v", i+1, got, err)
 			}
 		}
@@ -137,7 +137,7 @@ func TestListRetriesServerErrors(t *testing.T) {
 			before := len(srv.Requests())
 			srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.List"}, tt.faults...)
 			got, err := cloudapi.Collect(client.LoadBalancers.All(t.Context(), nil))
-			if n := len(srv.Requests()) - before; n != tt.requests || !errors.Is(err, tt.want) || (len(got) == 9) != (err == nil) {
+			if n := len(srv.Requests()) - before; n != tt.requests || !errors.Is(err, tt.want) || (len(got) == 10) != (err == nil) {
 				t.Errorf("%d faults: got %d, %v after %d requests", len(tt.faults), len(got), err, n)
 			}
 			if err != nil && !strings.HasSuffix(err.Error(), "(after 4 attempts)") {
@@ -183,7 +183,7 @@ func TestOneListedLoadBalancer(t *testing.T) {
 				count[r.Kind]++
 			}
 		}
-		if !slices.Equal(unlisted(last), portless) || count[cloudapi.KindLoadBalancer] != 8 || count[cloudapi.KindPrivateSubnet] != 4 || count[cloudapi.KindKubernetesCluster] != 2 {
+		if !slices.Equal(unlisted(last), portless) || count[cloudapi.KindLoadBalancer] != 9 || count[cloudapi.KindPrivateSubnet] != 4 || count[cloudapi.KindKubernetesCluster] != 2 {
 			t.Errorf("Resources: %v, %v", count, last)
 		}
 		if took := time.Since(start); took > 0 {
