@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,124 +24,68 @@ type PostgresConnectionOptions struct {
 	WithoutPassword bool   // leaves the password out, for programs that get it from PGPASSWORD, for example
 	Database        string // another database on the server
 
-	// SSLMode is how far the client verifies the server: "disable", "allow",
-	// "prefer", "require", "verify-ca" or "verify-full". The API's URLs have
-	// "require", which encrypts but verifies nothing. "verify-ca" and "verify-full"
+	// SSLMode is how far the client verifies the server. The API's URLs have
+	// "require", which encrypts but verifies nothing. "verify-full" and "verify-ca"
 	// need SSLRootCert, the path of the file of [PostgresService.CACertificates].
 	SSLMode     string
 	SSLRootCert string
-	Parameters  map[string]string // to add or replace, such as "connect_timeout"; they are escaped
+	Parameters  map[string]string // others to add or replace, such as "connect_timeout"; they are escaped
 }
-
-// A driver may ignore a parameter with a mistyped name, so a parameter that
-// begins with "ssl" must be in sslParameters. Any other parameter may be a
-// setting of the server.
-var (
-	sslModes      = []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
-	sslParameters = []string{"ssl_max_protocol_version", "ssl_min_protocol_version", "sslcert", "sslcertmode", "sslcompression", "sslcrl", "sslcrldir",
-		"sslkey", "sslkeylogfile", "sslnegotiation", "sslpassword", "sslsni"}
-	parameterForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
-)
 
 // PostgresConnectionURL returns [Postgres.ConnectionString] of a record from
 // Get, changed as the options say. It escapes names, passwords and values, and
 // sorts the parameters. It returns an [*ArgumentError] if the connection is
-// empty, as in records from lists and in replicas that are being created, or if
-// a text contains a printed Secret, "[redacted]": use [Secret.Reveal].
+// empty, as in records from lists and in replicas that are being created, if it
+// isn't a postgres:// URL or has its user, password or database as a parameter,
+// or if a text contains a NUL or a printed Secret, "[redacted]": use
+// [Secret.Reveal].
 func PostgresConnectionURL(connection Secret, opts *PostgresConnectionOptions) (Secret, error) {
 	o := orZero(opts)
-	invalid := func(name, value, reason string) (Secret, error) {
-		return Secret{}, argumentError("PostgresConnectionURL", name, value, reason)
+	refuse := func(name, reason string) (Secret, error) {
+		return Secret{}, argumentError("PostgresConnectionURL", name, "", reason)
 	}
 	text, password := connection.Reveal(), o.Password.Reveal()
-	unescaped, _ := url.PathUnescape(text) // as a driver decodes the values in the URL
-	for _, field := range []struct{ name, value string }{
-		{"connection", text}, {"connection", unescaped}, {"Password", password}, {"User", o.User}, {"Database", o.Database}, {"SSLRootCert", o.SSLRootCert},
-	} {
-		if reason := unusable(field.value); reason != "" {
-			return invalid(field.name, "", reason)
+	unescaped, _ := url.PathUnescape(text) // as a driver decodes it
+	parameters := map[string]string{"sslmode": o.SSLMode, "sslrootcert": o.SSLRootCert}
+	maps.Copy(parameters, o.Parameters)
+	for _, texts := range []map[string]string{{"connection": unescaped, "User": o.User, "Password": password, "Database": o.Database}, parameters} {
+		for name, value := range texts {
+			if reason := unusable(value); reason != "" {
+				return refuse(name, reason)
+			}
 		}
 	}
 	switch {
-	case o.WithoutPassword && password != "":
-		return invalid("opts", "", "have both a Password and WithoutPassword")
 	case text == "":
-		return invalid("connection", "", "is empty: records from lists have none, and records of new databases none yet")
-	case o.SSLMode != "" && !slices.Contains(sslModes, o.SSLMode):
-		return invalid("SSLMode", o.SSLMode, "must be one of "+strings.Join(sslModes, ", "))
+		return refuse("connection", "is empty: records from lists have none, and records of new databases none yet")
+	case o.WithoutPassword && password != "":
+		return refuse("opts", "have both a Password and WithoutPassword")
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || strings.Contains(text, "#") || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		// The parser's error would contain the URL. libpq reads a parameter after a
-		// "#", which net/url takes for a fragment.
-		return invalid("connection", "", "must be a postgres:// URL")
+	u, err := url.Parse(text) // its error would contain the URL
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" || strings.Contains(text, "#") {
+		return refuse("connection", "must be a postgres:// URL")
 	}
-	const plus, space = "%2B", "%20" // libpq reads a plus sign literally, and not as a space
-	query, err := url.ParseQuery(strings.ReplaceAll(u.RawQuery, "+", plus))
-	if err != nil {
-		return invalid("connection", "", "must be a postgres:// URL")
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil || query.Has("user") || query.Has("password") || query.Has("dbname") {
+		return refuse("connection", "must be a postgres:// URL with the user, password and database in front of the parameters")
 	}
-
-	// A user or password among the parameters has precedence over one before the
-	// host.
-	user, effective := u.User.Username(), u.User.Username()
-	if query.Has("user") {
-		effective = query.Get("user")
-	}
-	old, hasPassword := u.User.Password()
-	drop := o.User != "" && o.User != effective || password != "" || o.WithoutPassword
-	if drop {
-		query.Del("password")
-	}
-	if drop || o.User != "" && o.User != user { // the password before the host is of the user before the host
-		old, hasPassword = password, password != ""
-	}
-	if o.User != "" {
-		query.Del("user")
-		user = o.User
-	}
+	user := cmp.Or(o.User, u.User.Username())
 	switch {
-	case hasPassword:
-		u.User = url.UserPassword(user, old)
-	case u.User != nil || user != "":
+	case password != "":
+		u.User = url.UserPassword(user, password)
+	case user != u.User.Username() || o.WithoutPassword:
 		u.User = url.User(user)
 	}
 	if o.Database != "" {
-		query.Del("dbname")
 		u.Path, u.RawPath = "/"+o.Database, "/"+url.PathEscape(o.Database)
 	}
-	for name, value := range o.Parameters {
-		if reason := checkParameter(name, value); reason != "" {
-			return invalid("Parameters", name, reason)
+	for name, value := range parameters {
+		if value != "" {
+			query.Set(name, value)
 		}
-		query.Set(name, value)
 	}
-	if o.SSLMode != "" {
-		query.Set("sslmode", o.SSLMode)
-	}
-	if o.SSLRootCert != "" {
-		query.Set("sslrootcert", o.SSLRootCert)
-	}
-	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", space)
+	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // libpq doesn't read a plus sign as a space
 	return NewSecret(u.String()), nil
-}
-
-// checkParameter returns what is wrong with a parameter, or "".
-func checkParameter(name, value string) string {
-	switch lower := strings.ToLower(name); {
-	case slices.Contains([]string{"user", "password", "dbname", "sslmode", "sslrootcert"}, lower):
-		return "has a field of its own"
-	case slices.Contains([]string{"host", "hostaddr", "port"}, lower):
-		return "would connect to another server"
-	case !parameterForm.MatchString(name):
-		return "can't be the name of a parameter"
-	case strings.HasPrefix(lower, "ssl") && !slices.Contains(sslParameters, name):
-		return "is not one of the parameters that begin with ssl: " + strings.Join(sslParameters, ", ")
-	}
-	if reason := unusable(value); reason != "" {
-		return "has a value that " + reason
-	}
-	return ""
 }
 
 // unusable returns why a value can't be in a connection URL, or "" if it can.
