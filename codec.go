@@ -65,12 +65,8 @@ func checkOptionalName(name string) *ArgumentError {
 	return checkNewName(name)
 }
 
-// confidential is a request with secrets. Marshaling it to JSON masks them.
-type confidential interface {
-	prune(body map[string]any) // removes from the unmasked body the fields that aren't sent
-}
-
-// encodeBody encodes a request as the body of a call. A nil request becomes {}.
+// encodeBody encodes a request as the body of a call, with its secrets in clear.
+// A nil request becomes {}.
 func encodeBody(operation string, to *call.Request, request any) (err error) {
 	if isNil(request) {
 		request = struct{}{}
@@ -78,16 +74,12 @@ func encodeBody(operation string, to *call.Request, request any) (err error) {
 	if err := checkRequest(operation, request); err != nil {
 		return err
 	}
-	form := request
-	if c, ok := request.(confidential); ok {
+	to.Body, err = json.Marshal(request)
+	if err == nil && hasMask(to.Body) {
 		to.Secrets = mask.SecretsIn(request)
-		form, err = mask.Reveal(request)
-		if body, ok := form.(map[string]any); ok {
-			c.prune(body)
+		if request, err = mask.Reveal(request); err == nil {
+			to.Body, err = json.Marshal(request)
 		}
-	}
-	if err == nil {
-		to.Body, err = json.Marshal(form)
 	}
 	var reason string
 	switch {

@@ -16,9 +16,9 @@ import (
 // retried like a create, any other request like an idempotent one.
 //
 // The segments are the path below the base URL; Do escapes them. The body is
-// the JSON encoding of in. If in is nil, there is no body, or {} in a POST, PUT
-// or PATCH. Do decodes the JSON response into out, or drops it if out is nil.
-// If out is a *[]byte, it gets the response unchanged.
+// the JSON encoding of in, with each [Secret] in clear. If in is nil, there is no
+// body, or {} in a POST, PUT or PATCH. Do decodes the JSON response into out, or
+// drops it if out is nil. If out is a *[]byte, it gets the response unchanged.
 func (c *Client) Do(ctx context.Context, method string, segments []string, query url.Values, in, out any) error {
 	method = strings.ToUpper(method)
 	op := &Operation{Name: "Do", Method: method}

@@ -212,8 +212,6 @@ type passwordRequest struct {
 	Password Secret `json:"password"`
 }
 
-func (r passwordRequest) prune(map[string]any) {}
-
 // PostgresMaintenanceWindowRequest is the body of
 // [PostgresService.SetMaintenanceWindow]. The fields are as in [Postgres].
 type PostgresMaintenanceWindowRequest struct {

@@ -183,11 +183,11 @@ type PostgresMetricAuthorization struct {
 	Credentials Secret `json:"credentials"`   // required
 }
 
-func (r *PostgresMetricDestinationCreateRequest) prune(body map[string]any) {
-	if r.Options != nil && r.Username == "" && r.Password.IsZero() {
-		delete(body, "username")
-		delete(body, "password")
-	}
+// otherDestinationBody is the body of a PostgresMetricDestinationCreateRequest
+// without a username and password.
+type otherDestinationBody struct {
+	URL     string                            `json:"url"`
+	Options *PostgresMetricDestinationOptions `json:"options"`
 }
 
 // PostgresLogDestinationCreateRequest is the body of
@@ -203,8 +203,6 @@ type PostgresLogDestinationOptions struct {
 	Headers        map[string]Secret            `json:"headers,omitzero"`         // of the requests; for "otlp" only
 	StructuredData map[string]map[string]Secret `json:"structured_data,omitzero"` // by element ID and name; for "syslog" only
 }
-
-func (r PostgresLogDestinationCreateRequest) prune(map[string]any) {}
 
 // logDestinationBody is the body of a PostgresLogDestinationCreateRequest.
 type logDestinationBody struct {
@@ -223,6 +221,9 @@ var (
 // and returns the database with its MetricDestinations. Each call adds another
 // destination: after [ErrOutcomeUnknown], look for it with Get.
 func (s *PostgresService) CreateMetricDestination(ctx context.Context, location, postgres string, request *PostgresMetricDestinationCreateRequest) (*Postgres, error) {
+	if r := orZero(request); r.Options != nil && r.Username == "" && r.Password.IsZero() {
+		return send[Postgres](ctx, s.conn, &opPostgresCreateMetricDestination, otherDestinationBody{r.URL, r.Options}, location, postgres)
+	}
 	return send[Postgres](ctx, s.conn, &opPostgresCreateMetricDestination, request, location, postgres)
 }
 

@@ -48,8 +48,6 @@ type PrivateLocationCreateRequest struct {
 	SecretKey            Secret `json:"secret_key"`
 }
 
-func (r PrivateLocationCreateRequest) prune(map[string]any) {}
-
 // privateLocationBody is the body of a PrivateLocationCreateRequest.
 type privateLocationBody struct {
 	named

@@ -261,7 +261,7 @@ func TestDoRefuses(t *testing.T) {
 			*cloudapi.PostgresMetricDestinationCreateRequest
 			F chan int
 		}{new(cloudapi.PostgresMetricDestinationCreateRequest), nil}, "request"},
-		{"masked secret", "POST", []string{"a"}, map[string]any{"password": cloudapi.NewSecret("hunter2")}, "request"},
+		{"masked secret", "POST", []string{"a"}, map[string]any{"password": cloudapi.NewSecret("hunter2").String()}, "request"},
 	} {
 		var network stub.Recorder
 		err := sdktest.Recorded(t, &network).Do(t.Context(), tt.method, tt.segments, nil, tt.in, nil)

@@ -85,7 +85,7 @@ func postgresAccessCases() []wireCase {
 			Options: &cloudapi.PostgresMetricDestinationOptions{Headers: map[string]cloudapi.Secret{"x-a": secret("hidden-4")}}}),
 			"POST " + sinks + ` {"options":{"headers":{"x-a":"hidden-4"}},"password":"hidden-3","url":"https://prom.example.org/write","username":"u"}`, pgFull},
 		{createSink(cloudapi.PostgresMetricDestinationCreateRequest{URL: prom, Username: "u", Options: &cloudapi.PostgresMetricDestinationOptions{}}),
-			"POST " + sinks + ` {"options":{},"password":"","url":"https://prom.example.org/write","username":"u"}`, pgFull},
+			"POST " + sinks + ` {"url":"https://prom.example.org/write","username":"u","password":"","options":{}}`, pgFull},
 		{do("Postgres.DeleteMetricDestination", location, "orders-db", sinkID), "DELETE " + sinks + "/" + sinkID, nil},
 		{do("Postgres.DeleteMetricDestination", location, "orders-db", "etjkkf8b165j4krraw7xr99b53"), "DELETE " + sinks + "/etjkkf8b165j4krraw7xr99b53", nil},
 		{createLog("otel", cloudapi.PostgresLogDestinationCreateRequest{Type: cloudapi.PostgresLogDestinationTypeOTLP, URL: otlp}),
