@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -20,59 +21,190 @@ type AuditLogEntry struct {
 	ObjectIDs   []string  `json:"object_ids"`   // what the action changed or involved, such as a firewall and its subnet
 }
 
-func (e *AuditLogEntry) lacks() string { return missing("action", e.Action == "") }
+func (e *AuditLogEntry) lacks() string {
+	return cmp.Or(missing("at", e.At.IsZero()), missing("action", e.Action == ""))
+}
 
-// AuditLogOptions select entries, which must match all options that are set. The
-// server keeps entries for three months.
+// hash identifies an entry. It leaves out the name of the account, which can
+// change before the entry is read again.
+func (e *AuditLogEntry) hash() string {
+	return hashOf(fmt.Appendf(nil, "%d %q %q %q", e.At.Unix(), e.Action, e.SubjectID, e.ObjectIDs))
+}
+
+// AuditLogOptions select entries, which must match all options that are set.
 type AuditLogOptions struct {
-	Action        string    `url:"action,omitempty"`                  // such as "vm/create", or only "vm" or "create"
-	Subject       string    `url:"subject,omitempty"`                 // the ID of an account, or the name or e-mail address of a member
-	Object        string    `url:"object,omitempty"`                  // the ID of an object
-	End           time.Time `url:"end,omitempty" layout:"2006-01-02"` // the last day, in UTC, of the three months to list; default today
-	PageSize      int       `url:"limit,omitempty"`                   // default and maximum 1000
-	PaginationKey string    `url:"pagination_key,omitempty"`          // Page.Next of a page with the same options
+	Action  string `url:"action,omitempty"`  // such as "vm/create", or only "vm" or "create"
+	Subject string `url:"subject,omitempty"` // the ID of an account, or the name or e-mail address of a member
+	Object  string `url:"object,omitempty"`  // the ID of an object
+
+	// Start leaves out the entries before a time, up to 174 days ago. The default,
+	// and the limit for List, is the beginning of the three months up to End.
+	Start time.Time `url:"-"`
+
+	// End is the last day, in UTC, of the three months to list; default today. It
+	// can be up to three months ago. If it's older, the server lists nothing.
+	End time.Time `url:"end,omitempty" layout:"2006-01-02"`
+
+	PageSize      int    `url:"limit,omitempty"`          // default and maximum 1000
+	PaginationKey string `url:"pagination_key,omitempty"` // Page.Next of a page with the same options
 }
 
-// inUTC returns the options with End in UTC: the server's days are UTC days.
-func (o *AuditLogOptions) inUTC() AuditLogOptions {
-	options := orZero(o)
-	options.End = options.End.UTC()
-	return options
-}
+// auditLogSpan is less than the three months that a response covers, or that an
+// End can be ago, and which have at least 89 days. Another day can begin before
+// the request arrives.
+const auditLogSpan = 87 * 24 * time.Hour
 
 var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-log", idempotent | serviceOnly}
 
 // List returns one page of the project's audit log, the newest entries first.
 // It returns [ErrForbidden] if the token may not see the log.
 func (s *AuditLogService) List(ctx context.Context, opts *AuditLogOptions) (*Page[AuditLogEntry], error) {
-	o := opts.inUTC()
-	return listByKey[AuditLogEntry](ctx, s.conn, &opAuditLogList, o, o.PageSize)
+	return s.list(ctx, &opAuditLogList, orZero(opts))
 }
 
-// All iterates over the entries of List. The default End is the day on which
-// the iteration begins, by this machine's clock.
-func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.Seq2[*AuditLogEntry, error] {
-	start := opts.inUTC()
-	return func(yield func(*AuditLogEntry, error) bool) {
-		o := start
-		if o.End.IsZero() {
-			o.End = time.Now().UTC()
+func (s *AuditLogService) list(ctx context.Context, op *Operation, o AuditLogOptions) (*Page[AuditLogEntry], error) {
+	o.End = o.End.UTC() // the server's days are UTC days
+	page, err := listByKey[AuditLogEntry](ctx, s.conn, op, o, o.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	start := o.Start.Truncate(time.Second) // as the server truncates the times of entries
+	if n := slices.IndexFunc(page.Items, func(e *AuditLogEntry) bool { return e.At.Before(start) }); n >= 0 {
+		page.Items, page.Next = page.Items[:n], ""
+	}
+	return page, nil
+}
+
+// pages returns the pages of List without the entries after a time, unless it's
+// zero.
+func (s *AuditLogService) pages(op *Operation, o AuditLogOptions, until time.Time) pageSeq[AuditLogEntry] {
+	var oldest time.Time // the time of the oldest entry so far
+	pages := follow(op.Name, o.PaginationKey, func(ctx context.Context, key string) (*Page[AuditLogEntry], error) {
+		o.PaginationKey = key
+		page, err := s.list(ctx, op, o)
+		if err != nil || len(page.Items) == 0 {
+			return page, err
 		}
-		var oldest time.Time // the time of the oldest entry so far
-		pages := follow(opAuditLogList.Name, o.PaginationKey, func(ctx context.Context, key string) (*Page[AuditLogEntry], error) {
-			o.PaginationKey = key
-			page, err := s.List(ctx, &o)
-			if err != nil || len(page.Items) == 0 {
-				return page, err
+		// A server that ignores the key sends the first page again and again.
+		isNewer := func(e *AuditLogEntry) bool { return e.At.After(oldest) }
+		if !oldest.IsZero() && page.Next != "" && slices.ContainsFunc(page.Items, isNewer) {
+			return nil, fmt.Errorf("cloudapi: %s: %w: a page starts the list over", op.Name, ErrPaginationStalled)
+		}
+		oldest = page.Items[len(page.Items)-1].At
+		return page, nil
+	})
+	if until.IsZero() {
+		return pages
+	}
+	return func(ctx context.Context) iter.Seq2[*Page[AuditLogEntry], error] {
+		return func(yield func(*Page[AuditLogEntry], error) bool) {
+			for page, err := range pages(ctx) {
+				if err == nil {
+					page.Items = slices.DeleteFunc(page.Items, func(e *AuditLogEntry) bool { return e.At.After(until) })
+				}
+				if !yield(page, err) {
+					return
+				}
 			}
-			// A server that ignores the key sends the first page again and again.
-			isNewer := func(e *AuditLogEntry) bool { return e.At.After(oldest) }
-			if !oldest.IsZero() && page.Next != "" && slices.ContainsFunc(page.Items, isNewer) {
-				return nil, fmt.Errorf("cloudapi: %s: %w: a page starts the list over", opAuditLogList.Name, ErrPaginationStalled)
+		}
+	}
+}
+
+// All iterates over the entries of List, or those since the Start. The default
+// End is the day on which the iteration begins, by this machine's clock. If the
+// Start is more than 174 days ago, All yields [ErrLogsExpired] after the entries
+// of this time.
+func (s *AuditLogService) All(ctx context.Context, opts *AuditLogOptions) iter.Seq2[*AuditLogEntry, error] {
+	o := orZero(opts)
+	return func(yield func(*AuditLogEntry, error) bool) {
+		items(ctx, s.conn, s.allPages(o, time.Now().UTC()))(yield)
+	}
+}
+
+// allPages returns the pages of All, which begins now. With a Start, it lists
+// one span after another.
+func (s *AuditLogService) allPages(o AuditLogOptions, now time.Time) pageSeq[AuditLogEntry] {
+	if o.End.IsZero() {
+		o.End = now
+	}
+	if o.Start.IsZero() {
+		return s.pages(&opAuditLogList, o, time.Time{})
+	}
+	return func(ctx context.Context) iter.Seq2[*Page[AuditLogEntry], error] {
+		return func(yield func(*Page[AuditLogEntry], error) bool) {
+			start := later(o.Start, now.Add(-2*auditLogSpan))
+			y, m, d := o.End.UTC().Date()
+			until := time.Date(y, m, d, 23, 59, 59, 0, time.UTC)
+			for span := o; ; span.PaginationKey = "" {
+				span.Start = later(start, until.Add(-auditLogSpan))
+				span.End = later(until, now.Add(-auditLogSpan))
+				for page, err := range s.pages(&opAuditLogList, span, until)(ctx) {
+					if !yield(page, err) || err != nil {
+						return
+					}
+				}
+				if span.Start.Equal(start) {
+					break
+				}
+				until = span.Start.Add(-time.Second)
 			}
-			oldest = page.Items[len(page.Items)-1].At
-			return page, nil
-		})
-		items(ctx, s.conn, pages)(yield)
+			if o.Start.Before(start) {
+				yield(nil, fmt.Errorf("cloudapi: %s: %w: those from %s to %s", opAuditLogList.Name, ErrLogsExpired, o.Start.UTC().Format(time.RFC3339), start.Format(time.RFC3339)))
+			}
+		}
+	}
+}
+
+// AuditLogFollowOptions are settings of Follow; nil means defaults.
+type AuditLogFollowOptions struct {
+	// Marker is the position to continue from. To begin at a time, set only its
+	// Start; default half an hour ago. A Start in the future begins now.
+	Marker LogMarker
+
+	Action, Subject, Object string // as in [AuditLogOptions]
+
+	// These are as in [PostgresFollowLogsOptions]. An entry's time is when the
+	// request began, and the entry appears once the request is over.
+	UntilNow              bool
+	Overlap               time.Duration
+	Interval, MaxInterval time.Duration
+	Checkpoint            func(LogMarker)
+	Progress              func(Progress)
+
+	maxHeld int // the limit for the entries of one range, in bytes
+}
+
+// Follow yields the entries of the project's audit log, the oldest first: first
+// those since the marker in the options, and then new ones, until the context
+// ends. It yields each entry once, also if several are equal. Entries that
+// appear late come later than newer ones.
+//
+// It continues after failures, recognizes entries and limits what it holds in
+// memory as [PostgresService.FollowLogs] does, and has the same Checkpoint. It
+// reports [ErrLogsExpired] for entries that are more than 87 days old, which All
+// may still list, and continues with later ones.
+func (s *AuditLogService) Follow(ctx context.Context, opts *AuditLogFollowOptions) iter.Seq2[*AuditLogEntry, error] {
+	o := orZero(opts)
+	return func(yield func(*AuditLogEntry, error) bool) {
+		f := follower[AuditLogEntry]{
+			operation: "AuditLog.Follow", resource: s.conn.config.project, op: opAuditLogList,
+			hash: (*AuditLogEntry).hash, textSize: func(e *AuditLogEntry) int { return 32 * len(e.ObjectIDs) },
+			kept: auditLogSpan, isSilent: true, maxSpan: auditLogSpan, span: auditLogSpan,
+			marker: o.Marker, untilNow: o.UntilNow, overlap: o.Overlap, watch: WatchOptions{Interval: o.Interval, MaxInterval: o.MaxInterval},
+			checkpoint: o.Checkpoint, progress: o.Progress, maxHeld: o.maxHeld,
+		}
+		f.pages = func(op *Operation, start, end time.Time) pageSeq[AuditLogEntry] {
+			if start.IsZero() {
+				return s.pages(op, AuditLogOptions{PageSize: 1}, end)
+			}
+			asked := AuditLogOptions{Start: start, Action: o.Action, Subject: o.Subject, Object: o.Object}
+			if end.Before(f.now()) { // otherwise the range ends today
+				asked.End = end
+			}
+			return s.pages(op, asked, end)
+		}
+		if err := f.run(ctx, yield); err != nil {
+			yield(nil, err)
+		}
 	}
 }

@@ -116,7 +116,7 @@
 //     fields: the comment of their type says which fields only Get returns.
 //   - Watch yields these resources, and then their changes, until the context
 //     ends; see [WatchOptions]. The audit log, GitHub and the inference
-//     endpoints have no Watch.
+//     endpoints have no Watch; see [AuditLogService.Follow].
 //   - Ensure creates a resource unless one with the name exists; see
 //     [EnsureOptions]. These three, projects and inference API keys have no
 //     Ensure.

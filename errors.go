@@ -71,9 +71,9 @@ var (
 
 	ErrNoProject = errors.New("no project: bind the client to one with WithProject or InProject, or with FromEnv and CLOUDAPI_PROJECT")
 
-	ErrInvalidResponse  = errors.New("invalid response")             // every DecodeError matches it
-	ErrResponseTooLarge = exchange.ErrTooLarge                       // larger than WithResponseLimit allows
-	ErrLogsExpired      = errors.New("log lines are no longer kept") // see PostgresFollowLogsOptions.Progress
+	ErrInvalidResponse  = errors.New("invalid response")               // every DecodeError matches it
+	ErrResponseTooLarge = exchange.ErrTooLarge                         // larger than WithResponseLimit allows
+	ErrLogsExpired      = errors.New("log entries are no longer kept") // see PostgresFollowLogsOptions.Progress
 
 	// ErrPaginationStalled reports a list that can't be read to its end: the
 	// server doesn't get past a page, or its Count exceeds the items it sends.

@@ -317,19 +317,28 @@ func items[T any](ctx context.Context, c *conn, pages pageSeq[T]) iter.Seq2[*T, 
 	}
 }
 
+// maxEmptyPages is how many pages without items follow fetches in a row.
+const maxEmptyPages = 100
+
 // follow fetches pages until one has no next cursor. start is the cursor of the
 // first page. It doesn't interpret cursors. It ends with an error if the next
-// cursor of a page was already used.
+// cursor of a page was already used, or if too many pages have no items.
 func follow[T any](operation, start string, fetch func(ctx context.Context, cursor string) (*Page[T], error)) pageSeq[T] {
 	return func(ctx context.Context) iter.Seq2[*Page[T], error] {
 		return func(yield func(*Page[T], error) bool) {
-			asked := map[string]bool{}
+			asked, empty := map[string]bool{}, 0
 			for cursor, more := start, true; more; {
 				asked[cursor] = true
 				page, err := fetch(ctx, cursor)
 				if err == nil {
 					more = page.Next != ""
-					if more && asked[page.Next] {
+					if empty++; len(page.Items) > 0 {
+						empty = 0
+					}
+					switch {
+					case more && empty == maxEmptyPages:
+						err = fmt.Errorf("cloudapi: %s: %w: %d pages in a row have no items", operation, ErrPaginationStalled, empty)
+					case more && asked[page.Next]:
 						err = fmt.Errorf("cloudapi: %s: %w: the page after %q has a cursor that was already used", operation, ErrPaginationStalled, cursor)
 					}
 				}

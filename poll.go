@@ -27,7 +27,8 @@ type Progress struct {
 }
 
 // poller reports polls, pauses between them, and decides how many may fail.
-// Waits, watches and FollowLogs run it; Ensure uses its reports and pauses.
+// Waits, watches, FollowLogs and AuditLog.Follow run it; Ensure uses its reports
+// and pauses.
 type poller struct {
 	progress Progress       // the next report
 	report   func(Progress) // or nil

@@ -25,7 +25,7 @@ func TestEndlessEmptyPagesOfLogs(t *testing.T) {
 				return stub.Respond(http.StatusOK, fmt.Sprintf(`{"logs":[],"pagination_key":"%d"}`, pages)), nil
 			})})))(t)
 		lines := 0
-		for _, err := range client.Postgres.FollowLogs(t.Context(), "eu-central-h1", "db", &PostgresFollowLogsOptions{maxHeld: 50 * logLineSize}) {
+		for _, err := range client.Postgres.FollowLogs(t.Context(), "eu-central-h1", "db", &PostgresFollowLogsOptions{maxHeld: 50 * logEntrySize}) {
 			if lines++; !errors.Is(err, ErrPaginationStalled) {
 				t.Errorf("it yields %v", err)
 			}

@@ -136,9 +136,9 @@ func (s *logStore) since(start time.Time) (lines []string) {
 }
 
 // TestFollowLogs: a program gets each line once, in the order of the service.
-// It restarts at random with the last marker, and then only the lines of the
-// incomplete round come again. Also at random, requests fail, a clock is wrong,
-// and lines are equal, late, or more than FollowLogs holds.
+// It restarts at random with the JSON of the last marker, because it can't
+// process a line or its context ends. Also at random, requests fail, a clock is
+// wrong, and lines are equal, late, or more than FollowLogs holds.
 func TestFollowLogs(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(32) {
@@ -199,30 +199,31 @@ func followAtRandom(t *testing.T, r *rand.Rand) {
 	receive(400, 0, time.Second, time.Minute, 20*time.Minute) // they come in about a day and a half
 	stub.Elapse(2 * time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
-	o := PostgresFollowLogsOptions{Marker: PostgresLogMarker{Start: start}, MaxInterval: pick(0, 5*time.Minute), maxHeld: 150 * logLineSize}
+	o := PostgresFollowLogsOptions{Marker: LogMarker{Start: start}, MaxInterval: pick(0, 5*time.Minute), maxHeld: 150 * logEntrySize}
 	go func() {
 		defer cancel()
 		receive(150, 0, time.Second, 7*time.Second, 10*time.Minute) // they come in about six hours
 		stub.Elapse(2 * time.Hour)
 	}()
-	var done, pending []string
-	o.Progress = func(p Progress) {
-		if p.Err == nil {
-			done, pending = append(done, pending...), nil
-			text, err := json.Marshal(p.Record)
-			if o.Marker = (PostgresLogMarker{}); err != nil || json.Unmarshal(text, &o.Marker) != nil {
-				t.Errorf("%v: %s", err, text)
-			}
+	o.Checkpoint = func(m LogMarker) {
+		text, err := json.Marshal(m)
+		if o.Marker = (LogMarker{}); err != nil || json.Unmarshal(text, &o.Marker) != nil {
+			t.Errorf("%v: %s", err, text)
 		}
 	}
+	var done []string
 	for ctx.Err() == nil {
-		pending, isDated = nil, false
-		for line, err := range s.client().Postgres.FollowLogs(ctx, "eu-central-h1", "orders-db", &o) {
+		isDated = false
+		run, stop := context.WithCancel(ctx)
+		for line, err := range s.client().Postgres.FollowLogs(run, "eu-central-h1", "orders-db", &o) {
 			if err != nil || chance(200) {
 				break
 			}
-			pending = append(pending, text(line))
+			if done = append(done, text(line)); chance(200) {
+				stop()
+			}
 		}
+		stop()
 	}
 	calm, o.UntilNow = true, true
 	more, err := s.follow(t.Context(), o)
@@ -257,10 +258,10 @@ func TestFollowOldLogs(t *testing.T) {
 		"a week":              {week + 1, week - logsArriving, 0, PostgresFollowLogsOptions{}, 15},
 		"more than a week":    {week + day, week - logsArriving, 0, PostgresFollowLogsOptions{}, 15},
 		"in the future":       {-time.Hour, 0, 0, PostgresFollowLogsOptions{}, 2},
-		"a future marker":     {-time.Hour, 0, 0, PostgresFollowLogsOptions{Marker: PostgresLogMarker{Seen: map[string]int{}}}, 1},
+		"a future marker":     {-time.Hour, 0, 0, PostgresFollowLogsOptions{Marker: LogMarker{Seen: map[string]int{}}}, 1},
 		"a fast clock":        {time.Hour, 0, -9 * time.Hour, PostgresFollowLogsOptions{}, 2},
 		"the longest overlap": {6 * day, 6 * day, 0, PostgresFollowLogsOptions{Overlap: 12 * time.Hour}, 14},
-		"little memory":       {6 * day, 6 * day, 0, PostgresFollowLogsOptions{maxHeld: 504 * logLineSize}, 17},
+		"little memory":       {6 * day, 6 * day, 0, PostgresFollowLogsOptions{maxHeld: 504 * logEntrySize}, 17},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -280,11 +281,16 @@ func TestFollowOldLogs(t *testing.T) {
 				var reported []error
 				tt.options.UntilNow = true
 				tt.options.Progress = func(p Progress) {
-					if p.Operation != "Postgres.FollowLogs" || p.Resource != "eu-central-h1/orders-db" || p.Record.(PostgresLogMarker).Start.After(s.now()) {
+					if p.Operation != "Postgres.FollowLogs" || p.Resource != "eu-central-h1/orders-db" || p.Record != nil {
 						t.Errorf("progress: %+v", p)
 					}
 					if p.Err != nil {
 						reported = append(reported, p.Err)
+					}
+				}
+				tt.options.Checkpoint = func(m LogMarker) {
+					if m.Start.After(s.now()) {
+						t.Errorf("a marker in the future: %v", m.Start)
 					}
 				}
 				found, err := s.follow(t.Context(), tt.options)
@@ -302,10 +308,10 @@ func TestFollowOldLogs(t *testing.T) {
 	}
 }
 
-// TestFollowLogsGetsOn: a program that ends after some lines, and continues from
-// its last marker, gets each line of a long backlog at least once, in order. A
-// run yields no line twice, and has a marker after each 10,000 lines. Only lines
-// since the last marker come again.
+// TestFollowLogsGetsOn: a program that is killed after some lines, and continues
+// from its last marker, gets each line of a long backlog at least once, in
+// order. A run yields no line twice, and has a marker after each 10,000 lines.
+// Only lines since the last marker come again.
 func TestFollowLogsGetsOn(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -326,16 +332,19 @@ func TestFollowLogsGetsOn(t *testing.T) {
 					s.receive(fmt.Sprint(i), 0, 0)
 					stub.Elapse(time.Second)
 				}
-				o := PostgresFollowLogsOptions{UntilNow: true, Marker: PostgresLogMarker{Start: start}}
+				o := PostgresFollowLogsOptions{UntilNow: true, Marker: LogMarker{Start: start}}
 				next, marked, runs := 0, 0, 0 // the next line; the first after the marker
-				o.Progress = func(p Progress) {
-					if p.Err != nil || next-marked > maxRangeLines {
-						t.Errorf("a marker after %d lines: %v", next-marked, p.Err)
+				isKilled := false
+				o.Checkpoint = func(m LogMarker) {
+					if next-marked > maxRangeLines {
+						t.Errorf("a marker after %d lines", next-marked)
 					}
-					o.Marker, marked = p.Record.(PostgresLogMarker), next
+					if !isKilled {
+						o.Marker, marked = m, next
+					}
 				}
 				for isOver := false; !isOver && runs <= tt.runs; runs++ {
-					next, isOver = marked, true
+					next, isOver, isKilled = marked, true, false
 					lines := 0
 					for line, err := range s.client().Postgres.FollowLogs(t.Context(), "eu-central-h1", "orders-db", &o) {
 						if err != nil || line.Message != fmt.Sprint(next) {
@@ -343,7 +352,7 @@ func TestFollowLogsGetsOn(t *testing.T) {
 						}
 						next++
 						if lines++; lines == tt.after {
-							isOver = false
+							isOver, isKilled = false, true
 							break
 						}
 					}
@@ -375,7 +384,7 @@ func TestFollowLogsOfSlowServers(t *testing.T) {
 			}
 		})
 		o := PostgresFollowLogsOptions{UntilNow: true}
-		o.Progress = func(p Progress) { o.Marker = p.Record.(PostgresLogMarker) }
+		o.Checkpoint = func(m LogMarker) { o.Marker = m }
 		var got []string
 		for range 5 {
 			found, err := s.follow(ctx, o)
@@ -430,7 +439,7 @@ func TestFollowLogsEnds(t *testing.T) {
 		"three stalls":        {fails: always, status: 200, body: stalled, want: ErrPaginationStalled, requests: 7},
 		"stalls sometimes":    {fails: sometimes, status: 200, body: stalled, want: context.DeadlineExceeded, requests: many},
 		"a clock that jumps":  {jump: 8 * 24 * time.Hour, want: ErrLogsExpired, requests: 4},
-		"too many lines":      {options: PostgresFollowLogsOptions{maxHeld: 9 * logLineSize}, want: ErrPaginationStalled, text: "filters or a shorter Overlap", requests: 4},
+		"too many lines":      {options: PostgresFollowLogsOptions{maxHeld: 9 * logEntrySize}, want: ErrPaginationStalled, text: "filters or a shorter Overlap", requests: 4},
 		"too long an overlap": {options: PostgresFollowLogsOptions{Overlap: 13 * time.Hour}, want: ErrInvalidArgument, text: `Overlap "13h0m0s"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -484,7 +493,7 @@ func TestFollowLogsUntilNow(t *testing.T) {
 		s.read = func() { s.receive("another", 0, 0); stub.Elapse(11 * time.Second) }
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 		defer cancel()
-		found, err := s.follow(ctx, PostgresFollowLogsOptions{UntilNow: true, maxHeld: 40 * logLineSize, Marker: PostgresLogMarker{Start: began.Add(-time.Hour)}})
+		found, err := s.follow(ctx, PostgresFollowLogsOptions{UntilNow: true, maxHeld: 40 * logEntrySize, Marker: LogMarker{Start: began.Add(-time.Hour)}})
 		if n := len(before); err != nil || len(found) < n || len(found) > 2*n || !slices.Equal(found[:n], before) {
 			t.Errorf("%d lines, %v; want %d and a few", len(found), err, n)
 		}

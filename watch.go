@@ -294,8 +294,8 @@ func (w *watcher[T]) stillExists(r Resource, last note) (bool, error) {
 }
 
 // toleratedByWatch returns how many failures like err may follow each other in a
-// watch or in FollowLogs. One or two stalled lists can be chance, if many items
-// came and went. What may be an outage can last for any time.
+// watch, FollowLogs or AuditLog.Follow. One or two stalled lists can be chance,
+// if many items came and went. What may be an outage can last for any time.
 func toleratedByWatch(err error) int {
 	if isPartial(err) {
 		return complete

@@ -5,8 +5,8 @@
 //	pglogs --follow --state orders.json --json eu-central-h1/orders >> orders.jsonl
 //
 // With a state file it continues where the last run ended, even days later. It
-// prints no line twice, unless it was killed or its output failed: then it
-// prints the lines of its last requests again.
+// prints no line twice, unless it was killed: then it prints the lines of its
+// last requests again.
 //
 // Only Ubicloud's service has logs, not the contract.
 package main
@@ -57,17 +57,17 @@ func (o options) run(ctx context.Context, client *cloudapi.Client, stdout, stder
 		print = func(line *cloudapi.PostgresLogEntry) error { return encoder.Encode(line) }
 	}
 	var notSaved error
-	err = o.print(ctx, client, db, print, state.Marker, func(p cloudapi.Progress) {
+	err = o.print(ctx, client, db, print, state.Marker, func(marker cloudapi.LogMarker) {
+		state.Marker = marker
+		if notSaved = state.save(); notSaved != nil {
+			fmt.Fprintf(stderr, "pglogs: %v\n", notSaved)
+		}
+	}, func(p cloudapi.Progress) {
 		switch {
 		case errors.Is(p.Err, cloudapi.ErrLogsExpired):
 			fmt.Fprintf(stderr, "pglogs: %v\n", p.Err)
 		case cloudapi.IsTransient(p.Err) && o.follow && ctx.Err() == nil:
 			fmt.Fprintf(stderr, "pglogs: %v; looking again in %v\n", p.Err, o.every)
-		case p.Err == nil:
-			state.Marker = p.Record.(cloudapi.PostgresLogMarker)
-			if notSaved = state.save(); notSaved != nil {
-				fmt.Fprintf(stderr, "pglogs: %v\n", notSaved)
-			}
 		}
 	})
 	return cmp.Or(err, notSaved)
@@ -76,9 +76,9 @@ func (o options) run(ctx context.Context, client *cloudapi.Client, stdout, stder
 // print prints the lines after the marker. With --follow, the end of the
 // context isn't an error.
 func (o options) print(ctx context.Context, client *cloudapi.Client, db *cloudapi.Postgres, print func(*cloudapi.PostgresLogEntry) error,
-	marker cloudapi.PostgresLogMarker, progress func(cloudapi.Progress)) error {
+	marker cloudapi.LogMarker, checkpoint func(cloudapi.LogMarker), progress func(cloudapi.Progress)) error {
 	for line, err := range client.Postgres.FollowLogs(ctx, db.Location, db.ID, &cloudapi.PostgresFollowLogsOptions{
-		Marker: marker, UntilNow: !o.follow, Interval: o.every, MaxInterval: o.every, Progress: progress,
+		Marker: marker, UntilNow: !o.follow, Interval: o.every, MaxInterval: o.every, Checkpoint: checkpoint, Progress: progress,
 	}) {
 		switch {
 		case err != nil && o.follow && ctx.Err() != nil:

@@ -12,8 +12,8 @@ import (
 
 // state is what the program remembers for its next run.
 type state struct {
-	Database string                     `json:"database"` // its location and name
-	Marker   cloudapi.PostgresLogMarker `json:"marker"`   // the position after the last printed line
+	Database string             `json:"database"` // its location and name
+	Marker   cloudapi.LogMarker `json:"marker"`   // the position after the last printed line
 
 	file string
 }

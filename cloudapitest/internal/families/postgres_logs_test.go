@@ -44,7 +44,7 @@ func TestLogs(t *testing.T) {
 
 		var followed []string
 		follow := &cloudapi.PostgresFollowLogsOptions{UntilNow: true, QueryPattern: "test "}
-		follow.Progress = func(p cloudapi.Progress) { follow.Marker = p.Record.(cloudapi.PostgresLogMarker) }
+		follow.Checkpoint = func(m cloudapi.LogMarker) { follow.Marker = m }
 		check := func(want ...string) {
 			t.Helper()
 			for size := range 8 {

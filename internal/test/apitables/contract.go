@@ -127,7 +127,7 @@ func (r Row) Switchable() bool { return strings.Contains(r.Route, "/private-link
 // Composite reports whether a method calls other methods, and so has no
 // operation of its own.
 func Composite(method string) bool {
-	return strings.HasPrefix(method, "Wait") || slices.Contains([]string{"Ensure", "Watch", "SetRules", "SetFirewallRules", "SetFirewalls", "SetVMs", "GetInSubnet", "FollowLogs"}, method)
+	return strings.HasPrefix(method, "Wait") || slices.Contains([]string{"Ensure", "Watch", "SetRules", "SetFirewallRules", "SetFirewalls", "SetVMs", "GetInSubnet", "FollowLogs", "Follow"}, method)
 }
 
 // idempotentPosts are the POSTs that set a value, or have no effect the second

@@ -74,6 +74,10 @@ var pollers = map[string]func(context.Context, *cloudapi.Client, polling) error{
 			&cloudapi.PostgresFollowLogsOptions{Interval: p.interval, MaxInterval: p.interval, Progress: p.report}))
 		return err
 	},
+	"AuditLog.Follow": func(ctx context.Context, c *cloudapi.Client, p polling) error {
+		_, err := cloudapi.Collect(c.AuditLog.Follow(ctx, &cloudapi.AuditLogFollowOptions{Interval: p.interval, MaxInterval: p.interval, Progress: p.report}))
+		return err
+	},
 	"VMs.Ensure": func(ctx context.Context, c *cloudapi.Client, p polling) error {
 		_, _, err := c.VMs.Ensure(ctx, sdktest.Somewhere, "taken", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, &cloudapi.EnsureOptions{Progress: p.report})
 		return err
@@ -98,6 +102,8 @@ func notYet(req *http.Request) (*http.Response, error) {
 		return stub.Respond(200, `{"items":[],"count":0}`), nil
 	case "logs":
 		return stub.Respond(200, `{"logs":[]}`), nil
+	case "audit-log":
+		return stub.Respond(200, `{"items":[]}`), nil
 	case "taken":
 		if req.Method == http.MethodPost {
 			return stub.Respond(400, taken), nil

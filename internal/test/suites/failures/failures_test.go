@@ -1,5 +1,5 @@
 // Package failures_test has one table of what happens after which failure: in
-// calls, waits, watches, FollowLogs, Ensure and teardowns.
+// calls, waits, watches, FollowLogs, AuditLog.Follow, Ensure and teardowns.
 package failures_test
 
 import (
@@ -32,7 +32,7 @@ type effects struct {
 	wait      int // polls of WaitRunning
 	deletion  int // polls of WaitDeleted
 	watch     int // polls of a watch
-	logs      int // polls of FollowLogs
+	logs      int // polls of FollowLogs, and of AuditLog.Follow
 	ensure    int // lookups of Ensure
 	teardown  int // attempts to delete
 }
@@ -276,6 +276,12 @@ func (f *failure) check(t *testing.T) {
 	}
 	watching, progress = limited(&got.logs)
 	cloudapi.Collect(once.Postgres.FollowLogs(watching, location, "orders", &cloudapi.PostgresFollowLogsOptions{Progress: progress}))
+	audits := 0
+	watching, progress = limited(&audits)
+	cloudapi.Collect(once.AuditLog.Follow(watching, &cloudapi.AuditLogFollowOptions{Progress: progress}))
+	if audits != got.logs {
+		t.Errorf("%d polls of AuditLog.Follow, and %d of FollowLogs", audits, got.logs)
+	}
 
 	ensure := func(ctx context.Context) {
 		if vm, outcome, err := once.VMs.Ensure(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, nil); vm != nil || outcome != "" || err == nil {
@@ -363,6 +369,11 @@ func TestPartialFailures(t *testing.T) {
 				_, err := cloudapi.Collect(c.Postgres.FollowLogs(ctx, location, "orders", &cloudapi.PostgresFollowLogsOptions{Progress: report}))
 				return err
 			}, 7, 3, cloudapi.ErrPaginationStalled}, // a page to learn the server's time, and two of each poll
+		{"stalled list, in AuditLog.Follow", cloudapitest.Match{Operation: "AuditLog.List"}, reply(200, `{"items":[],"pagination_key":"x"}`),
+			func(_ *testing.T, ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress)) error {
+				_, err := cloudapi.Collect(c.AuditLog.Follow(ctx, &cloudapi.AuditLogFollowOptions{Progress: report}))
+				return err
+			}, 19, 3, cloudapi.ErrPaginationStalled}, // before the first failure it tries shorter ranges, down to two minutes
 		{"stalled list, in a teardown", cloudapitest.Match{Operation: "LoadBalancers.ListInLocation"}, reply(200, stalled),
 			func(t *testing.T, ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress)) error {
 				stub.Must(c.PrivateSubnets.Create(ctx, location, "net-1", nil))(t)
