@@ -1,0 +1,24 @@
+package cloudapi
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
+)
+
+// TestSettingInAReusedVariable: nothing of a number is left in a variable into
+// which a text is decoded.
+func TestSettingInAReusedVariable(t *testing.T) {
+	t.Parallel()
+	setting := NewPostgresSetting(200)
+	for _, want := range []string{`"32MB"`, `1.50`, `"1"`, `true`, `""`} {
+		err := json.Unmarshal([]byte(want), &setting)
+		if got := string(stub.Must(json.Marshal(setting))(t)); err != nil || got != want {
+			t.Errorf("it is %s, %v, want %s", got, err, want)
+		}
+	}
+	if err := json.Unmarshal([]byte("null"), &setting); err != nil || setting != NewPostgresSetting("") {
+		t.Errorf("null is %#v, %v", setting, err)
+	}
+}
