@@ -48,8 +48,6 @@ func IsEmbedded() (bool, error) {
 type Server struct {
 	Delays cloudapitest.Delays
 	Empty  bool // whether its project has no resources; otherwise, it has those of a small shop
-
-	Started func(*cloudapitest.Server) // is called with the server, unless it's nil
 }
 
 // Connect returns a client for the project that the environment variables name.
@@ -85,8 +83,5 @@ func Connect(ctx context.Context, stderr io.Writer, application string, s Server
 	}
 	s.Delays.Backup = -24 * time.Hour
 	server.SetDelays("", "", s.Delays)
-	if s.Started != nil {
-		s.Started(server)
-	}
 	return client, server.Close, nil
 }

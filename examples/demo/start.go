@@ -15,8 +15,9 @@ import (
 // terminal or the reader of its output. A second Ctrl-C kills the program.
 //
 // The exit status is 0 if the program succeeded, 1 if it failed, and 2 after an
-// error of [Usagef]. If a signal ended it early, the status is 128 plus the
-// number of the signal, such as 130 after Ctrl-C.
+// error of [Usagef]. An error with a method ExitStatus, such as that of a command
+// that the program has run, sets another status. If a signal ended the program
+// early, the status is 128 plus the number of the signal, such as 130 after Ctrl-C.
 func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
 	ctx, end := context.WithCancelCause(context.Background())
 	stdout, stderr := &output{os.Stdout, end}, &output{os.Stderr, end}
@@ -49,6 +50,7 @@ func report(stderr io.Writer, name string, err, cause error) (status int) {
 		err = ended.err // the printed output is incomplete
 	}
 	status = 1
+	var command interface{ ExitStatus() int }
 	switch {
 	case err == nil:
 		return 0
@@ -59,6 +61,8 @@ func report(stderr io.Writer, name string, err, cause error) (status int) {
 		}
 	case errors.As(err, new(usageError)):
 		status = 2
+	case errors.As(err, &command):
+		status = command.ExitStatus()
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)
 	return status

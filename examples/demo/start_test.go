@@ -104,6 +104,11 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+type exited int
+
+func (exited) Error() string     { return "exited" }
+func (e exited) ExitStatus() int { return int(e) }
+
 func TestReport(t *testing.T) {
 	t.Parallel()
 	pipe := &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}
@@ -117,6 +122,7 @@ func TestReport(t *testing.T) {
 		{errors.New("failed"), nil, 1, "show: failed\n"},
 		{Usagef("none"), nil, 2, "show: none\n"},
 		{fmt.Errorf("wrapped: %w", Usagef("none")), nil, 2, "show: wrapped: none\n"},
+		{errors.Join(fmt.Errorf("make: %w", exited(3)), errors.New("left")), nil, 3, "show: make: exited\nleft\n"},
 		{pipe, gone, 141, ""},
 		{errors.Join(pipe, errors.New("left")), gone, 141, "show: write /dev/stdout: broken pipe\nleft\n"},
 		{nil, full, 1, "show: no space left on device\n"},

@@ -1,3 +1,6 @@
 #!/bin/sh
 echo hello from the job
-uname -a
+sleep 1
+echo a warning >&2
+sleep 1
+echo 42 > out/answer.txt
