@@ -49,10 +49,12 @@ type AuditLogOptions struct {
 	PaginationKey string `url:"pagination_key,omitempty"` // Page.Next of a page with the same options
 }
 
-// auditLogSpan is less than the three months that a response covers, or that an
-// End can be ago, and which have at least 89 days. Another day can begin before
-// the request arrives.
-const auditLogSpan = 87 * 24 * time.Hour
+// A response covers three months of whole days, which are at least 89, and the
+// End can be three months ago. Another day can begin before a request arrives.
+const (
+	auditLogSpan = 87 * 24 * time.Hour
+	auditLogKept = 88*24*time.Hour - logsArriving
+)
 
 var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-log", idempotent | serviceOnly}
 
@@ -181,7 +183,7 @@ type AuditLogFollowOptions struct {
 //
 // It continues after failures, recognizes entries and limits what it holds in
 // memory as [PostgresService.FollowLogs] does, and has the same Checkpoint. It
-// reports [ErrLogsExpired] for entries that are more than 87 days old, which All
+// reports [ErrLogsExpired] for entries that are more than 88 days old, which All
 // may still list, and continues with later ones.
 func (s *AuditLogService) Follow(ctx context.Context, opts *AuditLogFollowOptions) iter.Seq2[*AuditLogEntry, error] {
 	o := orZero(opts)
@@ -189,7 +191,7 @@ func (s *AuditLogService) Follow(ctx context.Context, opts *AuditLogFollowOption
 		f := follower[AuditLogEntry]{
 			operation: "AuditLog.Follow", resource: s.conn.config.project, op: opAuditLogList,
 			hash: (*AuditLogEntry).hash, textSize: func(e *AuditLogEntry) int { return 32 * len(e.ObjectIDs) },
-			kept: auditLogSpan, isSilent: true, maxSpan: auditLogSpan, span: auditLogSpan,
+			kept: auditLogKept, slack: 24 * time.Hour, isSilent: true, maxSpan: auditLogSpan, span: auditLogSpan,
 			marker: o.Marker, untilNow: o.UntilNow, overlap: o.Overlap, watch: WatchOptions{Interval: o.Interval, MaxInterval: o.MaxInterval},
 			checkpoint: o.Checkpoint, progress: o.Progress, maxHeld: o.maxHeld,
 		}

@@ -25,6 +25,7 @@ type auditStore struct {
 	t      *testing.T
 	ahead  time.Duration // how far its clock is ahead of this machine's
 	size   int           // number of entries in a page; 0 means what the client asks for
+	slow   time.Duration // how long it takes to answer
 	answer func(query map[string][]string, header http.Header) (*http.Response, error)
 
 	mu       sync.Mutex // guards the entries, which arrive during requests
@@ -57,6 +58,9 @@ func months(day time.Time, n int) time.Time {
 }
 
 func (s *auditStore) RoundTrip(req *http.Request) (*http.Response, error) {
+	if s.slow > 0 {
+		stub.Elapse(s.slow)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests++
@@ -229,28 +233,32 @@ func TestFollowOldAuditLog(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, tt := range []struct {
 		start, oldest time.Duration // how long ago; the oldest entry
+		slow          time.Duration
 		maxHeld       int
 		requests      int // at most
 	}{
-		{0, 30*time.Minute + time.Second/2, 0, 2},
-		{day, day, 0, 2},
-		{auditLogSpan - time.Hour, auditLogSpan - time.Hour, 0, 4},
-		{auditLogSpan - time.Hour, auditLogSpan - time.Hour, 500 * logEntrySize, 20},
-		{auditLogSpan + time.Hour, auditLogSpan - logsArriving, 0, 7},
-		{300 * day, auditLogSpan - logsArriving, 0, 7},
-		{-time.Hour, 0, 0, 2},
+		{0, 30*time.Minute + time.Second/2, 0, 0, 2},
+		{day, day, 0, 0, 2},
+		{auditLogKept, auditLogKept, 0, 0, 5},
+		{auditLogKept, auditLogKept, 0, 500 * logEntrySize, 20},
+		{auditLogKept + time.Hour, auditLogKept - day, 0, 0, 7},
+		{300 * day, auditLogKept - day, 0, 0, 7},
+		{300 * day, auditLogKept - day, 50 * time.Second, 0, 50},
+		{-time.Hour, 0, 0, 0, 2},
 	} {
 		for after := range 6 { // on some last days of months
-			t.Run(fmt.Sprint(tt.start, after), func(t *testing.T) {
+			t.Run(fmt.Sprint(tt.start, tt.slow, tt.maxHeld, after), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					stub.Elapse(time.Until(time.Date(2001, time.Month(after+1), 0, 13, 0, 0, 0, time.UTC)))
-					s := &auditStore{t: t}
+					s := &auditStore{t: t, slow: tt.slow}
 					for i := range 100 * 24 {
 						s.receive(fmt.Sprint("vm/", i), 0)
 						stub.Elapse(time.Hour)
 					}
-					stub.Elapse(time.Second / 2) // a Date has whole seconds
+					if stub.Elapse(time.Second / 2); tt.slow > 0 { // a Date has whole seconds
+						s.size = 100
+					}
 					expired := 0
 					o := AuditLogFollowOptions{UntilNow: true, maxHeld: tt.maxHeld, Progress: func(p Progress) {
 						if errors.Is(p.Err, ErrLogsExpired) {
@@ -264,7 +272,7 @@ func TestFollowOldAuditLog(t *testing.T) {
 					for entry, err := range s.client().AuditLog.Follow(t.Context(), &o) {
 						got = append(got, entryText(stub.Must(entry, err)(t)))
 					}
-					if want := s.between(s.now().Add(-tt.oldest), s.now()); !slices.Equal(got, want) || (expired == 1) != (tt.start > auditLogSpan) || s.requests > tt.requests {
+					if want := s.between(s.now().Add(-tt.oldest), s.now()); !slices.Equal(got, want) || expired > 1 || (expired == 1) != (tt.start > auditLogKept) || s.requests > tt.requests {
 						t.Errorf("%d entries, want %d; %d reports, %d requests", len(got), len(want), expired, s.requests)
 					}
 				})

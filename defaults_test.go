@@ -49,6 +49,8 @@ func TestDefaults(t *testing.T) {
 	line("PostgresLogsOptions.Start of AllLogs", "-"+logsSpan.String())
 	line("PostgresFollowLogsOptions.Marker.Start", "-"+logsSpan.String())
 	line("PostgresFollowLogsOptions.Overlap", logsOverlap)
+	line("AuditLogFollowOptions.Marker.Start", "-"+logsSpan.String())
+	line("AuditLogFollowOptions.Overlap", logsOverlap)
 	if got := b.String(); got != string(want) {
 		t.Errorf("testdata/defaults.txt should be\n%s\nIf the change is intended, name it in docs/CHANGELOG.md.", got)
 	}

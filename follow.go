@@ -56,6 +56,7 @@ type follower[T any] struct {
 	hash     func(*T) string // of what doesn't change when an entry is read again
 	textSize func(*T) int
 	kept     time.Duration // how old the start of a range can be
+	slack    time.Duration // how much younger the start is after a gap, since a poll takes time
 	isSilent bool          // a response doesn't say that the start is too old: it leaves out entries
 	maxSpan  time.Duration // the longest range
 
@@ -171,7 +172,7 @@ func (f *follower[T]) poll(ctx context.Context) (entries []*T, next LogMarker, w
 	entries, err = f.read(ctx, start, end, most)
 	switch oldest := f.sent.Add(f.behind - f.kept); {
 	case start.Before(oldest) && (errors.Is(err, ErrInvalidRequest) || f.isSilent && err == nil):
-		next = LogMarker{Start: oldest.Add(logsArriving), Seen: map[string]int{}}
+		next = LogMarker{Start: oldest.Add(f.slack), Seen: map[string]int{}}
 		return nil, next, false, fmt.Errorf("cloudapi: %s: %w: those from %s to %s", f.operation, ErrLogsExpired, start.Format(time.RFC3339), next.Start.Format(time.RFC3339))
 	case errors.Is(err, ErrPaginationStalled) && f.span > shortest:
 		f.span /= 8

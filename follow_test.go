@@ -115,7 +115,7 @@ func TestLogsAfterBreaks(t *testing.T) {
 			for _, isCanceled := range []bool{false, true} {
 				var got []string
 				m, runs := LogMarker{Start: start}, 0
-				for isOver := false; !isOver; runs++ {
+				for isOver := false; !isOver && runs < 50; runs++ {
 					ctx, cancel := context.WithCancel(t.Context())
 					marks, read := 0, 0
 					isOver = true
@@ -157,7 +157,7 @@ func TestLogsAfterFailures(t *testing.T) {
 			func() (*http.Response, error) { return nil, io.ErrUnexpectedEOF },
 		}
 		for i, fail := range failures {
-			for failing, isOver := 1, false; !isOver; failing++ {
+			for failing, isOver := 1, false; !isOver && failing < 50; failing++ {
 				isOver = true
 				l.answer(func(request int) (*http.Response, error) {
 					if request == failing {

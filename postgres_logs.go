@@ -177,7 +177,7 @@ func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres str
 		f := follower[PostgresLogEntry]{
 			operation: "Postgres.FollowLogs", resource: qualify(location, postgres), op: opPostgresListLogs,
 			hash: (*PostgresLogEntry).hash, textSize: func(e *PostgresLogEntry) int { return len(e.Message) },
-			kept: logsKept, maxSpan: logsMaxSpan,
+			kept: logsKept, slack: logsArriving, maxSpan: logsMaxSpan,
 			marker: o.Marker, untilNow: o.UntilNow, overlap: o.Overlap, watch: WatchOptions{Interval: o.Interval, MaxInterval: o.MaxInterval},
 			checkpoint: o.Checkpoint, progress: o.Progress, maxHeld: o.maxHeld,
 		}

@@ -98,8 +98,8 @@ func auditLogRange(now time.Time, day string) (from, until time.Time, ok bool) {
 		}
 		end = midnight(end)
 	}
-	from, until = end.AddDate(0, -months, 1), end.AddDate(0, 0, 1).Add(-1)
-	return from, until, !end.Before(today.AddDate(0, -months, 0)) && !end.After(today.AddDate(0, months, 0))
+	from, until = addMonths(end, -months).AddDate(0, 0, 1), end.AddDate(0, 0, 1).Add(-1)
+	return from, until, !end.Before(addMonths(today, -months)) && !end.After(addMonths(today, months))
 }
 
 // parseKey returns the time and the ID of the entry with which the key's page

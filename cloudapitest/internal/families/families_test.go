@@ -170,7 +170,7 @@ func TestContractAndService(t *testing.T) {
 }
 
 // TestAuditLog looks for the actions of a program in the audit log, in pages,
-// with filters, and months later.
+// with filters, and months later. Follow yields each once.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -217,6 +217,30 @@ func TestAuditLog(t *testing.T) {
 			if got := log(tt.options); !slices.Equal(got, tt.want) {
 				t.Errorf("%+v: %q\nwant %q", tt.options, got, tt.want)
 			}
+		}
+		follow := &cloudapi.AuditLogFollowOptions{UntilNow: true, Action: "ps"}
+		follow.Marker.Start = time.Now().Add(-2 * time.Hour)
+		follow.Checkpoint = func(m cloudapi.LogMarker) { follow.Marker = m }
+		for _, want := range []int{1, 0, 1} {
+			if got := stub.Must(cloudapi.Collect(srv.Client().AuditLog.Follow(t.Context(), follow)))(t); len(got) != want {
+				t.Errorf("followed, there are %d entries, want %d", len(got), want)
+			}
+			if want == 0 {
+				stub.Elapse(time.Until(time.Date(2000, 3, 1, 12, 0, 0, 0, time.UTC)))
+				play(t, srv, "POST L/private-subnet/net-2 ->")
+				stub.Elapse(time.Second)
+			}
+		}
+		stub.Elapse(time.Until(time.Date(2000, 5, 31, 12, 0, 0, 0, time.UTC)))
+		if got := log(cloudapi.AuditLogOptions{}); len(got) != 1 {
+			t.Errorf("on 31 May: %q, want the entry of 1 March", got)
+		}
+		stub.Elapse(24 * time.Hour)
+		if got := log(cloudapi.AuditLogOptions{}); got != nil {
+			t.Errorf("on 1 June: %q", got)
+		}
+		if got := log(cloudapi.AuditLogOptions{Action: "ps", Start: time.Now().AddDate(0, -4, 0)}); len(got) != 1 {
+			t.Errorf("of four months: %q", got)
 		}
 		stub.Elapse(100 * 24 * time.Hour)
 		if got := log(cloudapi.AuditLogOptions{}); got != nil {

@@ -28,5 +28,13 @@ func latest(a, b time.Time) time.Time {
 
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
+// addMonths returns the same day of another month, or its last day if it's
+// shorter.
+func addMonths(day time.Time, n int) time.Time {
+	first := time.Date(day.Year(), day.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
+	last := first.AddDate(0, 1, -1)
+	return first.AddDate(0, 0, min(day.Day(), last.Day())-1)
+}
+
 // seconds returns a time in the form that records have: UTC, in whole seconds.
 func seconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
