@@ -15,8 +15,9 @@ import (
 // rejects the resource, or find's error if find fails. After ErrNotFound, the
 // server may still be executing the request; where names are unique, you can
 // create again. An error that doesn't match ErrOutcomeUnknown is returned
-// unchanged. If the create's context has ended, pass a new context, such as
-// [context.WithoutCancel] with a timeout.
+// unchanged, and nil is an [*ArgumentError]. If the create's context has ended,
+// pass a new context, such as [context.WithoutCancel] with a timeout. [Ensure]
+// also creates again.
 func Confirm[T any](ctx context.Context, unknown error, find func(context.Context) (*T, error), same func(*T) bool) (*T, error) {
 	if unknown == nil {
 		return nil, &ArgumentError{Operation: "Confirm", Name: "unknown", Reason: "must be the error of a create"}
@@ -40,7 +41,8 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 // rejects the record, or find's error if find fails. ErrUnchanged proves
 // nothing: the server may still be executing the request, or a short state such
 // as "restarting" may be over. If the server certainly didn't execute the
-// request, ConfirmChange returns failure unchanged.
+// request, ConfirmChange returns failure unchanged. A nil failure is an
+// [*ArgumentError].
 func ConfirmChange[T any](ctx context.Context, failure error, find func(context.Context) (*T, error), changed func(*T) bool) (*T, error) {
 	if failure == nil {
 		return nil, &ArgumentError{Operation: "ConfirmChange", Name: "failure", Reason: "must be the error of a change"}
@@ -66,12 +68,9 @@ func lookUp[T any](ctx context.Context, operation string, failure error, find fu
 	if find == nil {
 		return nil, withLookup(failure, &ArgumentError{Operation: operation, Name: "find", Reason: "must not be nil"})
 	}
-	found, err := find(ctx)
+	found, err := either("find", find)(ctx)
 	if err != nil {
 		return nil, withLookup(failure, err)
-	}
-	if found == nil {
-		return nil, fmt.Errorf("%w; looked up: find returned neither a record nor an error", failure)
 	}
 	if err := check(found); err != nil {
 		return nil, err

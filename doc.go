@@ -51,6 +51,7 @@
 //   - of a change: [ConfirmChange]
 //   - to create or change again without harm: a family's Ensure, or a method
 //     such as [FirewallsService.SetRules] or [LoadBalancersService.SetVMs]
+//   - to create again what has no such method, such as a read replica: [Ensure]
 //
 // Comparing:
 //
@@ -119,7 +120,7 @@
 //     endpoints have no Watch; see [AuditLogService.Follow].
 //   - Ensure creates a resource unless one with the name exists; see
 //     [EnsureOptions]. These three, projects and inference API keys have no
-//     Ensure.
+//     Ensure; the function [Ensure] does the same for any create.
 //   - If there's a WaitDeleted, Delete returns before the resource is
 //     gone. Delete succeeds if the resource doesn't exist. So a mistyped name
 //     or wrong location looks like success; [Client.DeleteExisting] returns an
@@ -176,8 +177,8 @@
 // A call makes up to 4 attempts; see [RetryPolicy]. A request that creates
 // something is retried only if the server certainly didn't execute it;
 // otherwise the error matches [ErrOutcomeUnknown], and the resource may exist:
-// [Confirm] looks for it. [WithTimeout] limits an attempt, and the context
-// limits the call.
+// [Confirm] looks for it, and Ensure also creates it again. [WithTimeout] limits
+// an attempt, and the context limits the call.
 //
 // # The contract and the service
 //

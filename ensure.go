@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +13,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// EnsureOptions are settings of the Ensure methods. Nil means the defaults.
+// EnsureOptions are settings of the Ensure methods and of [Ensure]. Nil means the
+// defaults.
 //
 // Ensure looks for a resource with the name, which must not be an ID. If there
 // is none, Ensure creates one, and returns before it's ready. Otherwise, it
@@ -52,12 +54,46 @@ const (
 	EnsureUnchanged EnsureOutcome = "unchanged" // the resource matches the request in all that Ensure compares
 )
 
-// ensureSpec describes one call of an Ensure method.
+// Ensure creates a resource unless it exists, for creates that have no Ensure
+// method. find looks for the resource, and must return [ErrNotFound] if there is
+// none:
+//
+//	db, outcome, err := cloudapi.Ensure(ctx, func(ctx context.Context) (*cloudapi.Postgres, error) {
+//		return client.Postgres.Get(ctx, location, "orders-copy")
+//	}, func(ctx context.Context) (*cloudapi.Postgres, error) {
+//		return client.Postgres.Restore(ctx, location, "orders", "orders-copy", &cloudapi.PostgresRestoreRequest{RestoreTarget: time.Now().Add(-time.Hour)})
+//	}, nil)
+//
+// Ensure does what [EnsureOptions] says, but compares nothing: a resource that
+// exists before the first create is [EnsureUnchanged], whoever created it. So
+// Update has no effect, and the record of a resource that a dry run would create
+// is empty. If find never finds what create creates, Ensure creates up to 4. The
+// page docs/retries.md says what find can look for after each create.
+func Ensure[T any](ctx context.Context, find, create func(context.Context) (*T, error), opts *EnsureOptions) (*T, EnsureOutcome, error) {
+	const operation = "Ensure"
+	switch {
+	case ctx == nil:
+		return nil, "", noContext(operation)
+	case find == nil:
+		return nil, "", &ArgumentError{Operation: operation, Name: "find", Reason: "must not be nil"}
+	case create == nil:
+		return nil, "", &ArgumentError{Operation: operation, Name: "create", Reason: "must not be nil"}
+	}
+	return ensureSpec[T]{
+		operation: operation,
+		pauses:    &waitQuick,
+		find:      either("find", find),
+		create:    either("create", create),
+		compare:   func(context.Context, *T) (drift, error) { return nil, nil },
+	}.run(ctx, orZero(opts))
+}
+
+// ensureSpec describes one call of [Ensure] or of an Ensure method.
 type ensureSpec[T any] struct {
 	operation string
 	location  string // "" for families without locations
-	name      string
-	request   any // what create sends
+	name      string // "" if only find knows it
+	request   any    // what create sends
 	pauses    *WaitOptions
 
 	find   func(context.Context) (*T, error)
@@ -105,9 +141,11 @@ func (f *family[T]) ensure(ctx context.Context, c *conn, location, name string, 
 	return e.run(ctx, orZero(opts))
 }
 
-func (e *ensureSpec[T]) resource() string { return qualify(e.location, e.name) }
+func (e *ensureSpec[T]) resource() string {
+	return cmp.Or(qualify(e.location, e.name), "the resource")
+}
 
-// ensuring is one call of an Ensure method.
+// ensuring is one call of [Ensure] or of an Ensure method.
 type ensuring[T any] struct {
 	ensureSpec[T]
 	options EnsureOptions
@@ -148,9 +186,9 @@ func (e *ensuring[T]) turn(ctx context.Context) (*T, EnsureOutcome, error) {
 	e.p.progress.Polls++
 	found, err := e.find(ctx)
 	switch {
-	case e.options.DryRun && (IsGone(err) || stateOf(found) == stateDeleting):
+	case e.options.DryRun && (IsGone(err) || isDeleting(found)):
 		return e.planned(), EnsureCreated, nil
-	case stateOf(found) == stateDeleting:
+	case isDeleting(found):
 		return nil, "", e.failed(e.waitForDeletion(ctx))
 	case err == nil:
 		return e.settle(ctx, found)
@@ -243,6 +281,9 @@ func (e *ensuring[T]) failed(err error) error {
 // would create.
 func (e *ensureSpec[T]) planned() *T {
 	record := new(T)
+	if e.name == "" {
+		return record
+	}
 	fields := map[string]string{"location": e.location, "name": e.name}
 	if kindOf[T]() == KindPrivateLocation {
 		fields = map[string]string{"ui_name": e.name} // "name" is the region
@@ -259,9 +300,15 @@ func (e *ensuring[T]) waitForDeletion(ctx context.Context) error {
 		operation: e.operation,
 		resource:  e.resource(),
 		config:    *e.pauses,
-		fetch:     e.find,
-		done:      func(record *T) (bool, error) { return stateOf(record) != stateDeleting, nil },
-		gone:      true,
+		fetch: func(ctx context.Context) (*T, error) {
+			record, err := e.find(ctx)
+			if isMissing(err) {
+				err = ErrNotFound // the resource was found before, so it's gone
+			}
+			return record, err
+		},
+		done: func(record *T) (bool, error) { return !isDeleting(record), nil },
+		gone: true,
 	}
 	_, err := w.run(ctx, &WaitOptions{Progress: func(p Progress) {
 		if e.p.progress.Polls++; p.Done < p.Total {

@@ -95,3 +95,9 @@ func (l *PrivateLinkService) Phase() Phase { return cmp.Or(privateLinkPhases[l.S
 func (v *MachineImageVersion) Phase() Phase {
 	return cmp.Or(imageVersionPhases[v.State], PhasePending)
 }
+
+// isDeleting reports whether a record shows that its resource is being deleted.
+func isDeleting[T any](record *T) bool {
+	r, ok := recordOf(record).(interface{ Phase() Phase })
+	return ok && r.Phase() == PhaseDeleting
+}

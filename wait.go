@@ -78,14 +78,23 @@ func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), d
 	case done == nil:
 		return nil, &ArgumentError{Operation: "Wait", Name: "done", Reason: "must not be nil"}
 	}
-	w := waiter[T]{operation: "Wait", resource: "the resource", config: waitQuick, done: done, fetch: func(ctx context.Context) (*T, error) {
-		record, err := fetch(ctx)
-		if record == nil && err == nil {
-			err = errors.New("fetch returned neither a record nor an error")
-		}
-		return record, err
-	}}
+	w := waiter[T]{operation: "Wait", resource: "the resource", config: waitQuick, done: done, fetch: either("fetch", fetch)}
 	return w.run(ctx, opts)
+}
+
+// either returns a caller's function so that it returns either a record or an
+// error.
+func either[T any](name string, f func(context.Context) (*T, error)) func(context.Context) (*T, error) {
+	return func(ctx context.Context) (*T, error) {
+		record, err := f(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case record == nil:
+			return nil, fmt.Errorf("%s returned neither a record nor an error", name)
+		}
+		return record, nil
+	}
 }
 
 // waiter implements all waits. It polls until the wait is over.

@@ -53,11 +53,15 @@ func (d *drill) run(ctx context.Context) (err error) {
 		}
 	}()
 
-	// Ctrl-C doesn't cancel this: the server could execute a canceled restore
-	// after the cleanup.
-	copied, err := d.client.Postgres.Restore(context.WithoutCancel(ctx), source.Location, source.ID, name, &cloudapi.PostgresRestoreRequest{
-		RestoreTarget: source.LatestRestoreTime,
-	})
+	copied, _, err := cloudapi.Ensure(ctx, func(ctx context.Context) (*cloudapi.Postgres, error) {
+		return d.client.Postgres.Get(ctx, source.Location, name)
+	}, func(ctx context.Context) (*cloudapi.Postgres, error) {
+		// Ctrl-C doesn't cancel this: the server could execute a canceled restore
+		// after the cleanup.
+		return d.client.Postgres.Restore(context.WithoutCancel(ctx), source.Location, source.ID, name, &cloudapi.PostgresRestoreRequest{
+			RestoreTarget: source.LatestRestoreTime,
+		})
+	}, nil)
 	if err != nil {
 		return err
 	}

@@ -81,18 +81,16 @@ func TestDeletesTheCopyWhateverFails(t *testing.T) {
 			match: cloudapitest.Match{Route: database + "/ca-certificates"}, fault: cloudapitest.Reply(404, nil, "{}")},
 		{name: "wait", command: "true", is: cloudapi.ErrForbidden,
 			match: cloudapitest.Match{Method: http.MethodGet, Route: database}, fault: cloudapitest.Reply(403, nil, "{}")},
-		{name: "lost reply", command: "true", is: cloudapi.ErrOutcomeUnknown,
-			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.DropAfter()},
 		{name: "lost reply, and no look", is: cloudapi.ErrOutcomeUnknown, outage: http.MethodGet,
 			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.DropAfter()},
-		{name: "lost reply, and no deletion", is: cloudapi.ErrOutcomeUnknown, outage: http.MethodDelete,
+		{name: "lost reply, and no deletion", command: "false", text: "failed 1 check", outage: http.MethodDelete,
 			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.DropAfter()},
 		{name: "refused", command: "true", is: cloudapi.ErrInvalidRequest,
 			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.Reply(400, nil, "{}")},
 		{name: "no deletion", text: " pg", left: true,
 			match: cloudapitest.Match{Method: http.MethodDelete, Route: database}, fault: cloudapitest.Reply(403, nil, "{}").Repeating()},
-		{name: "no reply, and no copy", left: true,
-			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.DropBefore()},
+		{name: "no reply, and no copy", is: cloudapi.ErrOutcomeUnknown, left: true,
+			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.DropBefore().Repeating()},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -102,7 +100,8 @@ func TestDeletesTheCopyWhateverFails(t *testing.T) {
 					server.Fail(test.match, test.fault)
 				}
 				if test.outage != "" {
-					server.Fail(cloudapitest.Match{Method: test.outage, Route: database}, cloudapitest.Reply(500, nil, "{}").For(5*time.Minute))
+					first := map[string]int{http.MethodGet: 2}[test.outage] // the drill looks before it restores
+					server.Fail(cloudapitest.Match{Method: test.outage, Route: database, Nth: first}, cloudapitest.Reply(500, nil, "{}").For(5*time.Minute))
 				}
 				err := d.run(t.Context())
 				if err == nil || !strings.Contains(err.Error(), test.text) || test.is != nil && !errors.Is(err, test.is) {
@@ -134,6 +133,26 @@ func TestInterrupted(t *testing.T) {
 			t.Errorf("there are %s", names)
 		}
 	})
+}
+
+// TestSurvivesALostRequest: a lost request or reply doesn't fail the drill.
+func TestSurvivesALostRequest(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]cloudapitest.Fault{"request": cloudapitest.DropBefore(), "reply": cloudapitest.DropAfter()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server, d := newDrill(t, "true")
+				server.Fail(cloudapitest.Match{Route: database + "/restore"}, fault)
+				if err := d.run(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if names := d.databases(t); names != "db " {
+					t.Errorf("there are %s", names)
+				}
+			})
+		})
+	}
 }
 
 // TestDeletesOnlyTheCopy: during the checks, another program renames the copy,

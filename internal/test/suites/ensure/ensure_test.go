@@ -19,7 +19,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
-// ensureCase is the Ensure of a family, independent of its types. A variant is
+// ensureCase is the Ensure of a family, or the function Ensure, independent of
+// its types. A variant is
 // a request, named by the fields in which it differs from the request "". The
 // server accepts that one.
 type ensureCase struct {
@@ -154,6 +155,15 @@ func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
 		},
 			script{Script: "export PASSWORD=one"}, nil,
 			variants[script]{"script": func(r *script) { r.Script = "export PASSWORD=another" }}),
+		newEnsureCase("Ensure", cloudapi.KindPostgres, func(c *cloudapi.Client) ensureFunc[cloudapi.Postgres, db] {
+			return func(ctx context.Context, location, name string, request *db, opts *cloudapi.EnsureOptions) (*cloudapi.Postgres, cloudapi.EnsureOutcome, error) {
+				return cloudapi.Ensure(ctx, func(ctx context.Context) (*cloudapi.Postgres, error) { return c.Postgres.Get(ctx, location, name) },
+					func(ctx context.Context) (*cloudapi.Postgres, error) {
+						return c.Postgres.Create(ctx, location, name, request)
+					}, opts)
+			}
+		},
+			db{Size: "standard-2", StorageSize: 64}, variants[db]{"equivalent": func(r *db) { r.StorageSize = 128 }}, nil), // it compares nothing
 	}
 }
 
@@ -172,6 +182,15 @@ func forEachEnsure(t *testing.T, test func(t *testing.T, srv *cloudapitest.Serve
 			})
 		})
 	}
+}
+
+// reported reports whether the operation and the resource are those in the
+// reports and errors of the case.
+func (c *ensureCase) reported(operation, resource string) bool {
+	if c.name == "Ensure" {
+		return operation == "Ensure" && resource == "the resource"
+	}
+	return operation == c.name+".Ensure" && strings.HasSuffix(resource, "x-1")
 }
 
 func (c *ensureCase) wantOne(t *testing.T, client *cloudapi.Client) {
@@ -291,7 +310,7 @@ func TestEnsure(t *testing.T) {
 		}
 		c.wantOne(t, client)
 		last := events[len(events)-1]
-		if last.Done != 1 || last.Total != 1 || last.Record == nil || last.Operation != c.name+".Ensure" || !strings.HasSuffix(last.Resource, "x-1") {
+		if last.Done != 1 || last.Total != 1 || last.Record == nil || !c.reported(last.Operation, last.Resource) {
 			t.Errorf("the last event is %+v", last)
 		}
 		for _, e := range events[:len(events)-1] {

@@ -176,7 +176,7 @@ func TestEnsureWaitsForTheName(t *testing.T) {
 			}
 			e, ok := errors.AsType[*cloudapi.WaitError](err)
 			if !ok || took != limit || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, cloudapi.ErrAlreadyExists) || cloudapi.IsTransient(err) ||
-				e.Operation != c.name+".Ensure" || !strings.HasSuffix(e.Resource, "x-1") || e.Polls < 3 || e.Record != nil {
+				!c.reported(e.Operation, e.Resource) || e.Polls < 3 || e.Record != nil {
 				t.Errorf("%v after %v", err, took)
 			}
 		}

@@ -82,7 +82,24 @@ var pollers = map[string]func(context.Context, *cloudapi.Client, polling) error{
 		_, _, err := c.VMs.Ensure(ctx, sdktest.Somewhere, "taken", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, &cloudapi.EnsureOptions{Progress: p.report})
 		return err
 	},
+	"Ensure": func(ctx context.Context, c *cloudapi.Client, p polling) error {
+		_, _, err := functionEnsure(c)(ctx, sdktest.Somewhere, "taken", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, &cloudapi.EnsureOptions{Progress: p.report})
+		return err
+	},
 }
+
+type ensureVM func(ctx context.Context, location, name string, request *cloudapi.VMCreateRequest, opts *cloudapi.EnsureOptions) (*cloudapi.VM, cloudapi.EnsureOutcome, error)
+
+// functionEnsure is VMs.Ensure by the function Ensure, which compares nothing.
+func functionEnsure(c *cloudapi.Client) ensureVM {
+	return func(ctx context.Context, location, name string, request *cloudapi.VMCreateRequest, opts *cloudapi.EnsureOptions) (*cloudapi.VM, cloudapi.EnsureOutcome, error) {
+		return cloudapi.Ensure(ctx, func(ctx context.Context) (*cloudapi.VM, error) { return c.VMs.Get(ctx, location, name) },
+			func(ctx context.Context) (*cloudapi.VM, error) { return c.VMs.Create(ctx, location, name, request) }, opts)
+	}
+}
+
+// ensures reports whether a poller is an Ensure.
+func ensures(poller string) bool { return strings.HasSuffix(poller, "Ensure") }
 
 // notYet answers the requests of the pollers so that they continue.
 func notYet(req *http.Request) (*http.Response, error) {
@@ -161,7 +178,7 @@ func TestDeadlines(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 					defer cancel()
 					err := poll(ctx, sdktest.Client(t, stub.RoundTripper(o.answer), cloudapi.WithRetry(o.retry), cloudapi.WithTimeout(4*time.Second)), polling{})
-					if name == "VMs.Ensure" && ctx.Err() == nil {
+					if ensures(name) && ctx.Err() == nil {
 						return // it ends with the first failure
 					}
 					checkDeadline(t, err, o)

@@ -63,7 +63,7 @@ func TestRetryAfterBetweenPolls(t *testing.T) {
 		} {
 			network := &counted{answer: func(req *http.Request) (*http.Response, error) {
 				switch {
-				case name != "VMs.Ensure":
+				case !ensures(name):
 					return retryAfter(429, stub.Envelope(429), after), nil
 				case req.Method == http.MethodPost:
 					return retryAfter(400, taken, after), nil
@@ -73,7 +73,7 @@ func TestRetryAfterBetweenPolls(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 101*time.Second)
 			defer cancel()
 			err := poll(ctx, sdktest.Client(t, network, cloudapi.WithRetry(policy)), polling{interval: 25 * time.Millisecond})
-			want := map[string]int{"VMs.Ensure": 22, "WaitAll": 23}[name] // a lookup and a create; two waits, and a list at first
+			want := map[string]int{"VMs.Ensure": 22, "Ensure": 22, "WaitAll": 23}[name] // a lookup and a create; two waits, and a list at first
 			if want == 0 {
 				want = 11
 			}
@@ -168,7 +168,7 @@ func TestContexts(t *testing.T) {
 func TestResultsOfPollsThatTheContextEnds(t *testing.T) {
 	forEachPoller(t, func(t *testing.T, name string, poll func(context.Context, *cloudapi.Client, polling) error) {
 		network := &counted{answer: func(req *http.Request) (*http.Response, error) {
-			if name == "VMs.Ensure" && req.Method == http.MethodGet {
+			if ensures(name) && req.Method == http.MethodGet {
 				return notYet(req)
 			}
 			return stub.Respond(403, stub.Envelope(403)), nil
@@ -177,7 +177,7 @@ func TestResultsOfPollsThatTheContextEnds(t *testing.T) {
 		defer cancel()
 		isDeletion := name == "VMs.WaitDeleted" || name == "Client.WaitDeleted" // tolerates a 403
 		err := poll(ctx, sdktest.Client(t, network), polling{report: func(cloudapi.Progress) {
-			if name != "VMs.Ensure" { // it reports before it creates
+			if !ensures(name) { // it reports before it creates
 				cancel()
 			}
 		}})
@@ -227,12 +227,12 @@ func TestReports(t *testing.T) {
 		poll(ctx, client, polling{interval: 10 * time.Second, report: func(p cloudapi.Progress) {
 			pause := 8 * time.Second
 			switch {
-			case name == "VMs.Ensure":
+			case ensures(name):
 				pause = 800 * time.Millisecond
 			case name == "Postgres.FollowLogs" && p.Polls < 5:
 				pause = 0 // it's catching up
 			}
-			if end, ok := last.Load(p.Resource); ok && time.Since(end.(time.Time)) < pause && (p.Polls > 2 || name != "WaitAll" && name != "VMs.Ensure") {
+			if end, ok := last.Load(p.Resource); ok && time.Since(end.(time.Time)) < pause && (p.Polls > 2 || name != "WaitAll" && !ensures(name)) {
 				t.Errorf("report %d came after %v", p.Polls, time.Since(end.(time.Time)))
 			}
 			stub.Elapse(slow)
