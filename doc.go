@@ -28,13 +28,14 @@
 //   - the record of a [Resource], or a proof that it's gone: [Fetch]; of any
 //     kind: [Client.Fetch]
 //   - the resources of any kind: [Client.Resources]
-//   - which of many resources still exist: [Client.CheckAccess]
+//   - which of many resources still exist: Fetch in a [WaitAll]
+//   - whether the token can see the project: [Client.CheckAccess]
 //
 // Lookup and Resolve take what a person typed, and look for it. Fetch takes what
 // a program has, and sends one request. It returns any, because the kind of a
 // Resource is known only at run time; a program that knows the type passes
 // [Resource.Reference] to Lookup. Resources lists what the token can see, and
-// CheckAccess is the proof for the rest.
+// Fetch is the proof for the rest.
 //
 // Waiting:
 //

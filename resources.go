@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
-	"github.com/cloudapi-sdk/cloudapi/internal/sharedlist"
 )
 
 // These methods work with resources of any kind. Programs that know the kind
@@ -104,43 +102,17 @@ func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitO
 	return f.waitGone(ctx, &c.conn, resource.Location, addressOf(f, resource), opts)
 }
 
-// CheckAccess returns those of the known resources that still exist, with the
-// Location and Name that they have now. A resource that it leaves out is proven
-// to be gone, as by [Fetch]; it returns an error if the token can't see one of
-// them. Without arguments, it checks only that the token can see the client's
-// project. Lists leave out what the token can't see, and can be stale: call
-// CheckAccess before you conclude from a list that resources are deleted, or a
-// project is empty.
-func (c *Client) CheckAccess(ctx context.Context, known ...Resource) (existing []Resource, err error) {
-	const operation = "CheckAccess"
+// CheckAccess returns an error unless the token can see the client's project:
+// [ErrForbidden], or [ErrNotFound] if the project is gone or is another
+// account's. Lists leave out what the token can't see, so call CheckAccess before
+// you conclude from an empty list that a project is empty. It proves nothing
+// about a single resource; see [Fetch].
+func (c *Client) CheckAccess(ctx context.Context) error {
 	if ctx == nil {
-		return nil, noContext(operation)
+		return noContext("CheckAccess")
 	}
-	families := make([]anyFamily, len(known))
-	for i, r := range known {
-		if families[i], err = ownFamily(operation, r); err != nil {
-			return nil, err
-		}
-	}
-	if len(known) == 0 {
-		_, err = fetch[Project](ctx, &c.conn, &opProjectsGet)
-		return nil, err
-	}
-	group := sharedlist.NewGroup(ctx, 0, 0)
-	defer group.End()
-	began := time.Now()
-	for i, r := range known {
-		s := c.seeker(operation, group, families[i], r)
-		s.began = began
-		record, err := s.seek(ctx)
-		switch {
-		case err == nil:
-			existing = append(existing, resourceOf(record))
-		case !IsGone(err):
-			return nil, err
-		}
-	}
-	return existing, nil
+	_, err := fetch[Project](ctx, &c.conn, &opProjectsGet)
+	return err
 }
 
 // ownFamily returns the family of a resource's kind. It returns an error for a

@@ -278,12 +278,12 @@ func (c *conn) group(ctx context.Context) (group *sharedlist.Group, leave func()
 // Only the ID is required, or for a private location the name. The Location
 // saves requests if it's right. The Kind can be empty. For a missing resource,
 // Fetch also looks for the ID in the project and in each of its locations, and
-// gets the project, which the token must be able to see; with [WithSharedWaits],
-// calls at the same time share what they can. It returns [ErrForbidden] if the
-// server refuses the token the resource twice, a second apart, and an
-// [ErrNotFound] for which [IsGone] is false if the project is gone or is another
-// account's. That is also its error for missing projects and inference API
-// keys, which look like hidden ones.
+// gets the project, which the token must be able to see; in a [WaitAll], or with
+// [WithSharedWaits], calls at the same time share what they can. It returns
+// [ErrForbidden] if the server refuses the token the resource twice, a second
+// apart, and an [ErrNotFound] for which [IsGone] is false if the project is gone
+// or is another account's. That is also its error for missing projects and
+// inference API keys, which look like hidden ones.
 func Fetch[T any, P interface {
 	*T
 	identified

@@ -234,7 +234,8 @@ type WaitAllOptions struct {
 //
 // Waits of one client for resources of one family and location share lists
 // where that saves requests. The records in [Progress] can then lack fields.
-// Each wait must use its context; set any deadline on WaitAll's context.
+// Calls of [Fetch] share what they can. Each wait must use its context; set any
+// deadline on WaitAll's context.
 func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts *WaitAllOptions) ([]*T, error) {
 	const operation = "WaitAll"
 	o := orZero(opts)

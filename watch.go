@@ -46,7 +46,7 @@ type Event[T any] struct {
 // Lists leave out what the token may not see. So before a watch yields a
 // deletion, it gets the record by ID, unless the record was being deleted. The
 // watch ends with [ErrForbidden] if the token may not see the record in three
-// polls in a row. See also [Client.CheckAccess].
+// polls in a row. See also [Fetch].
 //
 // A watch continues after a transient failure ([IsTransient]), but that poll
 // yields no deletions. It also continues after an [*UnlistedError]. JSON that

@@ -116,7 +116,7 @@ func NewPlan(ctx context.Context, client *cloudapi.Client, opts *Options) (*Plan
 		return nil, err
 	}
 	if len(all) == 0 { // the project is empty, or the token can't see anything in it
-		if _, err := p.client.CheckAccess(ctx); err != nil {
+		if err := p.client.CheckAccess(ctx); err != nil {
 			return nil, err
 		}
 	}

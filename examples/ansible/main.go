@@ -39,7 +39,7 @@ func read(ctx context.Context, client *cloudapi.Client) (*inventory, error) {
 		return nil, err
 	}
 	if len(vms) == 0 { // Ansible accepts an inventory without hosts: check that the token sees the project
-		if _, err := client.CheckAccess(ctx); err != nil {
+		if err := client.CheckAccess(ctx); err != nil {
 			return nil, err
 		}
 	}

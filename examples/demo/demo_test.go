@@ -44,7 +44,7 @@ func TestConnectUsesTheEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closeServer()
-	if _, err := client.CheckAccess(t.Context()); err != nil {
+	if err := client.CheckAccess(t.Context()); err != nil {
 		t.Error(err)
 	}
 	requests := server.Requests()

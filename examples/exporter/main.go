@@ -59,10 +59,7 @@ func (c *collector) refresh() {
 	request("Postgres databases", func() error { return c.addDatabases(ctx, r) })
 	requests.Wait()
 	if len(r.metrics) == 0 && r.errs == nil { // the project is empty, or the token can't see anything in it
-		request("project", func() error {
-			_, err := c.client.CheckAccess(ctx)
-			return err
-		})
+		request("project", func() error { return c.client.CheckAccess(ctx) })
 		requests.Wait()
 	}
 	r.addSamples()
@@ -118,7 +115,7 @@ func (c *collector) addDatabases(ctx context.Context, r *round) error {
 func checkToken(ctx context.Context, client *cloudapi.Client, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if _, err := client.CheckAccess(ctx); errors.Is(err, cloudapi.ErrUnauthorized) {
+	if err := client.CheckAccess(ctx); errors.Is(err, cloudapi.ErrUnauthorized) {
 		return err
 	}
 	return nil

@@ -83,7 +83,7 @@ func TestDeletesTheCopyWhateverFails(t *testing.T) {
 			match: cloudapitest.Match{Method: http.MethodGet, Route: database}, fault: cloudapitest.Reply(403, nil, "{}")},
 		{name: "lost reply, and no look", is: cloudapi.ErrOutcomeUnknown, outage: http.MethodGet,
 			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.DropAfter()},
-		{name: "lost reply, and no deletion", command: "false", text: "failed 1 check", outage: http.MethodDelete,
+		{name: "lost reply, and no deletion", command: "false", text: "failed 1 of ", outage: http.MethodDelete,
 			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.DropAfter()},
 		{name: "refused", command: "true", is: cloudapi.ErrInvalidRequest,
 			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.Reply(400, nil, "{}")},

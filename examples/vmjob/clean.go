@@ -47,7 +47,7 @@ func (j *job) clean(ctx context.Context, owner string, names []string) error {
 			return demo.Usagef("%q isn't the name of a job", name)
 		}
 	}
-	if _, err := j.client.CheckAccess(ctx); err != nil { // lists leave out what the token can't see
+	if err := j.client.CheckAccess(ctx); err != nil { // lists leave out what the token can't see
 		return err
 	}
 	var old []*job

@@ -63,7 +63,7 @@ func (j *job) create(ctx context.Context, keys *keys) (*cloudapi.VM, error) {
 
 // run runs the script on a new VM, and then deletes everything.
 func (j *job) run(ctx context.Context) (err error) {
-	if _, err := j.client.CheckAccess(ctx); err != nil {
+	if err := j.client.CheckAccess(ctx); err != nil {
 		return err
 	}
 	keys, err := newKeys()
@@ -108,12 +108,10 @@ func (j *job) remove(ctx context.Context, mayAppear bool) error {
 		removed = append(removed, *resource)
 	}
 	// A wait for a deletion also ends if the token can't see the project anymore.
-	existing, err := j.client.CheckAccess(ctx, removed...)
-	if len(existing) > 0 {
-		err = fmt.Errorf("it's still there: %v", existing)
-	}
-	if err != nil {
-		return j.left(cloudapi.KindVM, err)
+	for _, resource := range removed {
+		if _, err := j.client.Fetch(ctx, resource); !cloudapi.IsGone(err) {
+			return j.left(resource.Kind, cmp.Or(err, errors.New("it's still there")))
+		}
 	}
 	j.say("%s is gone", j.name)
 	return nil

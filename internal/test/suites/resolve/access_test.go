@@ -13,9 +13,34 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
-// TestCheckAccess: without a permission, lists are empty. CheckAccess
-// distinguishes that from resources that are gone.
-func TestCheckAccess(t *testing.T) {
+// existing returns those of the resources that still exist, as they are now.
+func existing(ctx context.Context, client *cloudapi.Client, known ...cloudapi.Resource) ([]cloudapi.Resource, error) {
+	found, err := cloudapi.WaitAll(ctx, known, func(ctx context.Context, r cloudapi.Resource) (*cloudapi.Resource, error) {
+		record, err := client.Fetch(ctx, r)
+		switch {
+		case cloudapi.IsGone(err):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+		r = record.(interface{ Resource() cloudapi.Resource }).Resource()
+		return &r, nil
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	var resources []cloudapi.Resource
+	for _, r := range found {
+		if r != nil {
+			resources = append(resources, *r)
+		}
+	}
+	return resources, nil
+}
+
+// TestAccess: without a permission, lists are empty. CheckAccess and Fetch
+// distinguish that from a project that is empty and resources that are gone.
+func TestAccess(t *testing.T) {
 	t.Parallel()
 	const location, other = "eu-central-h1", "pjahbwgme82j3qbwnsn4b3w1e9"
 	vmGone := cloudapi.Resource{Kind: cloudapi.KindVM, ID: stub.VMID, Location: location, Name: "web-0"}
@@ -57,13 +82,19 @@ func TestCheckAccess(t *testing.T) {
 					client = client.InProject(tt.project)
 				}
 				before := len(srv.Requests())
-				existing, err := client.CheckAccess(t.Context(), known...)
+				var found []cloudapi.Resource
+				var err error
+				if known == nil {
+					err = client.CheckAccess(t.Context())
+				} else {
+					found, err = existing(t.Context(), client, known...)
+				}
 				if !errors.Is(err, tt.want) {
 					t.Errorf("got %v, want %v", err, tt.want)
 				}
 				wanted := slices.DeleteFunc(slices.Clone(known), func(r cloudapi.Resource) bool { return r == vmGone })
-				if err == nil && !slices.Equal(existing, wanted) || err != nil && existing != nil {
-					t.Errorf("%v exist, want %v", existing, wanted)
+				if err == nil && !slices.Equal(found, wanted) {
+					t.Errorf("%v exist, want %v", found, wanted)
 				}
 				if n := len(srv.Requests()) - before; n != tt.requests {
 					t.Errorf("%d requests, want %d", n, tt.requests)
@@ -73,15 +104,15 @@ func TestCheckAccess(t *testing.T) {
 	}
 }
 
-// TestCheckAccessLooksElsewhere: CheckAccess finds a resource even if its
-// location is wrong.
-func TestCheckAccessLooksElsewhere(t *testing.T) {
+// TestFetchLooksElsewhere: Fetch finds a resource even if its location is
+// wrong.
+func TestFetchLooksElsewhere(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)
 	client := srv.Client()
 	vm := stub.Must(client.VMs.Create(t.Context(), "eu-central-h1", "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
 	firewall := stub.Must(client.Firewalls.Create(t.Context(), "us-east-a2", "edge", nil))(t)
-	existing, err := client.CheckAccess(t.Context(),
+	found, err := existing(t.Context(), client,
 		cloudapi.Resource{Kind: cloudapi.KindVM, ID: vm.ID, Location: "us-east-a2"},
 		cloudapi.Resource{Kind: cloudapi.KindVM, ID: stub.VMID, Location: "us-east-a2"},
 		cloudapi.Resource{Kind: cloudapi.KindFirewall, ID: firewall.ID, Location: "eu-central-h1"},
@@ -92,36 +123,36 @@ func TestCheckAccessLooksElsewhere(t *testing.T) {
 		{Kind: cloudapi.KindFirewall, ID: firewall.ID, Location: "us-east-a2", Name: "edge"},
 		{Kind: cloudapi.KindVM, ID: vm.ID, Location: "eu-central-h1", Name: "web-1"},
 	}
-	if err != nil || !slices.Equal(existing, want) {
-		t.Errorf("%v exist, %v, want %v", existing, err, want)
+	if err != nil || !slices.Equal(found, want) {
+		t.Errorf("%v exist, %v, want %v", found, err, want)
 	}
 	nowhere := cloudapi.Resource{Kind: cloudapi.KindVM, ID: stub.VMID, Location: "us-east-a9"}
-	if existing, err := client.CheckAccess(t.Context(), nowhere); err != nil || existing != nil {
-		t.Errorf("in a location that doesn't exist: %v, %v", existing, err)
+	if found, err := existing(t.Context(), client, nowhere); err != nil || found != nil {
+		t.Errorf("in a location that doesn't exist: %v, %v", found, err)
 	}
 	cut := cloudapi.Resource{Kind: cloudapi.KindVM, ID: vm.ID[:20], Location: "eu-central-h1"}
-	if existing, err := client.CheckAccess(t.Context(), cut); err == nil {
-		t.Errorf("an ID that is cut off: %v exist", existing)
+	if found, err := existing(t.Context(), client, cut); err == nil {
+		t.Errorf("an ID that is cut off: %v exist", found)
 	}
 	srv.Fail(cloudapitest.Match{Operation: "Projects.ObjectInfo"}, cloudapitest.Reply(500, nil, stub.Envelope(500)).Repeating())
 	once := srv.Client(cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1}))
-	_, err = once.CheckAccess(t.Context(), cloudapi.Resource{Kind: cloudapi.KindVM, ID: vm.ID, Location: "us-east-a2"})
+	_, err = existing(t.Context(), once, cloudapi.Resource{Kind: cloudapi.KindVM, ID: vm.ID, Location: "us-east-a2"})
 	if !errors.Is(err, cloudapi.ErrServer) {
 		t.Errorf("a lookup that fails: %v", err)
 	}
 }
 
-// TestCheckAccessLooksAgain: a resource that is being destroyed can be forbidden
-// for a moment.
-func TestCheckAccessLooksAgain(t *testing.T) {
+// TestFetchLooksAgain: a resource that is being destroyed can be forbidden for a
+// moment.
+func TestFetchLooksAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := cloudapitest.New(t)
 		srv.Fail(cloudapitest.Match{Operation: "VMs.Get"}, cloudapitest.Reply(403, nil, stub.Envelope(403)))
 		start := time.Now()
-		_, err := srv.Client().CheckAccess(t.Context(), cloudapi.Resource{Kind: cloudapi.KindVM, ID: stub.VMID, Location: "eu-central-h1"})
-		if err != nil || time.Since(start) != time.Second {
-			t.Errorf("after %v: %v, want no error after 1s", time.Since(start), err)
+		_, err := srv.Client().Fetch(t.Context(), cloudapi.Resource{Kind: cloudapi.KindVM, ID: stub.VMID, Location: "eu-central-h1"})
+		if !cloudapi.IsGone(err) || time.Since(start) != time.Second {
+			t.Errorf("after %v: %v, want a proof after 1s", time.Since(start), err)
 		}
 	})
 }
@@ -130,15 +161,11 @@ func TestCheckAccessRefuses(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)
 	client := srv.Client()
-	part := cloudapi.Resource{Kind: cloudapi.KindFirewallRule, ID: "fr" + stub.VMID[2:]}
-	if _, err := client.CheckAccess(t.Context(), part); !errors.Is(err, cloudapi.ErrInvalidArgument) {
-		t.Errorf("for a part: %v", err)
-	}
-	if _, err := client.InProject("").CheckAccess(t.Context()); !errors.Is(err, cloudapi.ErrNoProject) {
+	if err := client.InProject("").CheckAccess(t.Context()); !errors.Is(err, cloudapi.ErrNoProject) {
 		t.Errorf("without a project: %v", err)
 	}
 	var none context.Context
-	if _, err := client.CheckAccess(none); err == nil || err.Error() != "cloudapi: CheckAccess: ctx must not be nil" {
+	if err := client.CheckAccess(none); err == nil || err.Error() != "cloudapi: CheckAccess: ctx must not be nil" {
 		t.Errorf("without a context: %v", err)
 	}
 	if sent := srv.Requests(); len(sent) != 0 {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
@@ -150,18 +152,33 @@ func TestFetchProves(t *testing.T) {
 	}
 }
 
-// TestFetchesShareProofs: with WithSharedWaits, calls at the same time share the
-// requests that don't depend on the resource.
+// TestFetchesShareProofs: with WithSharedWaits, or in a WaitAll, calls at the
+// same time share the requests that don't depend on the resource.
 func TestFetchesShareProofs(t *testing.T) {
 	t.Parallel()
 	const n = 200
-	count := func(opts ...cloudapi.Option) (requests int) {
+	count := func(inWaitAll bool, opts ...cloudapi.Option) (requests int) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := cloudapitest.New(t)
 			client := srv.Client(opts...)
 			ids := srv.AddVMs(sdktest.Somewhere, "web", n/2)
 			for range n / 2 {
 				ids = append(ids, cloudapitest.NewID(cloudapi.KindVM).String())
+			}
+			srv.Fail(cloudapitest.Match{}, cloudapitest.Delay(50*time.Millisecond).Repeating())
+			check := func(i int, err error, isCanceled bool) {
+				if (err == nil) != (i < n/2 && !isCanceled) || cloudapi.IsGone(err) != (i >= n/2 && !isCanceled) {
+					t.Errorf("call %d: %v", i, err)
+				}
+			}
+			if inWaitAll {
+				cloudapi.WaitAll(t.Context(), ids, func(ctx context.Context, id string) (*cloudapi.VM, error) {
+					vm, err := cloudapi.Fetch[cloudapi.VM](ctx, client, cloudapi.Resource{ID: id, Location: sdktest.Somewhere})
+					check(slices.Index(ids, id), err, false)
+					return vm, err
+				}, nil)
+				requests = len(srv.Requests())
+				return
 			}
 			var calls sync.WaitGroup
 			for i, id := range ids {
@@ -172,9 +189,7 @@ func TestFetchesShareProofs(t *testing.T) {
 						cancel() // doesn't affect the others
 					}
 					_, err := cloudapi.Fetch[cloudapi.VM](ctx, client, cloudapi.Resource{ID: id, Location: sdktest.Somewhere})
-					if (err == nil) != (i < n/2 && i%40 != 39) || cloudapi.IsGone(err) != (i >= n/2 && i%40 != 39) {
-						t.Errorf("call %d: %v", i, err)
-					}
+					check(i, err, i%40 == 39)
 				})
 			}
 			calls.Wait()
@@ -182,10 +197,10 @@ func TestFetchesShareProofs(t *testing.T) {
 		})
 		return requests
 	}
-	alone, sharing := count(), count(cloudapi.WithSharedWaits())
-	t.Logf("%d calls, half of them for what is gone, send %d requests alone, and %d with WithSharedWaits", n, alone, sharing)
-	if sharing > alone-n/2 {
-		t.Errorf("%d requests alone, %d with WithSharedWaits", alone, sharing)
+	alone, sharing, inWaitAll := count(false), count(false, cloudapi.WithSharedWaits()), count(true)
+	t.Logf("%d calls, half of them for what is gone, send %d requests alone, %d with WithSharedWaits, and %d in a WaitAll", n, alone, sharing, inWaitAll)
+	if sharing > alone-n/2 || inWaitAll > n+n/2*3+2 { // each that is gone takes 3 more; the project and the locations are shared
+		t.Errorf("%d requests alone, %d with WithSharedWaits, %d in a WaitAll", alone, sharing, inWaitAll)
 	}
 }
 

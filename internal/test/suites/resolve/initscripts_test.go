@@ -51,8 +51,8 @@ func TestMissingInitScript(t *testing.T) {
 		if _, err := client.VMInitScripts.Get(t.Context(), "setup"); !errors.Is(err, cloudapi.ErrMaybeUnsupported) || cloudapi.IsGone(err) {
 			t.Errorf("%s, Get: %v", name, err)
 		}
-		if existing, err := client.CheckAccess(t.Context(), cloudapi.Resource{Kind: cloudapi.KindVMInitScript, ID: id}); len(existing) != 0 || (err == nil) != isContract {
-			t.Errorf("%s, CheckAccess: %v, %v", name, existing, err)
+		if found, err := existing(t.Context(), client, cloudapi.Resource{Kind: cloudapi.KindVMInitScript, ID: id}); len(found) != 0 || (err == nil) != isContract {
+			t.Errorf("%s, Fetch: %v, %v", name, found, err)
 		}
 		for _, dryRun := range []bool{true, false} {
 			_, outcome, err := client.VMInitScripts.Ensure(t.Context(), "setup", request, &cloudapi.EnsureOptions{DryRun: dryRun})

@@ -52,8 +52,7 @@ func TestPrivateLinksThatAreOff(t *testing.T) {
 				_, err := cloudapi.Lookup[cloudapi.PrivateLinkService](ctx, p.Client, "own/link")
 				return err
 			},
-			"Fetch":       func() error { _, err := p.Client.Fetch(ctx, link); return err },
-			"CheckAccess": func() error { _, err := p.Client.CheckAccess(ctx, link); return err },
+			"Fetch": func() error { _, err := p.Client.Fetch(ctx, link); return err },
 			"DeleteExisting": func() error {
 				_, err := p.Client.DeleteExisting(ctx, "own/link", cloudapi.KindPrivateLinkService)
 				return err
@@ -108,8 +107,8 @@ func TestPrivateLinks(t *testing.T) {
 		wrong := link.Resource()
 		wrong.Location = "eu-central-h1"
 		missing := cloudapi.Resource{Kind: cloudapi.KindPrivateLinkService, ID: cloudapitest.NewID(cloudapi.KindPrivateLinkService).String(), Location: "own"}
-		if existing, err := p.Client.CheckAccess(ctx, wrong, missing); err != nil || !slices.Equal(existing, []cloudapi.Resource{link.Resource()}) {
-			t.Errorf("CheckAccess: %v, %v", existing, err)
+		if found, err := existing(ctx, p.Client, wrong, missing); err != nil || !slices.Equal(found, []cloudapi.Resource{link.Resource()}) {
+			t.Errorf("Fetch: %v, %v", found, err)
 		}
 		_, unproven := links.Get(ctx, "own", missing.ID)
 		_, proven := p.Client.Fetch(ctx, missing)
