@@ -18,6 +18,15 @@ import (
 // part of a [Client].
 type conn struct{ config config }
 
+// peers is the same for all copies of a client that send the same requests:
+// those that [Client.InProject] returns for one project.
+type peers struct {
+	loop    *call.Loop
+	project string
+}
+
+func (c *conn) peers() peers { return peers{c.config.calls.Loop, c.config.project} }
+
 // roundTripper returns the transport below the middlewares. It can differ
 // between attempts: the program may replace the transport of its http.Client,
 // or http.DefaultTransport.

@@ -25,6 +25,10 @@ type family[T any] struct {
 	hidden   bool // whether the server also returns a 404 for a resource that the token can't see
 	homonyms bool // whether a location can have two resources of one name
 
+	// explain adds to the error of a read what the server doesn't say. It's nil if
+	// the server says all.
+	explain func(ctx context.Context, c *conn, err error) error
+
 	// each iterates over the list. If it's nil, [all] is used.
 	each func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*T, error]
 }
@@ -45,7 +49,7 @@ type anyFamily interface {
 	exists(ctx context.Context, c *conn, r Resource) (bool, error)
 	locate(ctx context.Context, c *conn, id string) (*Resource, error)
 	remove(ctx context.Context, c *conn, location, reference string) error
-	waitGone(ctx context.Context, c *conn, location, reference string, opts *WaitOptions) error
+	waitGone(ctx context.Context, c *conn, r Resource, opts *WaitOptions) error
 }
 
 func (f *family[T]) kind() Kind         { return kindOf[T]() }
@@ -67,7 +71,11 @@ func (f *family[T]) items(ctx context.Context, c *conn, opts *ListOptions) iter.
 }
 
 func (f *family[T]) read(ctx context.Context, c *conn, location, reference string) (any, error) {
-	return untypedRecord(f.find(ctx, c, location, reference))
+	record, err := f.find(ctx, c, location, reference)
+	if f.explain != nil {
+		err = f.explain(ctx, c, err)
+	}
+	return untypedRecord(record, err)
 }
 
 func (f *family[T]) readOnce(ctx context.Context, c *conn, location, reference string) (any, error) {
@@ -102,7 +110,11 @@ func (f *family[T]) exists(ctx context.Context, c *conn, r Resource) (bool, erro
 // locate returns the resource with an ID, in any location of the project.
 func (f *family[T]) locate(ctx context.Context, c *conn, id string) (*Resource, error) {
 	if opProjectsObjectInfo.lastRule().kinds.has(f.kind()) {
-		return locate(ctx, c, f.kind(), id)
+		r, err := locate(ctx, c, f.kind(), id)
+		if f.get.class&serviceOnly != 0 && errors.Is(err, ErrInvalidRequest) { // the contract's operation refuses IDs of kinds that it lacks
+			err = fmt.Errorf("%w: %w", ErrMaybeUnsupported, unprefixed{err})
+		}
+		return r, err
 	}
 	for record, err := range f.items(ctx, c, nil) {
 		if err != nil {
@@ -120,11 +132,11 @@ func (f *family[T]) remove(ctx context.Context, c *conn, location, reference str
 }
 
 // waitGone waits until a deleted resource is gone, if that takes time.
-func (f *family[T]) waitGone(ctx context.Context, c *conn, location, reference string, opts *WaitOptions) error {
+func (f *family[T]) waitGone(ctx context.Context, c *conn, r Resource, opts *WaitOptions) error {
 	if !f.lingers {
-		return f.del.checkArgs(c.config.project, f.args(location, reference)...)
+		return f.del.checkArgs(c.config.project, f.args(r.Location, addressOf(f, r))...)
 	}
-	return f.waitDeleted(ctx, c, location, reference, opts)
+	return f.waitUntilGone(ctx, c, r.Location, addressOf(f, r), r.ID, opts)
 }
 
 func (f *family[T]) args(location, reference string) []string {
@@ -169,7 +181,7 @@ func (f *family[T]) waiter(c *conn, operation, location, ref string) waiter[T] {
 
 // listKey identifies a list that waits share.
 type listKey struct {
-	conn     *conn
+	peers    peers
 	routes   *listRoutes
 	location string
 }
@@ -204,7 +216,7 @@ func (f *family[T]) join(ctx context.Context, c *conn, location string) *sharedl
 			Keys: func(record *T) (id, name string) { r := resourceOf(record); return r.ID, r.Name },
 		}
 	}
-	key := listKey{c, f.lists, location}
+	key := listKey{c.peers(), f.lists, location}
 	if list := sharedlist.Join(ctx, key, open); list != nil || c.config.shared == nil {
 		return list
 	}
@@ -215,15 +227,19 @@ func (f *family[T]) join(ctx context.Context, c *conn, location string) *sharedl
 // error if no resource of the family can have ref as its name or ID. If ref is
 // a name, the wait also ends when another resource has the name.
 func (f *family[T]) waitDeleted(ctx context.Context, c *conn, location, ref string, opts *WaitOptions) error {
+	return f.waitUntilGone(ctx, c, location, ref, "", opts)
+}
+
+// waitUntilGone is waitDeleted for a resource whose ID may be known.
+func (f *family[T]) waitUntilGone(ctx context.Context, c *conn, location, ref, id string, opts *WaitOptions) error {
 	operation, kind := strings.TrimSuffix(f.del.Name, "Delete")+"WaitDeleted", f.kind()
 	rule := f.get.lastRule()
 	rule.certain = true
 	if err := rule.check(operation, "reference", ref); err != nil {
 		return err
 	}
-	id := "" // the ID of the resource to wait for; another resource may take its name
 	if IsID(ref, kind) {
-		id = ref
+		id = ref // another resource may take the name
 	}
 	current := func(record *T) string { return resourceOf(record).ID }
 	w := f.waiter(c, operation, location, ref)

@@ -123,6 +123,9 @@ var (
 	listLoadBalancersOnce = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation, noRetryOn500: true}
 
 	loadBalancerFamily = family[LoadBalancer]{lists: &listLoadBalancers, get: &opLoadBalancersGet, del: &opLoadBalancersDelete, pauses: &waitQuick, lingers: true, homonyms: true,
+		explain: func(ctx context.Context, c *conn, err error) error {
+			return (&LoadBalancersService{c}).withPortlessHint(ctx, err, listWithAll)
+		},
 		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
 			return (&LoadBalancersService{c}).All(ctx, opts) // unlike other lists, this one can continue after a 500
 		}}

@@ -409,7 +409,8 @@ func WithPrefetch(pages int) Option {
 // WithSharedWaits lets the waits of a client that are in progress share lists,
 // as the waits of one [WaitAll] do, although each has a context of its own. At
 // the same time, calls of [Fetch] share the requests that prove that something
-// is gone. A wait that fails or is canceled doesn't affect the others. Shared
+// is gone. Copies of the client by [Client.InProject] for one project share as
+// one client. A wait that fails or is canceled doesn't affect the others. Shared
 // requests have a context without values: don't use this option if a token
 // source or a middleware needs values of a call's context.
 func WithSharedWaits() Option {

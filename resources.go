@@ -81,25 +81,50 @@ func resourceLists(opts *ListOptions, kinds []Kind) ([]anyFamily, error) {
 	return lists, nil
 }
 
-// Delete deletes a resource of any kind, by ID, or by name for a private
-// location. It may return before the resource is gone; [Client.WaitDeleted]
-// waits. For a resource inside another, such as a rule, it returns an error.
+// Delete deletes a resource of any kind by its ID. The API deletes private
+// locations only by name: if the Resource has an ID, Delete looks up the name
+// that it has now, and without an ID takes the Name. Delete may return before the
+// resource is gone; [Client.WaitDeleted] waits. For a resource inside another,
+// such as a rule, it returns an error.
 func (c *Client) Delete(ctx context.Context, resource Resource) error {
-	f, err := ownFamily("Delete", resource)
-	if err != nil {
+	f, r, err := c.target(ctx, "Delete", resource)
+	if r == nil {
 		return err
 	}
-	return f.remove(ctx, &c.conn, resource.Location, addressOf(f, resource))
+	return f.remove(ctx, &c.conn, r.Location, addressOf(f, *r))
 }
 
 // WaitDeleted waits until a deleted resource is gone, which for some kinds,
 // such as firewalls and SSH public keys, is immediate.
 func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitOptions) error {
-	f, err := ownFamily("WaitDeleted", resource)
-	if err != nil {
+	f, r, err := c.target(ctx, "WaitDeleted", resource)
+	if r == nil {
 		return err
 	}
-	return f.waitGone(ctx, &c.conn, resource.Location, addressOf(f, resource), opts)
+	return f.waitGone(ctx, &c.conn, *r, opts)
+}
+
+// target returns the family and the present address of a resource to delete. The
+// resource is nil without an error if it's gone: another may have its name.
+func (c *Client) target(ctx context.Context, operation string, r Resource) (anyFamily, *Resource, error) {
+	f, err := ownFamily(operation, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.takesIDs() || r.ID == "" {
+		return f, &r, nil
+	}
+	if ctx == nil {
+		return nil, nil, noContext(operation)
+	}
+	record, err := c.seeker(operation, nil, f, r).seek(ctx)
+	if IsGone(err) {
+		return f, nil, nil
+	} else if err != nil {
+		return f, nil, err
+	}
+	r = resourceOf(record)
+	return f, &r, nil
 }
 
 // CheckAccess returns an error unless the token can see the client's project:
@@ -116,7 +141,8 @@ func (c *Client) CheckAccess(ctx context.Context) error {
 }
 
 // ownFamily returns the family of a resource's kind. It returns an error for a
-// resource inside another, such as a rule, which has no family.
+// resource inside another, such as a rule, which has no family, and for an ID
+// that no resource of the kind can have.
 func ownFamily(operation string, resource Resource) (anyFamily, error) {
 	f, child := familyOf(resource.Kind)
 	switch {
@@ -125,7 +151,21 @@ func ownFamily(operation string, resource Resource) (anyFamily, error) {
 	case child != nil:
 		return nil, argumentError(operation, "resource", resource.String(), "is inside another resource: use the service of its "+child.parent.String())
 	}
-	return f, nil
+	return f, checkID(operation, f, resource)
+}
+
+// checkID returns an error unless a resource of the kind can have the ID. Any
+// other ID would seem to be of a resource that is gone.
+func checkID(operation string, f anyFamily, r Resource) error {
+	if r.ID == "" && f.kind() == r.Kind && !f.takesIDs() {
+		return nil // the family takes the name
+	}
+	rule := idOf(r.Kind)
+	rule.certain = true
+	if err := rule.check(operation, "id", r.ID); err != nil {
+		return err
+	}
+	return nil
 }
 
 // Resolve finds a resource in the client's project. The reference is
@@ -144,8 +184,8 @@ func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (
 }
 
 // Fetch is the function [Fetch] for resources of any kind: it returns a *[VM]
-// for [KindVM], and so on. For a resource inside another, such as a rule, Parent
-// must be set.
+// for [KindVM], and so on. An empty Kind is that of the ID. For a resource inside
+// another, such as a rule, Parent must be set.
 func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 	return c.sought(ctx, "Fetch", resource)
 }

@@ -39,6 +39,9 @@ func (s *seeker) seek(ctx context.Context) (any, error) {
 		}
 		missing = err
 	}
+	if errors.Is(missing, ErrMaybeUnsupported) && !IsGone(missing) {
+		return nil, s.failed(missing) // the server lacks the list, too
+	}
 	if f.hasLocations() {
 		switch elsewhere, err := f.locate(ctx, s.conn, r.ID); {
 		case err == nil:
@@ -58,9 +61,6 @@ func (s *seeker) seek(ctx context.Context) (any, error) {
 // found by ID, or an error. missing is the error from its location, or nil.
 func (s *seeker) prove(ctx context.Context, missing error) (any, error) {
 	f, r := s.family, s.resource
-	if errors.Is(missing, ErrMaybeUnsupported) && !IsGone(missing) {
-		return nil, s.failed(missing) // the server lacks the list, too
-	}
 	if err := s.seesProject(ctx); err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (s *seeker) prove(ctx context.Context, missing error) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case len(locations) == 0 && (missing == nil || errors.Is(missing, ErrLocationNotFound)):
+	case len(locations) == 0:
 		return nil, s.unproven(ErrLocationNotFound) // the server doesn't say which locations there are
 	}
 	for _, location := range locations {
@@ -158,8 +158,8 @@ func (s *seeker) hasList(ctx context.Context) error {
 }
 
 // noLocation is in the place of a location. The server's error for it lists the
-// locations.
-const noLocation = "unknown-location"
+// locations. No private location can have the name, because of its underscore.
+const noLocation = "no_location"
 
 // locations returns the locations of the project, or none if the server doesn't
 // list them. missing is the error from the location of the resource, or nil.
@@ -205,19 +205,20 @@ func (s *seeker) unproven(err error) error {
 	return fmt.Errorf("cloudapi: %s: %v: %w: %w", s.operation, s.resource, errNotShown, unprefixed{err})
 }
 
-// shared calls do, or returns the result of another seeker's call of the same
-// client with the key, if that began after the call of s.
+// shared calls do, or returns the result of another seeker's call with the key,
+// by the same client or a copy for the project, if that began after the call of
+// s.
 func shared[T any](ctx context.Context, s *seeker, key any, do func(context.Context) (T, error)) (T, error) {
 	if s.group == nil {
 		return do(ctx)
 	}
-	return sharedlist.Once(ctx, s.group, seekerKey{s.conn, key}, s.began, do)
+	return sharedlist.Once(ctx, s.group, seekerKey{s.conn.peers(), key}, s.began, do)
 }
 
 // seekerKey identifies a result that seekers share.
 type seekerKey struct {
-	conn *conn
-	key  any
+	peers peers
+	key   any
 }
 
 // sought returns a resource's record for a function that is called operation.
@@ -227,22 +228,37 @@ func (c *conn) sought(ctx context.Context, operation string, r Resource) (any, e
 	}
 	group, leave := c.group(ctx)
 	defer leave()
+	if r.Kind == "" {
+		r.Kind = ID(r.ID).Kind()
+	}
 	f, child := familyOf(r.Kind)
-	switch {
-	case f == nil:
+	if f == nil {
 		return nil, argumentError(operation, "resource", r.String(), "is of an unknown kind")
-	case child == nil:
+	}
+	if err := checkID(operation, f, r); err != nil {
+		return nil, err
+	}
+	if child == nil {
 		return c.seeker(operation, group, f, r).seek(ctx)
-	case r.Parent == nil:
+	}
+	if r.Parent == nil {
 		return nil, argumentError(operation, "resource", r.String(), "must have its Parent")
 	}
-	container, err := child.container(ctx, c, f, *r.Parent)
+	parent := *r.Parent
+	parent.Kind = f.kind()
+	if err := checkID(operation, f, parent); err != nil {
+		return nil, err
+	}
+	container, err := any(nil), ErrNotFound
+	if parent.Location != "" {
+		container, err = child.container(ctx, c, f, parent)
+	}
 	if errors.Is(err, ErrNotFound) {
-		parent, lookup := c.seeker(operation, group, f, *r.Parent).seek(ctx)
+		found, lookup := c.seeker(operation, group, f, parent).seek(ctx)
 		if lookup != nil {
 			return nil, lookup
 		}
-		container, err = child.container(ctx, c, f, resourceOf(parent))
+		container, err = child.container(ctx, c, f, resourceOf(found))
 	}
 	if err != nil {
 		return nil, err

@@ -1,10 +1,12 @@
 package resolve_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
@@ -128,4 +130,37 @@ func TestWaitDeletedChecksItsArguments(t *testing.T) {
 			t.Errorf("%v: %v", r, err)
 		}
 	}
+}
+
+// TestDeletePrivateLocation: Delete and WaitDeleted of a private location with an
+// ID take neither another one that has its name nor a name that it no longer has.
+func TestDeletePrivateLocation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client, ctx := cloudapitest.New(t).Client(), t.Context()
+		create := func() cloudapi.Resource {
+			return stub.Must(client.PrivateLocations.Create(ctx, "aws", &cloudapi.PrivateLocationCreateRequest{
+				ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("k"), SecretKey: cloudapi.NewSecret("s")}))(t).Resource()
+		}
+		mine := create()
+		stub.Must(client.PrivateLocations.Rename(ctx, "aws", "old"))(t)
+		theirs := create()
+		wait, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		if err := client.WaitDeleted(wait, mine, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("it was renamed, and WaitDeleted returns %v", err)
+		}
+		for range 2 { // once it exists, and once only another has its name
+			if err := errors.Join(client.Delete(ctx, mine), client.WaitDeleted(ctx, mine, nil)); err != nil {
+				t.Error(err)
+			}
+			left := stub.Must(cloudapi.Collect(client.PrivateLocations.All(ctx, nil)))(t)
+			if len(left) != 1 || left[0].ID != theirs.ID {
+				t.Errorf("%d are left", len(left))
+			}
+		}
+		if err := client.Delete(ctx, cloudapi.Resource{Kind: cloudapi.KindPrivateLocation, Name: "aws"}); err != nil {
+			t.Errorf("without an ID: %v", err)
+		}
+	})
 }

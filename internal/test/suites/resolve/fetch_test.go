@@ -45,10 +45,90 @@ func TestFetchFinds(t *testing.T) {
 		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Operation != "Fetch" {
 			t.Errorf("of another kind: %v", err)
 		}
-		rule, err := cloudapi.Fetch[cloudapi.FirewallRule](t.Context(), p.Client, cloudapi.Resource{ID: p.Rule.ID,
-			Parent: &cloudapi.Resource{Kind: cloudapi.KindFirewall, ID: p.Firewall.ID, Location: "us-east-a2"}})
-		if err != nil || rule.ID != p.Rule.ID {
-			t.Errorf("a rule of a firewall in another location: %v, %v", rule, err)
+		for _, location := range []string{sdktest.Somewhere, "us-east-a2", "nowhere", ""} {
+			rule, err := cloudapi.Fetch[cloudapi.FirewallRule](t.Context(), p.Client, cloudapi.Resource{ID: p.Rule.ID,
+				Parent: &cloudapi.Resource{ID: p.Firewall.ID, Location: location}})
+			if err != nil || rule.ID != p.Rule.ID {
+				t.Errorf("a rule of a firewall in %q: %v, %v", location, rule, err)
+			}
+		}
+		if record, err := p.Client.Fetch(t.Context(), cloudapi.Resource{ID: p.VM.ID}); err != nil || record.(*cloudapi.VM).ID != p.VM.ID {
+			t.Errorf("without a kind: %v, %v", record, err)
+		}
+	})
+}
+
+// TestFetchRefuses: an ID that no resource of the kind can have isn't gone.
+func TestFetchRefuses(t *testing.T) {
+	t.Parallel()
+	client := sdktest.SendingNothing(t)
+	vm, rule, mistyped := cloudapitest.NewID(cloudapi.KindVM).String(), cloudapitest.NewID(cloudapi.KindFirewallRule).String(), ""
+	for _, c := range "0123456789abcdef" {
+		if id := vm[:20] + string(c) + vm[21:]; mistyped == "" {
+			if _, err := cloudapi.ParseID(id); err != nil {
+				mistyped = id
+			}
+		}
+	}
+	for _, r := range []cloudapi.Resource{
+		{Kind: cloudapi.KindFirewall, ID: vm, Location: sdktest.Somewhere},
+		{Kind: cloudapi.KindVM, ID: mistyped, Location: sdktest.Somewhere},
+		{Kind: cloudapi.KindVM, ID: "web-1", Location: sdktest.Somewhere},
+		{Kind: cloudapi.KindVM, Location: sdktest.Somewhere, Name: "web-1"},
+		{Kind: cloudapi.KindPrivateLocation, ID: vm, Name: "own"},
+		{Kind: cloudapi.KindFirewallRule, ID: vm, Parent: &cloudapi.Resource{ID: cloudapitest.NewID(cloudapi.KindFirewall).String()}},
+		{Kind: cloudapi.KindFirewallRule, ID: rule, Parent: &cloudapi.Resource{ID: vm}},
+		{Kind: cloudapi.KindFirewallRule, ID: rule},
+		{},
+	} {
+		calls := map[string]error{"Delete": client.Delete(t.Context(), r), "WaitDeleted": client.WaitDeleted(t.Context(), r, nil)}
+		_, calls["Fetch"] = client.Fetch(t.Context(), r)
+		for name, err := range calls {
+			if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Operation != name || cloudapi.IsGone(err) {
+				t.Errorf("%s of %v: %v", name, r, err)
+			}
+		}
+	}
+	if _, err := cloudapi.Fetch[cloudapi.Firewall](t.Context(), client, cloudapi.Resource{ID: vm}); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+		t.Errorf("another kind: %v", err)
+	}
+}
+
+// TestFetchExplains: Fetch says that the server can't show a load balancer, as
+// Get does.
+func TestFetchExplains(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t, cloudapitest.WithPortlessBalancers())
+		client := srv.Client()
+		cluster := stub.Must(client.Kubernetes.Create(t.Context(), sdktest.Somewhere, "k", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.37", WorkerSize: "standard-2"}))(t)
+		stub.Must(client.Kubernetes.WaitRunning(t.Context(), sdktest.Somewhere, "k", nil))(t)
+		id := srv.IDs(cloudapi.KindLoadBalancer, cluster.ID+"-services")[0]
+		_, err := client.LoadBalancers.Get(t.Context(), sdktest.Somewhere, id)
+		_, fetched := cloudapi.Fetch[cloudapi.LoadBalancer](t.Context(), client, cloudapi.Resource{ID: id})
+		for _, err := range []error{err, fetched} {
+			if !errors.Is(err, cloudapi.ErrServer) || cloudapi.IsTransient(err) {
+				t.Errorf("transient: %v: %v", cloudapi.IsTransient(err), err)
+			}
+		}
+	})
+}
+
+// TestHiddenVM: a VM that the token can't see isn't gone, whatever a private
+// location is called.
+func TestHiddenVM(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		stub.Must(client.PrivateLocations.Create(t.Context(), "unknown-location", &cloudapi.PrivateLocationCreateRequest{
+			ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("k"), SecretKey: cloudapi.NewSecret("s")}))(t)
+		id := srv.AddVMs(sdktest.Somewhere, "web", 1)[0]
+		srv.SetPermissions(srv.ProjectID(), srv.Token(), "Project:view")
+		for _, location := range []string{"", sdktest.Somewhere, "us-east-a2", "nowhere"} {
+			if _, err := cloudapi.Fetch[cloudapi.VM](t.Context(), client, cloudapi.Resource{ID: id, Location: location}); !errors.Is(err, cloudapi.ErrForbidden) {
+				t.Errorf("in %q: %v", location, err)
+			}
 		}
 	})
 }
@@ -111,7 +191,7 @@ func TestFetchProves(t *testing.T) {
 		"a VM":                             {lost(cloudapi.KindVM), "", same, nil, true, cloudapi.ErrNotFound},
 		"a load balancer":                  {lost(cloudapi.KindLoadBalancer), "", same, nil, true, cloudapi.ErrNotFound},
 		"a machine image":                  {lost(cloudapi.KindMachineImage), "", same, nil, true, cloudapi.ErrNotFound},
-		"a machine image of the contract":  {lost(cloudapi.KindMachineImage), cloudapitest.Contract, same, nil, false, nil},
+		"a machine image of the contract":  {lost(cloudapi.KindMachineImage), cloudapitest.Contract, same, nil, false, cloudapi.ErrMaybeUnsupported},
 		"an init script":                   {lost(cloudapi.KindVMInitScript), cloudapitest.Contract, same, nil, true, cloudapi.ErrNotFound},
 		"an init script of the service":    {lost(cloudapi.KindVMInitScript), cloudapitest.Service, same, nil, false, cloudapi.ErrMaybeUnsupported},
 		"a key":                            {lost(cloudapi.KindSSHPublicKey), "", same, nil, true, cloudapi.ErrNotFound},
@@ -124,6 +204,8 @@ func TestFetchProves(t *testing.T) {
 		"no project":                       {lost(cloudapi.KindProject), "", other, nil, false, cloudapi.ErrNotFound},
 		"without a list of locations": {lost(cloudapi.KindVM), "", same,
 			map[string]cloudapitest.Fault{"VMs.Get": cloudapitest.Reply(404, nil, unknownLocation)}, false, cloudapi.ErrNotFound},
+		"without a list of locations, in one": {cloudapi.Resource{Kind: cloudapi.KindVM, ID: lost(cloudapi.KindVM).ID, Location: sdktest.Somewhere}, "", same,
+			map[string]cloudapitest.Fault{"VMs.Get": cloudapitest.Reply(404, nil, stub.Envelope(404))}, false, cloudapi.ErrNotFound},
 		"with a failing project":   {lost(cloudapi.KindVM), "", same, map[string]cloudapitest.Fault{"Projects.Get": cloudapitest.Reply(503, nil, "")}, false, cloudapi.ErrServer},
 		"with a failing search":    {lost(cloudapi.KindVM), "", same, map[string]cloudapitest.Fault{"Projects.ObjectInfo": cloudapitest.Reply(503, nil, "")}, false, cloudapi.ErrServer},
 		"with failing locations":   {lost(cloudapi.KindVM), "", same, map[string]cloudapitest.Fault{"VMs.Get": cloudapitest.Reply(503, nil, "")}, false, cloudapi.ErrServer},
@@ -157,7 +239,9 @@ func TestFetchProves(t *testing.T) {
 func TestFetchesShareProofs(t *testing.T) {
 	t.Parallel()
 	const n = 200
-	count := func(inWaitAll bool, opts ...cloudapi.Option) (requests int) {
+	itself := func(c *cloudapi.Client) *cloudapi.Client { return c }
+	copied := func(c *cloudapi.Client) *cloudapi.Client { return c.InProject(c.Project()) }
+	count := func(inWaitAll bool, of func(*cloudapi.Client) *cloudapi.Client, opts ...cloudapi.Option) (requests int) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := cloudapitest.New(t)
 			client := srv.Client(opts...)
@@ -173,7 +257,7 @@ func TestFetchesShareProofs(t *testing.T) {
 			}
 			if inWaitAll {
 				cloudapi.WaitAll(t.Context(), ids, func(ctx context.Context, id string) (*cloudapi.VM, error) {
-					vm, err := cloudapi.Fetch[cloudapi.VM](ctx, client, cloudapi.Resource{ID: id, Location: sdktest.Somewhere})
+					vm, err := cloudapi.Fetch[cloudapi.VM](ctx, of(client), cloudapi.Resource{ID: id, Location: sdktest.Somewhere})
 					check(slices.Index(ids, id), err, false)
 					return vm, err
 				}, nil)
@@ -188,7 +272,7 @@ func TestFetchesShareProofs(t *testing.T) {
 					if i%40 == 39 {
 						cancel() // doesn't affect the others
 					}
-					_, err := cloudapi.Fetch[cloudapi.VM](ctx, client, cloudapi.Resource{ID: id, Location: sdktest.Somewhere})
+					_, err := cloudapi.Fetch[cloudapi.VM](ctx, of(client), cloudapi.Resource{ID: id, Location: sdktest.Somewhere})
 					check(i, err, i%40 == 39)
 				})
 			}
@@ -197,10 +281,11 @@ func TestFetchesShareProofs(t *testing.T) {
 		})
 		return requests
 	}
-	alone, sharing, inWaitAll := count(false), count(false, cloudapi.WithSharedWaits()), count(true)
+	alone, inWaitAll := count(false, itself), count(true, copied)
+	sharing, copies := count(false, itself, cloudapi.WithSharedWaits()), count(false, copied, cloudapi.WithSharedWaits())
 	t.Logf("%d calls, half of them for what is gone, send %d requests alone, %d with WithSharedWaits, and %d in a WaitAll", n, alone, sharing, inWaitAll)
-	if sharing > alone-n/2 || inWaitAll > n+n/2*3+2 { // each that is gone takes 3 more; the project and the locations are shared
-		t.Errorf("%d requests alone, %d with WithSharedWaits, %d in a WaitAll", alone, sharing, inWaitAll)
+	if sharing > alone-n/2 || copies != sharing || inWaitAll > n+n/2*3+2 { // each that is gone takes 3 more; the project and the locations are shared
+		t.Errorf("%d requests alone, %d with WithSharedWaits, %d by copies, %d in a WaitAll", alone, sharing, copies, inWaitAll)
 	}
 }
 

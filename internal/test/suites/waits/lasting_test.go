@@ -41,7 +41,8 @@ func TestIndependentWaitsShareLists(t *testing.T) {
 				calls.Go(func() {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 					defer cancel()
-					if vm, err := client.VMs.WaitRunning(ctx, sdktest.Somewhere, vm.ID, nil); err != nil || vm.Subnet == "" {
+					copied := client.InProject(client.Project()) // as a tool does that keeps the project with each ID
+					if vm, err := copied.VMs.WaitRunning(ctx, sdktest.Somewhere, vm.ID, nil); err != nil || vm.Subnet == "" {
 						t.Errorf("it is %+v, %v", vm, err)
 					}
 				})
