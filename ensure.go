@@ -186,7 +186,7 @@ func (e *ensuring[T]) turn(ctx context.Context) (*T, EnsureOutcome, error) {
 	e.p.progress.Polls++
 	found, err := e.find(ctx)
 	switch {
-	case e.options.DryRun && (IsGone(err) || isDeleting(found)):
+	case e.options.DryRun && (IsGone(err) || errors.Is(err, errNotShown) || isDeleting(found)):
 		return e.planned(), EnsureCreated, nil
 	case isDeleting(found):
 		return nil, "", e.failed(e.waitForDeletion(ctx))

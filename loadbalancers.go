@@ -290,14 +290,16 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, operation, location
 		return nil, argumentError(operation, "location", location, "is not the location of the subnet, "+mask.Name(subnet.Location))
 	}
 	l, err := s.Get(ctx, location, name)
-	if err == nil && l.Subnet != subnet.Name {
-		l, err = s.otherInSubnet(ctx, subnet, name)
+	if err == nil && l.Subnet != subnet.Name || errors.Is(err, ErrForbidden) {
+		l, err = s.otherInSubnet(ctx, subnet, name, err)
 	}
 	return l, err
 }
 
-// otherInSubnet searches the list: Get has found a name in another subnet.
-func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resource, name string) (*LoadBalancer, error) {
+// otherInSubnet searches the list: Get has found a name in another subnet, or
+// has been refused it, with the error forbidden. The list leaves out what the
+// token can't see.
+func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resource, name string, forbidden error) (*LoadBalancer, error) {
 	for l, err := range s.All(ctx, &ListOptions{Location: subnet.Location}) {
 		if isPartial(err) {
 			break
@@ -313,7 +315,10 @@ func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resour
 			return l, nil
 		}
 	}
-	return nil, fmt.Errorf("cloudapi: load balancer %s in %v: %w", name, *subnet, ErrNotFound)
+	if forbidden != nil {
+		return nil, forbidden
+	}
+	return nil, fmt.Errorf("cloudapi: load balancer %s in %v: %w", name, *subnet, errNotShown)
 }
 
 // Delete deletes a load balancer; see WaitDeleted. Records show no deletion.

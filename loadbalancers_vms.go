@@ -12,8 +12,10 @@ import (
 // GetInSubnet returns the load balancer with the name in the subnet with the ID.
 // Two subnets of a location can each have one of that name, of which Get, Delete
 // and all other methods take one. It returns [ErrNotFound] if the subnet doesn't
-// exist or has no such load balancer, and an [*ArgumentError] if the subnet is in
-// another location.
+// exist or has no such load balancer; [IsGone] is false if another subnet has
+// one, since the token may not see all of them. It returns [ErrForbidden] if the
+// one that Get takes is hidden and no other is found, and an [*ArgumentError] if
+// the subnet is in another location.
 func (s *LoadBalancersService) GetInSubnet(ctx context.Context, location, subnetID, name string) (*LoadBalancer, error) {
 	const operation = "LoadBalancers.GetInSubnet"
 	if err := idOf(KindPrivateSubnet).check(operation, "private_subnet_id", subnetID); err != nil {
@@ -33,8 +35,9 @@ const attachPause = 5 * time.Second
 // repeated. The VMs in the changes have only IDs and locations; those that a dry
 // run would attach have all fields.
 //
-// SetVMs sends a request for each change. It returns an [*ArgumentError] for a
-// VM that isn't in the location. It waits about 15 seconds for a VM that another
+// SetVMs gets each VM that it attaches, and sends a request for each change. If
+// one of these VMs isn't in the location, it returns an [*ArgumentError], and
+// changes nothing. It waits about 15 seconds for a VM that another
 // load balancer is detaching, and then returns [ErrAlreadyExists]. If it changes
 // something and finds other members at the end, it returns an error; call it
 // again.
@@ -46,9 +49,6 @@ func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalance
 	const operation = "LoadBalancers.SetVMs"
 	vms := &VMsService{s.conn}
 	var detached []string // not yet out of the list
-	unknown := func(id string) error {
-		return argumentError(operation, "vm_id", id, "is not the ID of a VM in the location")
-	}
 	set := exactSet[VM, string]{
 		operation: operation,
 		argument:  "vmIDs",
@@ -79,7 +79,7 @@ func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalance
 		look: func(ctx context.Context, vm *VM) (*VM, error) {
 			record, err := vms.Get(ctx, location, vm.ID)
 			if isMissing(err) {
-				err = unknown(vm.ID)
+				err = argumentError(operation, "vm_id", vm.ID, "is not the ID of a VM in the location")
 			}
 			return record, err
 		},
@@ -90,10 +90,6 @@ func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalance
 				return vm, nil
 			case isAttached(err): // to this one or another
 				return nil, fmt.Errorf("VM %s: %w: %w", id, ErrAlreadyExists, unprefixed{err})
-			case errors.Is(err, ErrInvalidRequest):
-				if _, lookup := vms.Get(ctx, location, id); isMissing(lookup) {
-					return nil, unknown(id)
-				}
 			}
 			return nil, fmt.Errorf("VM %s: %w", id, unprefixed{err})
 		},

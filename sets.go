@@ -86,8 +86,8 @@ type exactSet[T, W any] struct {
 
 	latest map[string]*T // the last list, by key
 
-	// look returns an element that a dry run would add, or why it can't be added.
-	// It's nil if adding creates the element.
+	// look returns an element that is to be added, or why it can't be added. It's
+	// called before the first change. It's nil if adding creates the element.
 	look func(context.Context, *T) (*T, error)
 
 	// For elements with descriptions: description returns an element's, and modify
@@ -164,12 +164,9 @@ func (s *exactSet[T, W]) apply(ctx context.Context, wanted []W, opts *SetOptions
 	if err != nil {
 		return nil, err
 	}
-	planned := plan.changes(s.described)
-	switch {
-	case orZero(opts).DryRun:
-		return s.lookAt(ctx, planned)
-	case !planned.Changed():
-		return planned, nil
+	planned, err := s.lookAt(ctx, plan.changes(s.described))
+	if err != nil || orZero(opts).DryRun || !planned.Changed() {
+		return planned, err
 	}
 	done := &SetChanges[T]{Kept: planned.Kept}
 	if err := s.carryOut(ctx, plan, elements, done); err != nil {
@@ -179,7 +176,7 @@ func (s *exactSet[T, W]) apply(ctx context.Context, wanted []W, opts *SetOptions
 	return done, nil
 }
 
-// lookAt replaces the elements that a dry run would add by their records.
+// lookAt replaces the elements that are to be added by their records.
 func (s *exactSet[T, W]) lookAt(ctx context.Context, planned *SetChanges[T]) (*SetChanges[T], error) {
 	if s.look == nil {
 		return planned, nil

@@ -111,6 +111,40 @@ func TestGetInSubnet(t *testing.T) {
 	}
 }
 
+// TestGetInSubnetHidden: two of three subnets have a load balancer with the
+// name, and the token can see one of them. The other isn't gone, whichever of
+// them the server takes for the name.
+func TestGetInSubnetHidden(t *testing.T) {
+	t.Parallel()
+	const location = sdktest.Somewhere
+	srv := cloudapitest.New(t)
+	client := srv.Client()
+	var subnets, balancers []string
+	for _, name := range []string{"net-1", "net-2", "net-3"} {
+		subnet := stub.Must(client.PrivateSubnets.Create(t.Context(), location, name, nil))(t)
+		subnets = append(subnets, subnet.ID)
+		if len(balancers) < 2 {
+			balancers = append(balancers, stub.Must(client.LoadBalancers.Create(t.Context(), location, "lb", sdktest.BalancerIn(subnet.ID)))(t).ID)
+		}
+	}
+	for visible, id := range balancers {
+		srv.SetPermissions(srv.ProjectID(), srv.Token(), "Project:view", "PrivateSubnet:view", "LoadBalancer:view@"+id)
+		for i, subnet := range subnets {
+			got, err := client.LoadBalancers.GetInSubnet(t.Context(), location, subnet, "lb")
+			if i == visible && (err != nil || got.ID != id) || i != visible && (got != nil || err == nil || cloudapi.IsGone(err)) {
+				t.Errorf("%d is visible, and %d is %v, %v", visible, i, got, err)
+			}
+		}
+	}
+	srv.SetPermissions(srv.ProjectID(), srv.Token(), "*")
+	for _, dryRun := range []bool{true, false} {
+		_, outcome, err := client.LoadBalancers.Ensure(t.Context(), location, "lb", sdktest.BalancerIn(subnets[2]), &cloudapi.EnsureOptions{DryRun: dryRun})
+		if outcome != cloudapi.EnsureCreated {
+			t.Errorf("Ensure in the third subnet, dry run %v: %q, %v", dryRun, outcome, err)
+		}
+	}
+}
+
 // TestSetVMsRefusals: an error says which VM can't be attached, and why.
 func TestSetVMsRefusals(t *testing.T) {
 	t.Parallel()
@@ -131,6 +165,7 @@ func TestSetVMsRefusals(t *testing.T) {
 		}{
 			{"attached elsewhere", []string{ids[0]}, cloudapi.ErrAlreadyExists, 20 * time.Second},
 			{"not there", []string{stub.VMID}, cloudapi.ErrInvalidArgument, 0},
+			{"one not there", []string{ids[2], stub.VMID}, cloudapi.ErrInvalidArgument, 0},
 			{"without an address", []string{noAddress}, cloudapi.ErrInvalidRequest, 0},
 			{"a name", []string{"vm-0"}, cloudapi.ErrInvalidArgument, 0},
 			{"nothing", nil, cloudapi.ErrInvalidArgument, 0},
@@ -145,8 +180,11 @@ func TestSetVMsRefusals(t *testing.T) {
 			if took := time.Since(start); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) || took > tt.took {
 				t.Errorf("%s: %v after %v, want %v", tt.name, err, took, tt.want)
 			}
-			if err != nil && (changes != nil || cloudapi.IsGone(err) || len(tt.wanted) > 0 && !strings.Contains(err.Error(), tt.wanted[0])) {
+			if err != nil && (changes != nil || cloudapi.IsGone(err) || len(tt.wanted) > 0 && !strings.Contains(err.Error(), tt.wanted[len(tt.wanted)-1])) {
 				t.Errorf("%s: %v, %v; gone: %v", tt.name, changes, err, cloudapi.IsGone(err))
+			}
+			if now := stub.Must(client.LoadBalancers.Get(t.Context(), location, lb.ID))(t); err != nil && len(now.VMs) > 0 {
+				t.Errorf("%s: the members are %q", tt.name, now.VMs)
 			}
 		}
 		if _, err := client.LoadBalancers.SetVMs(t.Context(), location, lb.ID, []string{stub.VMID}, &cloudapi.SetOptions{DryRun: true}); !errors.Is(err, cloudapi.ErrInvalidArgument) {
