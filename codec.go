@@ -71,7 +71,7 @@ func encodeBody(operation string, to *call.Request, request any) (err error) {
 	if isNil(request) {
 		request = struct{}{}
 	}
-	if err := checkRequest(operation, request); err != nil {
+	if err := checkRequest(operation, request, nil); err != nil {
 		return err
 	}
 	to.Body, err = json.Marshal(request)
@@ -127,12 +127,13 @@ type checked interface {
 	check() *ArgumentError
 }
 
-// checkRequest returns an error if a request mustn't be sent.
-func checkRequest(operation string, request any) error {
+// checkRequest returns an error if a request mustn't be sent. dry is for the
+// request of a dry run, and nil for one that is sent.
+func checkRequest(operation string, request any, dry *dryRun) error {
 	if isNil(request) {
 		return nil
 	}
-	err := checkIDs(reflect.ValueOf(request))
+	err := checkIDs(reflect.ValueOf(request), dry)
 	if r, ok := request.(checked); ok && err == nil {
 		err = r.check()
 	}
@@ -145,8 +146,9 @@ func checkRequest(operation string, request any) error {
 
 // checkIDs checks the fields of a request with a tag such as id:"vm". They must
 // have IDs of that kind: the server takes no names there, and responds as if
-// the resource didn't exist.
-func checkIDs(request reflect.Value) *ArgumentError {
+// the resource didn't exist. Without the tag, a field can have any value but a
+// planned ID that dry doesn't accept.
+func checkIDs(request reflect.Value, dry *dryRun) *ArgumentError {
 	v := reflect.Indirect(request)
 	if v.Kind() != reflect.Struct {
 		return nil
@@ -154,22 +156,28 @@ func checkIDs(request reflect.Value) *ArgumentError {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
 		if field.Anonymous {
-			if err := checkIDs(v.Field(i)); err != nil {
+			if err := checkIDs(v.Field(i), dry); err != nil {
 				return err
 			}
 		}
-		kind, ok := field.Tag.Lookup("id")
-		if !ok {
-			continue
+		var values []string
+		switch f := v.Field(i); field.Type {
+		case reflect.TypeFor[string]():
+			values = []string{f.String()}
+		case reflect.TypeFor[[]string]():
+			values, _ = reflect.TypeAssert[[]string](f)
 		}
+		rule := referenceRule{dry: dry}
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		rule := referenceRule{kinds: kinds{Kind(kind)}, idOnly: true, optional: options == "omitzero"}
-		ids, isList := v.Field(i).Interface().([]string)
-		if !isList {
-			ids = []string{v.Field(i).String()}
+		kind, isID := field.Tag.Lookup("id")
+		if isID {
+			rule.kinds, rule.idOnly, rule.optional = kinds{Kind(kind)}, true, options == "omitzero"
 		}
-		for _, id := range ids {
-			if err := rule.check("", name, id); err != nil {
+		for _, value := range values {
+			if !isID && !IsPlanned(value) {
+				continue
+			}
+			if err := rule.check("", name, value); err != nil {
 				return err
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
+	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // EnsureOptions are settings of the Ensure methods and of [Ensure]. Nil means the
@@ -33,8 +34,9 @@ type EnsureOptions struct {
 	Update bool
 
 	// DryRun makes Ensure change nothing. Ensure returns the outcome or the
-	// [*DriftError] that it would return without DryRun. If it would create a
-	// resource, the record has only a location and a name. Ensure doesn't wait.
+	// [*DriftError] that it would return without DryRun. Ensure doesn't wait. If it
+	// would create a resource, the record has what the request sets, and a planned
+	// ID, which other dry runs accept; see [IsPlanned].
 	DryRun bool
 
 	// Progress is called at each step, on the caller's goroutine. Its State
@@ -99,6 +101,12 @@ type ensureSpec[T any] struct {
 	find   func(context.Context) (*T, error)
 	create func(context.Context) (*T, error)
 
+	// planned is the record that a dry run returns for a resource that it would
+	// create, without ID, location and name. with is what the ID also says; see
+	// [ubid.PlannedWith].
+	planned T
+	with    string
+
 	// compare returns the differences between a record and the request. update
 	// removes the updatable differences; update is nil if there can't be any.
 	compare func(context.Context, *T) (drift, error)
@@ -135,10 +143,11 @@ func (f *family[T]) ensure(ctx context.Context, c *conn, location, name string, 
 	if reason != "" {
 		return nil, "", argumentError(e.operation, "name", name, reason)
 	}
-	if err := checkRequest(e.operation, e.request); err != nil {
+	o := orZero(opts)
+	if err := checkRequest(e.operation, e.request, dryRunIn(location, o.DryRun)); err != nil {
 		return nil, "", err
 	}
-	return e.run(ctx, orZero(opts))
+	return e.run(ctx, o)
 }
 
 func (e *ensureSpec[T]) resource() string {
@@ -187,7 +196,7 @@ func (e *ensuring[T]) turn(ctx context.Context) (*T, EnsureOutcome, error) {
 	found, err := e.find(ctx)
 	switch {
 	case e.options.DryRun && (IsGone(err) || errors.Is(err, errNotShown) || isDeleting(found)):
-		return e.planned(), EnsureCreated, nil
+		return e.plan(), EnsureCreated, nil
 	case isDeleting(found):
 		return nil, "", e.failed(e.waitForDeletion(ctx))
 	case err == nil:
@@ -277,20 +286,22 @@ func (e *ensuring[T]) failed(err error) error {
 	return err
 }
 
-// planned returns the record that a dry run returns for a resource that it
-// would create.
-func (e *ensureSpec[T]) planned() *T {
-	record := new(T)
+// plan returns the record that a dry run returns for a resource that it would
+// create.
+func (e *ensureSpec[T]) plan() *T {
+	record := e.planned
 	if e.name == "" {
-		return record
+		return &record
 	}
-	fields := map[string]string{"location": e.location, "name": e.name}
-	if kindOf[T]() == KindPrivateLocation {
-		fields = map[string]string{"ui_name": e.name} // "name" is the region
+	kind := kindOf[T]()
+	id := ubid.Planned(string(kind), e.location, e.name, e.with)
+	fields := map[string]string{"id": id, "location": e.location, "name": e.name}
+	if kind == KindPrivateLocation {
+		fields = map[string]string{"id": id, "ui_name": e.name} // "name" is the region
 	}
 	text, _ := json.Marshal(fields)
-	json.Unmarshal(text, record)
-	return record
+	json.Unmarshal(text, &record)
+	return &record
 }
 
 // waitForDeletion waits until a resource that is being deleted has released its

@@ -33,7 +33,7 @@ const attachPause = 5 * time.Second
 // detached and their connections have ended. An empty slice detaches all; a nil
 // one is invalid. SetVMs changes no settings, and may run in parallel and be
 // repeated. The VMs in the changes have only IDs and locations; those that a dry
-// run would attach have all fields.
+// run would attach have all fields, unless they're only planned.
 //
 // SetVMs gets each VM that it attaches, and sends a request for each change. If
 // one of these VMs isn't in the location, it returns an [*ArgumentError], and
@@ -49,10 +49,14 @@ func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalance
 	const operation = "LoadBalancers.SetVMs"
 	vms := &VMsService{s.conn}
 	var detached []string // not yet out of the list
+	dry := dryRunIn(location, orZero(opts).DryRun)
 	set := exactSet[VM, string]{
 		operation: operation,
 		argument:  "vmIDs",
-		resource:  qualify(location, loadBalancer),
+		get:       &opLoadBalancersGet,
+		location:  location,
+		reference: loadBalancer,
+		dry:       dry,
 		pauses:    &WaitOptions{Interval: attachPause, MaxInterval: attachPause},
 		list: func(ctx context.Context) ([]VM, error) {
 			l, err := s.Get(ctx, location, loadBalancer)
@@ -70,7 +74,7 @@ func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalance
 			return members, nil
 		},
 		read: func(_ context.Context, id string) ([]*VM, error) {
-			if err := idOf(KindVM).check("", "vm_id", id); err != nil {
+			if err := dry.idOf(KindVM).check("", "vm_id", id); err != nil {
 				return nil, err
 			}
 			return []*VM{{ID: id, Location: location}}, nil
@@ -118,7 +122,7 @@ func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalance
 			return err
 		},
 	}
-	return set.apply(ctx, vmIDs, opts)
+	return set.apply(ctx, vmIDs)
 }
 
 // isAttached reports whether the server refused to attach a VM because it has a

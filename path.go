@@ -51,8 +51,14 @@ func (op *Operation) rule(name string) referenceRule {
 }
 
 func (op *Operation) lastRule() referenceRule {
-	name, _, _ := strings.Cut(op.Route[strings.LastIndex(op.Route, "{")+1:], "}")
-	return op.rule(name)
+	rule, _ := op.last()
+	return rule
+}
+
+// last returns the last placeholder of the route, and its rule.
+func (op *Operation) last() (rule referenceRule, placeholder string) {
+	placeholder, _, _ = strings.Cut(op.Route[strings.LastIndex(op.Route, "{")+1:], "}")
+	return op.rule(placeholder), placeholder
 }
 
 // checkArgs returns why the operation refuses args, or nil.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/attachment"
-	"github.com/cloudapi-sdk/cloudapi/internal/cidr"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
+	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // PostgresConnectionOptions change a connection URL. Zero fields have no
@@ -313,10 +313,14 @@ func (s *PostgresService) DeleteFirewallRule(ctx context.Context, location, post
 // only one of them exists, SetFirewallRules removes it and adds both, which may
 // interrupt traffic.
 func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetOptions) (*SetChanges[PostgresFirewallRule], error) {
+	dry := dryRunIn(location, orZero(opts).DryRun)
 	set := exactSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
 		operation: "Postgres.SetFirewallRules",
 		argument:  "rules",
-		resource:  qualify(location, postgres),
+		get:       &opPostgresGet,
+		location:  location,
+		reference: postgres,
+		dry:       dry,
 		list: func(ctx context.Context) ([]PostgresFirewallRule, error) {
 			record, err := s.Get(ctx, location, postgres)
 			if err != nil {
@@ -326,11 +330,14 @@ func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgr
 			return record.FirewallRules, nil
 		},
 		read: func(_ context.Context, request PostgresFirewallRuleCreateRequest) ([]*PostgresFirewallRule, error) {
-			prefix, err := ParseCIDR(request.CIDR)
+			prefix, err := dry.parseCIDR(request.CIDR)
 			if err != nil {
 				return nil, err
 			}
-			return []*PostgresFirewallRule{{CIDR: cidr.Format(prefix), Description: strings.TrimSpace(request.Description)}}, nil
+			return []*PostgresFirewallRule{{CIDR: prefix, Description: strings.TrimSpace(request.Description)}}, nil
+		},
+		created: func() ([]PostgresFirewallRule, error) {
+			return plannedPostgresRules(ubid.PlannedWith(postgres, withOpenRules)), nil
 		},
 		key: func(rule *PostgresFirewallRule) string { return normalCIDR(rule.CIDR) },
 		add: func(ctx context.Context, request PostgresFirewallRuleCreateRequest, rule *PostgresFirewallRule) (*PostgresFirewallRule, error) {
@@ -349,5 +356,5 @@ func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgr
 			return first != 0 && !slices.ContainsFunc(rules, func(rule *PostgresFirewallRule) bool { return rule.Port != first })
 		},
 	}
-	return set.apply(ctx, rules, opts)
+	return set.apply(ctx, rules)
 }

@@ -185,9 +185,17 @@ func (s *PrivateLinkServicesService) Update(ctx context.Context, location, priva
 // compares all fields that the request sets, lists in any order, and can update
 // those in AWS.
 func (s *PrivateLinkServicesService) Ensure(ctx context.Context, location, name string, request *PrivateLinkServiceCreateRequest, opts *EnsureOptions) (privateLinkService *PrivateLinkService, outcome EnsureOutcome, err error) {
+	r := orZero(request)
 	return privateLinkServiceFamily.ensure(ctx, s.conn, location, name, ensureSpec[PrivateLinkService]{
 		request: request,
-		create:  func(ctx context.Context) (*PrivateLinkService, error) { return s.Create(ctx, location, name, request) },
+		planned: PrivateLinkService{
+			PostgresResource:  r.PostgresResourceID,
+			Ports:             portPairs(r.Ports, r.TargetPorts),
+			AllowedPrincipals: r.AWS.AllowedPrincipals,
+			IPAddressType:     r.IPAddressType,
+			AWS:               &PrivateLinkServiceAWS{SupportedRegions: r.AWS.SupportedRegions, AllowedVPCEndpoints: r.AWS.AllowedVPCEndpoints},
+		},
+		create: func(ctx context.Context) (*PrivateLinkService, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, l *PrivateLinkService) (d drift, err error) {
 			if request == nil {
 				return nil, nil
@@ -250,11 +258,19 @@ func wantsPorts(d *drift, ports, targets []int, found []PrivateLinkServicePort) 
 		wantsSet(d, RemedyReplace, "target_ports", targets, foundTargets)
 		return
 	}
-	pairs := make([]PrivateLinkServicePort, len(ports))
-	for i := range ports {
-		pairs[i] = PrivateLinkServicePort{ports[i], targets[i]}
+	wantsSet(d, RemedyReplace, "ports", portPairs(ports, targets), found)
+}
+
+// portPairs joins two lists, of which one may be empty.
+func portPairs(ports, targets []int) []PrivateLinkServicePort {
+	pairs := make([]PrivateLinkServicePort, max(len(ports), len(targets)))
+	for i, port := range ports {
+		pairs[i].Port = port
 	}
-	wantsSet(d, RemedyReplace, "ports", pairs, found)
+	for i, target := range targets {
+		pairs[i].TargetPort = target
+	}
+	return pairs
 }
 
 // wantsSet adds a field if the request sets the list, and the record's list

@@ -15,7 +15,12 @@ import (
 // SetOptions are settings of the methods that make a set exactly what the
 // caller wants, such as [FirewallsService.SetRules]. Nil means the defaults.
 type SetOptions struct {
-	DryRun bool // whether to return the changes without making them
+	// DryRun makes the method return the changes without making them. The method
+	// then also accepts planned IDs; see [IsPlanned]. A planned resource has the
+	// elements that the server creates with it: a subnet has a firewall, and a
+	// database has two rules that allow all addresses unless RestrictByDefault is
+	// true.
+	DryRun bool
 }
 
 // SetChanges are the changes that such a method made, or would make in a dry
@@ -68,7 +73,10 @@ func describe(text, description string) string {
 type exactSet[T, W any] struct {
 	operation string
 	argument  string       // the name of the argument with the wanted elements
-	resource  string       // the location and reference of the resource that has the set
+	get       *Operation   // gets the resource that has the set
+	location  string       // of that resource
+	reference string       // to it
+	dry       *dryRun      // nil unless it's a dry run
 	pauses    *WaitOptions // between attempts to add an element; nil means waitQuick
 
 	list func(context.Context) ([]T, error)
@@ -79,6 +87,10 @@ type exactSet[T, W any] struct {
 	// the element may be in the set already.
 	add    func(context.Context, W, *T) (*T, error)
 	remove func(context.Context, *T) error
+
+	// created returns the elements with which the server creates a planned resource.
+	// It's nil if there are none.
+	created func() ([]T, error)
 
 	// settle waits until the set shows that elements are removed. It's nil if it
 	// does so immediately.
@@ -141,6 +153,8 @@ func (p *setPlan[T, W]) changes(describe func(*T, string) *T) *SetChanges[T] {
 	return c
 }
 
+func (s *exactSet[T, W]) resource() string { return qualify(s.location, s.reference) }
+
 // described returns a copy of an element with another description.
 func (s *exactSet[T, W]) described(element *T, description string) *T {
 	changed := *element
@@ -149,12 +163,23 @@ func (s *exactSet[T, W]) described(element *T, description string) *T {
 }
 
 // apply makes the set exactly what is wanted.
-func (s *exactSet[T, W]) apply(ctx context.Context, wanted []W, opts *SetOptions) (*SetChanges[T], error) {
+func (s *exactSet[T, W]) apply(ctx context.Context, wanted []W) (*SetChanges[T], error) {
 	if ctx == nil {
 		return nil, noContext(s.operation)
 	}
 	if wanted == nil {
 		return nil, &ArgumentError{Operation: s.operation, Name: s.argument, Reason: "must not be nil: an empty slice removes all"}
+	}
+	if IsPlanned(s.reference) {
+		rule, placeholder := s.get.last()
+		rule.dry = s.dry
+		if err := rule.check(s.operation, placeholder, s.reference); err != nil {
+			return nil, err
+		}
+		s.list = func(context.Context) ([]T, error) { return nil, nil }
+		if s.created != nil {
+			s.list = func(context.Context) ([]T, error) { return s.created() }
+		}
 	}
 	elements, err := s.parse(ctx, wanted)
 	if err != nil {
@@ -165,13 +190,13 @@ func (s *exactSet[T, W]) apply(ctx context.Context, wanted []W, opts *SetOptions
 		return nil, err
 	}
 	planned, err := s.lookAt(ctx, plan.changes(s.described))
-	if err != nil || orZero(opts).DryRun || !planned.Changed() {
+	if err != nil || s.dry != nil || !planned.Changed() {
 		return planned, err
 	}
 	done := &SetChanges[T]{Kept: planned.Kept}
 	if err := s.carryOut(ctx, plan, elements, done); err != nil {
 		return nil, fmt.Errorf("cloudapi: %s of %s ended with %d of %d added and %d of %d removed: %w",
-			s.operation, s.resource, len(done.Added), len(planned.Added), len(done.Removed), len(planned.Removed), unprefixed{err})
+			s.operation, s.resource(), len(done.Added), len(planned.Added), len(done.Removed), len(planned.Removed), unprefixed{err})
 	}
 	return done, nil
 }
@@ -182,6 +207,9 @@ func (s *exactSet[T, W]) lookAt(ctx context.Context, planned *SetChanges[T]) (*S
 		return planned, nil
 	}
 	for i, element := range planned.Added {
+		if IsPlanned(resourceOf(element).ID) {
+			continue
+		}
 		record, err := s.look(ctx, element)
 		if err != nil {
 			return nil, err
@@ -358,7 +386,7 @@ func (s *exactSet[T, W]) ensure(ctx context.Context, wanted wantedElement[T, W])
 	listed := true
 	e := ensureSpec[T]{
 		operation: s.operation,
-		name:      s.resource,
+		name:      s.resource(),
 		pauses:    cmp.Or(s.pauses, &waitQuick),
 		find: func(ctx context.Context) (*T, error) {
 			if listed {
@@ -371,7 +399,7 @@ func (s *exactSet[T, W]) ensure(ctx context.Context, wanted wantedElement[T, W])
 			}
 			i := slices.IndexFunc(found, func(r T) bool { return s.key(&r) == s.key(wanted.record) })
 			if i < 0 {
-				return nil, notInSetError{s.resource}
+				return nil, notInSetError{s.resource()}
 			}
 			return &found[i], nil
 		},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 	"slices"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // PrivateSubnetsService manages private subnets of VMs and other resources.
@@ -110,6 +112,8 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 	wanted := orZero(request).FirewallID
 	return subnetFamily.ensure(ctx, s.conn, location, name, ensureSpec[PrivateSubnet]{
 		request: request,
+		planned: plannedSubnet(location, name, wanted),
+		with:    wanted,
 		create:  func(ctx context.Context) (*PrivateSubnet, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, subnet *PrivateSubnet) (d drift, err error) {
 			d, _ = request.Compare(subnet)
@@ -123,6 +127,24 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 			return subnet, err
 		},
 	}, opts)
+}
+
+// plannedSubnet returns the record of a subnet that a dry run would create with
+// a firewall, or, if the firewall's ID is "", with one that the server creates.
+func plannedSubnet(location, name, firewallID string) PrivateSubnet {
+	id := ubid.Planned(string(KindPrivateSubnet), location, name, firewallID)
+	firewall := Firewall{ID: firewallID, Location: location}
+	if firewallID == "" {
+		firewall = plannedFirewall(location, id)
+	}
+	net4, net6 := plannedRanges(id)
+	return PrivateSubnet{Net4: net4, Net6: net6, Firewalls: []Firewall{firewall}}
+}
+
+// plannedFirewall returns the firewall of a planned subnet that nobody refers to
+// by an ID: in most cases, the one that the server creates.
+func plannedFirewall(location, subnetID string) Firewall {
+	return Firewall{ID: ubid.Planned(string(KindFirewall), location, subnetID, withSubnet), Location: location}
 }
 
 // Compare returns the difference between a private subnet and the request, which
@@ -146,7 +168,9 @@ func (r *PrivateSubnetCreateRequest) Compare(subnet *PrivateSubnet) (differences
 // empty slice detaches all, and then no traffic gets in. A nil slice is invalid.
 // SetFirewalls returns before the changes take effect. It sends a request for
 // each change, and can be repeated after an error. It returns an
-// [*ArgumentError] for a firewall that isn't in the location.
+// [*ArgumentError] for a firewall that isn't in the location. A dry run doesn't
+// know which firewall a planned subnet has, unless it's wanted: Removed then has
+// a planned ID for it.
 func (s *PrivateSubnetsService) SetFirewalls(ctx context.Context, location, subnet string, firewallIDs []string, opts *SetOptions) (*SetChanges[Firewall], error) {
 	changes, _, err := s.setFirewalls(ctx, "PrivateSubnets.SetFirewalls", location, subnet, firewallIDs, opts)
 	return changes, err
@@ -159,10 +183,14 @@ func (s *PrivateSubnetsService) setFirewalls(ctx context.Context, operation, loc
 	unknown := func(id string) error {
 		return argumentError(operation, "firewall_id", id, "is not the ID of a firewall in the location")
 	}
+	dry := dryRunIn(location, orZero(opts).DryRun)
 	set := exactSet[Firewall, string]{
 		operation: operation,
 		argument:  "firewallIDs",
-		resource:  qualify(location, subnet),
+		get:       &opPrivateSubnetsGet,
+		location:  location,
+		reference: subnet,
+		dry:       dry,
 		list: func(ctx context.Context) ([]Firewall, error) {
 			record, err := s.Get(ctx, location, subnet)
 			if err != nil {
@@ -172,12 +200,21 @@ func (s *PrivateSubnetsService) setFirewalls(ctx context.Context, operation, loc
 			return record.Firewalls, nil
 		},
 		read: func(_ context.Context, id string) ([]*Firewall, error) {
-			if err := idOf(KindFirewall).check("", "firewall_id", id); err != nil {
+			if err := dry.idOf(KindFirewall).check("", "firewall_id", id); err != nil {
 				return nil, err
 			}
 			return []*Firewall{{ID: id, Location: location}}, nil
 		},
 		key: func(firewall *Firewall) string { return firewall.ID },
+		created: func() ([]Firewall, error) {
+			first := plannedFirewall(location, subnet)
+			for _, id := range firewallIDs {
+				if ubid.PlannedWith(subnet, id) {
+					first = Firewall{ID: id, Location: location}
+				}
+			}
+			return []Firewall{first}, nil
+		},
 		look: func(ctx context.Context, firewall *Firewall) (*Firewall, error) {
 			record, err := firewalls.Get(ctx, location, firewall.ID)
 			if isMissing(err) {
@@ -200,7 +237,7 @@ func (s *PrivateSubnetsService) setFirewalls(ctx context.Context, operation, loc
 			return err
 		},
 	}
-	changes, err := set.apply(ctx, firewallIDs, opts)
+	changes, err := set.apply(ctx, firewallIDs)
 	return changes, last, err
 }
 
@@ -210,7 +247,10 @@ func wantsSubnet(ctx context.Context, c *conn, d *drift, wantedID, location, fou
 	if wantedID == "" {
 		return nil
 	}
-	subnet, err := locate(ctx, c, KindPrivateSubnet, wantedID)
+	subnet, err := (*Resource)(nil), ErrNotFound
+	if !IsPlanned(wantedID) {
+		subnet, err = locate(ctx, c, KindPrivateSubnet, wantedID)
+	}
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 	"github.com/cloudapi-sdk/cloudapi/internal/sharedlist"
+	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // seeker looks for a resource, and for a proof if the resource is gone. A 404
@@ -232,7 +233,10 @@ func (c *conn) sought(ctx context.Context, operation string, r Resource) (any, e
 		r.Kind = ID(r.ID).Kind()
 	}
 	f, child := familyOf(r.Kind)
-	if f == nil {
+	switch {
+	case IsPlanned(r.ID):
+		return nil, argumentError(operation, "resource", r.String(), ubid.PlannedReason)
+	case f == nil:
 		return nil, argumentError(operation, "resource", r.String(), "is of an unknown kind")
 	}
 	if err := checkID(operation, f, r); err != nil {

@@ -218,12 +218,20 @@ func (s *VMsService) Create(ctx context.Context, location, name string, request 
 // unix_user, enable_ip4, private_subnet_id, boot_image if the server sends it,
 // and storage_size once the VM is on a host. It updates nothing.
 func (s *VMsService) Ensure(ctx context.Context, location, name string, request *VMCreateRequest, opts *EnsureOptions) (vm *VM, outcome EnsureOutcome, err error) {
+	r := orZero(request)
 	return vmFamily.ensure(ctx, s.conn, location, name, ensureSpec[VM]{
 		request: request,
-		create:  func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
+		planned: VM{
+			Size:           r.Size,
+			StorageSizeGiB: max(r.StorageSize, 0),
+			UnixUser:       r.UnixUser,
+			BootImage:      r.BootImage,
+			IPv4Enabled:    orZero(r.EnableIPv4),
+		},
+		create: func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, vm *VM) (d drift, err error) {
 			d, _ = request.Compare(vm)
-			err = wantsSubnet(ctx, s.conn, &d, orZero(request).PrivateSubnetID, vm.Location, vm.Subnet)
+			err = wantsSubnet(ctx, s.conn, &d, r.PrivateSubnetID, vm.Location, vm.Subnet)
 			return d, err
 		},
 	}, opts)

@@ -32,9 +32,10 @@ type service[T, R any] interface {
 	Ensure(ctx context.Context, location, name string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)
 }
 
-// settle creates or plans a resource, and reports the result. The record is nil
-// if a plan would create the resource. If the resource differs from the request
-// and isn't updated, settle reports the difference and returns the record.
+// settle creates or plans a resource, and reports the result. If a plan would
+// create the resource, the record has a planned ID, which later steps of the plan
+// accept. If the resource differs from the request and isn't updated, settle
+// reports the difference and returns the record.
 func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service[T, R], request *R) (*T, cloudapi.EnsureOutcome, error) {
 	// A dry run without Update returns the differences, and says for each whether
 	// an update could change it.
@@ -59,16 +60,19 @@ func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service
 	case err != nil:
 	case !p.planOnly:
 		p.report.result(of, done[outcome])
-	case outcome == cloudapi.EnsureCreated:
-		p.report.result(of, planned[outcome])
-		if p.held {
-			p.report.result(of, resultHeld)
-		}
-		return nil, outcome, nil // there is no resource yet
+	case p.held && outcome == cloudapi.EnsureCreated:
+		p.report.result(of, resultHeld)
 	default:
 		p.report.result(of, planned[outcome])
 	}
 	return record, outcome, err
+}
+
+// show reports the state and details of a resource, unless it's only planned.
+func (p *provisioner) show(of subject, id, state, details string) {
+	if !cloudapi.IsPlanned(id) {
+		p.report.show(of, state, details)
+	}
 }
 
 // run creates missing resources. With --update, it also changes resources that

@@ -126,18 +126,12 @@ func driftText(drift []cloudapi.Drift) string {
 	var texts []string
 	for _, d := range drift {
 		wanted := fmt.Sprint(d.Wanted)
-		if kind := cloudapi.ID(wanted).Kind(); wanted == plannedID(kind) {
-			wanted = fmt.Sprintf("the %v that would be created", kind)
+		if cloudapi.IsPlanned(wanted) {
+			wanted = fmt.Sprintf("the %v that would be created", cloudapi.ID(wanted).Kind())
 		}
 		texts = append(texts, fmt.Sprintf("%s %v, wanted %s", d.Field, d.Found, wanted))
 	}
 	return strings.Join(texts, "; ")
-}
-
-// plannedID stands for the ID of a resource that a plan would create. No
-// resource has it: IDs are random.
-func plannedID(kind cloudapi.Kind) string {
-	return string(kind) + strings.Repeat("0", 24)
 }
 
 // ruleText describes differences of rules, such as "lacks 443 from ::/0".

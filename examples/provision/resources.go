@@ -26,15 +26,12 @@ func (p *provisioner) keys(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if record != nil {
-			p.report.show(of, "", record.ID)
-		}
+		p.show(of, record.ID, "", record.ID)
 	}
 	return nil
 }
 
-// firewalls returns the IDs of the firewalls by name. A firewall that a plan
-// would create has plannedID.
+// firewalls returns the IDs of the firewalls by name.
 func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) {
 	ids := map[string]string{}
 	for _, firewall := range p.env.Firewalls {
@@ -45,10 +42,6 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 			return nil, err
 		}
 		p.report.show(of, "", fmt.Sprint("rules: ", len(firewall.Rules)))
-		if record == nil {
-			ids[firewall.Name] = plannedID(cloudapi.KindFirewall)
-			continue
-		}
 		ids[firewall.Name] = record.ID
 		rules := []cloudapi.FirewallRuleCreateRequest{}
 		for _, r := range firewall.Rules {
@@ -89,7 +82,7 @@ func setRules[R any](p *provisioner, of subject, outcome cloudapi.EnsureOutcome,
 	return nil
 }
 
-// subnets returns the IDs of the subnets by name; see firewalls.
+// subnets returns the IDs of the subnets by name.
 func (p *provisioner) subnets(ctx context.Context, firewallIDs map[string]string) (map[string]string, error) {
 	ids := map[string]string{}
 	for _, subnet := range p.env.Subnets {
@@ -99,12 +92,8 @@ func (p *provisioner) subnets(ctx context.Context, firewallIDs map[string]string
 		if err != nil {
 			return nil, err
 		}
-		if record == nil {
-			ids[subnet.Name] = plannedID(cloudapi.KindPrivateSubnet)
-			continue
-		}
 		ids[subnet.Name] = record.ID
-		p.report.show(of, record.State, record.Net4)
+		p.show(of, record.ID, record.State, record.Net4)
 	}
 	return ids, nil
 }
@@ -131,10 +120,10 @@ func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 		BootImage:       vm.Image,
 		EnableIPv4:      &vm.PublicIPv4,
 	})
-	if err != nil || record == nil {
+	if err != nil {
 		return err
 	}
-	p.report.show(of, record.State, record.ID)
+	p.show(of, record.ID, record.State, record.ID)
 	if p.planOnly {
 		return nil
 	}
@@ -162,10 +151,10 @@ func (p *provisioner) database(ctx context.Context, db database) error {
 		HAType:            db.HighAvailability,
 		RestrictByDefault: &restricted, // opened below to the ranges in the file
 	})
-	if err != nil || record == nil {
+	if err != nil {
 		return err
 	}
-	p.report.show(of, record.State, record.ID)
+	p.show(of, record.ID, record.State, record.ID)
 	rules := []cloudapi.PostgresFirewallRuleCreateRequest{}
 	for _, cidr := range db.Allow {
 		rules = append(rules, cloudapi.PostgresFirewallRuleCreateRequest{CIDR: cidr})

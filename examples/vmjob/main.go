@@ -108,6 +108,9 @@ func (j *job) remove(ctx context.Context, mayAppear bool) error {
 		removed = append(removed, *resource)
 	}
 	// A wait for a deletion also ends if the token can't see the project anymore.
+	if err := j.client.CheckAccess(ctx); err != nil {
+		return j.left(cloudapi.KindVM, err)
+	}
 	for _, resource := range removed {
 		if _, err := j.client.Fetch(ctx, resource); !cloudapi.IsGone(err) {
 			return j.left(resource.Kind, cmp.Or(err, errors.New("it's still there")))

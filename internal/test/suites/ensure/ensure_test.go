@@ -234,7 +234,12 @@ func TestEnsure(t *testing.T) {
 			events = nil
 			id, outcome, err := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{Update: update,
 				Progress: func(p cloudapi.Progress) { events = append(events, p) }})
-			if dry != outcome || fmt.Sprint(dryErr) != fmt.Sprint(err) || (dryID != "") != (outcome == cloudapi.EnsureUnchanged || outcome == cloudapi.EnsureUpdated) {
+			isNew := outcome == cloudapi.EnsureCreated
+			hasID, isPlanned := err == nil, isNew
+			if c.name == "Ensure" { // the function doesn't know what it would create
+				hasID, isPlanned = err == nil && !isNew, false
+			}
+			if dry != outcome || fmt.Sprint(dryErr) != fmt.Sprint(err) || (dryID != "") != hasID || cloudapi.IsPlanned(dryID) != isPlanned {
 				t.Errorf("%q: it is %q, %v, and before it in a dry run %q with the ID %q, %v", variant, outcome, err, dry, dryID, dryErr)
 			}
 			return id, outcome, err
@@ -321,8 +326,8 @@ func TestEnsure(t *testing.T) {
 	})
 }
 
-// TestEnsureDryRunRecord: the record of a resource to create has only its
-// location and name, and the record of a resource to update is unchanged.
+// TestEnsureDryRunRecord: the record of a resource to create has what the
+// request sets, and the record of a resource to update is unchanged.
 func TestEnsureDryRunRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -330,17 +335,25 @@ func TestEnsureDryRunRecord(t *testing.T) {
 		dry := &cloudapi.EnsureOptions{DryRun: true, Update: true}
 		request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
 		planned, outcome, err := client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", request, dry)
-		if want := (&cloudapi.Postgres{Location: sdktest.Somewhere, Name: "db-1"}); err != nil || outcome != cloudapi.EnsureCreated || !reflect.DeepEqual(planned, want) {
+		if want := (&cloudapi.Postgres{
+			ID: planned.ID, Location: sdktest.Somewhere, Name: "db-1", VMSize: "standard-2", StorageSizeGiB: 64,
+			FirewallRules: []cloudapi.PostgresFirewallRule{{CIDR: "0.0.0.0/0"}, {CIDR: "::/0"}},
+		}); err != nil || outcome != cloudapi.EnsureCreated || !reflect.DeepEqual(planned, want) {
 			t.Errorf("it would be %s: %+v, %v", outcome, planned, err)
 		}
 		key, _, err := client.SSHPublicKeys.Ensure(t.Context(), "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}, dry)
-		if err != nil || *key != (cloudapi.SSHPublicKey{Name: "laptop"}) {
+		if err != nil || *key != (cloudapi.SSHPublicKey{ID: key.ID, Name: "laptop", PublicKey: stub.PublicKey}) {
 			t.Errorf("the key would be %+v, %v", key, err)
 		}
 		private, _, err := client.PrivateLocations.Ensure(t.Context(), "own", &cloudapi.PrivateLocationCreateRequest{
 			ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}, dry)
-		if err != nil || *private != (cloudapi.PrivateLocation{UIName: "own"}) {
+		if err != nil || *private != (cloudapi.PrivateLocation{ID: private.ID, UIName: "own", Name: "us-east-1"}) {
 			t.Errorf("the private location would be %+v, %v", private, err)
+		}
+		for _, record := range []interface{ Resource() cloudapi.Resource }{planned, key, private} {
+			if r := record.Resource(); !cloudapi.IsPlanned(r.ID) || !cloudapi.IsID(r.ID, r.Kind) {
+				t.Errorf("%v has no planned ID", r)
+			}
 		}
 		stub.Must(client.Postgres.Create(t.Context(), sdktest.Somewhere, "db-1", request))(t)
 		stub.Must(client.Postgres.WaitRunning(t.Context(), sdktest.Somewhere, "db-1", nil))(t)
