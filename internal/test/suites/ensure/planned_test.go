@@ -651,6 +651,8 @@ func TestPlannedRecordsMatch(t *testing.T) {
 			switch kind, isID := field.Tag.Lookup("id"); {
 			case isID:
 				request.FieldByIndex(field.Index).SetString(ubid.Planned(kind, location, "a", ""))
+			case field.Name == "InitScript":
+				request.FieldByIndex(field.Index).SetString(plannedID(cloudapi.KindVMInitScript))
 			case field.Name == "InitScriptText": // it can't be combined with InitScript
 				request.FieldByIndex(field.Index).SetZero()
 			}
