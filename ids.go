@@ -231,9 +231,6 @@ func parseReference(s string) (reference, error) {
 	} else if _, reason := anyReference.parse(location); reason != "" {
 		return reference{}, argumentError("", "reference", s, "has a location that "+reason)
 	}
-	if IsPlanned(last) {
-		return reference{}, argumentError("", "reference", s, ubid.PlannedReason)
-	}
 	if _, reason := anyReference.parse(last); reason != "" {
 		return reference{}, argumentError("", "reference", s, "has a name that "+reason)
 	}

@@ -9,9 +9,13 @@ import (
 func TestPlanned(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
+	locations := []string{"", "eu-central-h1", "eu-north-h1"}
+	for i := range 30 {
+		locations = append(locations, fmt.Sprintf("own-%d", i))
+	}
 	for _, prefix := range []string{"vm", "fw"} {
-		for _, location := range []string{"", "eu-central-h1", "eu-north-h1"} {
-			for i := range 1000 {
+		for _, location := range locations {
+			for i := range 200 {
 				name := fmt.Sprintf("x-%d", i)
 				id, other := Planned(prefix, location, name, "a"), Planned(prefix, location, name, "b")
 				if !IsPlanned(id) || !WellFormed(id) || !strings.HasPrefix(id, prefix+plannedMark) || id != Planned(prefix, location, name, "a") {
@@ -25,7 +29,7 @@ func TestPlanned(t *testing.T) {
 						t.Fatalf("PlannedWith(%q, %q) isn't %v", id, with, want)
 					}
 				}
-				for _, in := range []string{"", "eu-central-h1", "eu-north-h1"} {
+				for _, in := range locations {
 					if PlannedIn(id, in) != (in == location) {
 						t.Fatalf("PlannedIn(%q, %q) is wrong", id, in)
 					}
