@@ -12,7 +12,7 @@ type Location struct {
 	Name   string
 	Hidden bool      // readable, but nothing can be created there
 	Owner  *Project  // the owner of a private location
-	Region string    // the AWS region of a private location, such as "us-west-2"
+	Region string    // the AWS region, such as "us-west-2"; private locations always have one
 	InUse  time.Time // until this time the location isn't deleted, even if it has no resources
 }
 

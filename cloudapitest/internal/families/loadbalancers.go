@@ -1,7 +1,6 @@
 package families
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -141,9 +140,9 @@ func (r *loadBalancerDetails) load(l *loader) error {
 	if err != nil {
 		return err
 	}
-	s, ok := api.FindByName[*privateSubnet](l.Call, cloudapi.KindPrivateSubnet, r.Subnet)
-	if !ok {
-		return fmt.Errorf("there is no subnet %q", r.Subnet)
+	s, err := l.subnetNamed(r.Subnet)
+	if err != nil {
+		return err
 	}
 	b := &loadBalancer{
 		Object: o, subnet: s, algorithm: r.Algorithm, stack: r.Stack, endpoint: r.HealthCheckEndpoint, protocol: r.HealthCheckProtocol,

@@ -87,6 +87,14 @@ func (p *postgres) servers(now time.Time) []postgresServerRecord {
 	return records
 }
 
+// showServer makes a server show a state instead of its own.
+func (p *postgres) showServer(id, state string) {
+	if p.shown == nil {
+		p.shown = map[string]string{}
+	}
+	p.shown[id] = state
+}
+
 func (p *postgres) status(now time.Time, primary bool) string {
 	if primary && p.isReplica(now) {
 		return "catching_up"

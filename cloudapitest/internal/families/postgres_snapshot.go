@@ -184,6 +184,9 @@ func (r *postgresCopy) loadServers(l *loader, p *postgres) {
 		if i == 0 || s.State == "deleting" {
 			size = s.VMSize // of the servers before the change
 		}
+		if !slices.Contains(append(stages, "running", "failing_over", "deleting"), s.State) {
+			p.showServer(s.ID, s.State)
+		}
 		switch own := slices.Index(stages, s.State); {
 		case s.State == "deleting":
 			leaving = append(leaving, s.ID)

@@ -1,6 +1,8 @@
 package families
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -65,9 +67,9 @@ func ifEnabled(h api.Handler) api.Handler {
 
 // hasPrivateLinks reports whether the call's project can have private link
 // services in the call's location, which must be a region of AWS. In this
-// server, only private locations are.
+// server, only private locations are, and those of services in a copy.
 func hasPrivateLinks(c *api.Call) bool {
-	return hasFeature(c.Moment, c.Project, FeaturePrivateLinkServices) && (c.Location == nil || c.Location.Owner != nil)
+	return hasFeature(c.Moment, c.Project, FeaturePrivateLinkServices) && (c.Location == nil || c.Location.Region != "")
 }
 
 type privateLinkService struct {
@@ -97,8 +99,8 @@ type privateLinkServiceRecord struct {
 	Ports             []privateLinkPort `json:"ports"`
 	AllowedPrincipals []any             `json:"allowed_principals"`
 	IPAddressType     string            `json:"ip_address_type"`
-	PrivateDNSName    *string           `json:"private_dns_name"`
-	PrivateHostname   *string           `json:"private_hostname"`
+	PrivateDNSName    *invented         `json:"private_dns_name"`
+	PrivateHostname   *invented         `json:"private_hostname"`
 }
 
 type privateLinkServiceDetails struct {
@@ -107,12 +109,12 @@ type privateLinkServiceDetails struct {
 }
 
 type privateLinkServiceAWS struct {
-	ServiceName                 *string      `json:"service_name"`
-	ServiceID                   *string      `json:"service_id"`
+	ServiceName                 *invented    `json:"service_name"`
+	ServiceID                   *invented    `json:"service_id"`
 	SupportedRegions            []any        `json:"supported_regions"`
 	AllowedVPCEndpoints         []any        `json:"allowed_vpc_endpoints"`
 	RegisteredTargetIPs         []netip.Addr `json:"registered_target_ips"`
-	PrivateDNSVerificationState *string      `json:"private_dns_verification_state"`
+	PrivateDNSVerificationState *invented    `json:"private_dns_verification_state"`
 }
 
 func (l *privateLinkService) record(at *api.Moment) privateLinkServiceRecord {
@@ -140,10 +142,39 @@ func (l *privateLinkService) details(at *api.Moment) privateLinkServiceDetails {
 	aws := privateLinkServiceAWS{SupportedRegions: l.regions, AllowedVPCEndpoints: l.endpoints, RegisteredTargetIPs: []netip.Addr{}}
 	if !at.Now.Before(l.available) {
 		id := "vpce-svc-" + strings.ReplaceAll(cloudapi.ID(l.ID).UUID(), "-", "")[:17]
-		aws.ServiceID, aws.ServiceName = &id, new("com.amazonaws.vpce."+l.Location.Region+"."+id)
+		aws.ServiceID, aws.ServiceName = new(invented(id)), new(invented("com.amazonaws.vpce."+l.Location.Region+"."+id))
 		aws.RegisteredTargetIPs = l.targets()
 	}
 	return privateLinkServiceDetails{l.record(at), aws}
+}
+
+func (r *privateLinkServiceDetails) load(l *loader) error {
+	o, err := l.object(r.ID, r.Name, r.Location)
+	if err != nil {
+		return err
+	}
+	s, err := l.subnetNamed(r.PrivateSubnet)
+	if err != nil {
+		return err
+	}
+	p := &privateLinkService{
+		Object: o, subnet: s, ports: orEmpty(r.Ports), principals: orEmpty(r.AllowedPrincipals), addresses: r.IPAddressType,
+		endpoints: orEmpty(r.AWS.AllowedVPCEndpoints), regions: orEmpty(r.AWS.SupportedRegions),
+	}
+	if r.PostgresResource != nil {
+		var ok bool
+		if p.database, ok = l.State.ByID[*r.PostgresResource].(*postgres); !ok {
+			return fmt.Errorf("there is no database %q", *r.PostgresResource)
+		}
+		p.database.subnet = s
+	}
+	if r.State == "creating" {
+		p.available = l.Now.Add(l.Delays(&p.Object).Create)
+	}
+	l.Location.Region = cmp.Or(l.Location.Region, l.Location.Name) // a public location with one is a region of AWS
+	l.State.Add(p)
+	l.show(p, r.State, "creating", "available")
+	return nil
 }
 
 // targets returns an address for each server of the database, or the addresses

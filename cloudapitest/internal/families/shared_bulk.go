@@ -70,10 +70,7 @@ func SetState(at *api.Moment, id, state string) bool {
 	}
 	for _, o := range at.State.ByID {
 		if p, ok := o.(*postgres); ok && slices.Contains(slices.Concat(p.former, p.fleet), id) {
-			if p.shown == nil {
-				p.shown = map[string]string{}
-			}
-			p.shown[id] = state
+			p.showServer(id, state)
 			return true
 		}
 	}

@@ -38,6 +38,7 @@ type Snapshot struct {
 	Time     time.Time                           `json:"time"`
 	Project  projectRecord                       `json:"project"`
 	Portless bool                                `json:"portless_balancers,omitempty"` // whether the server couldn't list all load balancers
+	Features []string                            `json:"features,omitempty"`           // those without which the server lacks a list that it has
 	Objects  map[cloudapi.Kind][]json.RawMessage `json:"objects"`
 	Gaps     []Gap                               `json:"gaps"`
 }
@@ -65,12 +66,15 @@ type loadable interface {
 
 // copiedKind is a row of [copied].
 type copiedKind struct {
-	kind cloudapi.Kind
-	path string                                   // of the list, below the project
-	only bool                                     // whether only the contract, or only the service, has the list
-	read func(*reader) ([]json.RawMessage, error) // reads the list in another way, unless it's nil
-	more []moreReads
-	new  func() loadable
+	kind  cloudapi.Kind
+	path  string                                   // of the list, below the project
+	only  bool                                     // whether only the contract, or only the service, has the list
+	needs string                                   // the feature without which the service lacks the list, or ""
+	read  func(*reader) ([]json.RawMessage, error) // reads the list in another way, unless it's nil
+	more  []moreReads
+	new   func() loadable
+
+	complete string // the state that follows "creating", unless it's "running"
 
 	// derived are the fields that follow from other objects or from time.
 	// [Snapshot.Changes] ignores them. serviceDerived are only derived in the
@@ -109,13 +113,15 @@ var copied = []copiedKind{
 	{kind: cloudapi.KindPrivateSubnet, path: "private-subnet", new: makes[privateSubnetCopy], derived: "nics"},
 	{kind: cloudapi.KindVM, path: "vm", new: makes[vmRecord], derived: "ip4 ip6 storage_size_gib"},
 	{kind: cloudapi.KindMachineImage, path: "machine-image", only: true, more: []moreReads{{path: "version", member: "versions", list: paged}},
-		new: makes[machineImageCopy], derived: "versions.actual_size_mib versions.archive_size_mib versions.latest"},
+		new: makes[machineImageCopy], complete: "ready", derived: "versions.actual_size_mib versions.archive_size_mib versions.latest"},
 	{kind: cloudapi.KindPostgres, path: "postgres", more: []moreReads{
 		{}, {path: "config", member: "config"}, {path: "servers", member: "servers", list: unpaged, only: version.Service},
 	}, new: makes[postgresCopy], derived: "ca_certificates vm_size storage_size_gib primary parent read_replicas earliest_restore_time servers target_server_count",
 		serviceDerived: "version firewall_rules"},
 	{kind: cloudapi.KindKubernetesCluster, path: "kubernetes-cluster", more: whole, new: makes[kubernetesClusterDetails], derived: "cp_vms nodepools.vms"},
 	{kind: cloudapi.KindLoadBalancer, path: "load-balancer", read: listPortBalancers, more: whole, new: makes[loadBalancerDetails]},
+	{kind: cloudapi.KindPrivateLinkService, path: "private-link-service", needs: FeaturePrivateLinkServices, more: whole,
+		new: makes[privateLinkServiceDetails], complete: "available", derived: "aws.registered_target_ips"},
 	{kind: cloudapi.KindGitHubInstallation, path: "github", only: true, more: []moreReads{
 		{path: "repository", member: "repositories", list: paged, more: []moreReads{{path: "cache", member: "entries", list: paged}}},
 	}, new: makes[githubInstallationCopy], derived: "repositories.entries.last_accessed_at repositories.entries.size", outside: true},
@@ -146,7 +152,10 @@ func (k *copiedKind) decode(raw json.RawMessage, c *cleaner) (loadable, error) {
 func forget(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		if !v.IsNil() {
+		switch {
+		case v.Type() == reflect.TypeFor[*invented]():
+			v.SetZero()
+		case !v.IsNil():
 			forget(v.Elem())
 		}
 	case reflect.Slice:
@@ -258,7 +267,7 @@ type failure struct {
 // can't load, and returns their errors.
 func (s *Snapshot) Load(at *api.Moment, p *api.Project) []failure {
 	l := &loader{Call: &api.Call{Moment: at, Access: api.Access{Project: p}}, nics: map[string]nicPlace{}}
-	p.Features = []string{FeatureBackupDownloads, FeatureLantern} // no GET shows whether the project has them
+	p.Features = append([]string{FeatureBackupDownloads, FeatureLantern}, s.Features...) // no GET shows whether the project has the first two
 	at.Config.PortlessBalancers = at.Config.PortlessBalancers || s.Portless
 	var failures []failure
 	for i := range copied {
@@ -348,6 +357,15 @@ func (l *loader) object(id, name, location string) (api.Object, error) {
 	return api.Object{ID: id, Name: name, Project: l.Project, Location: l.Location}, nil
 }
 
+// subnetNamed returns the subnet in the present location that a record names.
+func (l *loader) subnetNamed(name string) (*privateSubnet, error) {
+	s, ok := api.FindByName[*privateSubnet](l.Call, cloudapi.KindPrivateSubnet, name)
+	if !ok {
+		return nil, fmt.Errorf("there is no subnet %q", name)
+	}
+	return s, nil
+}
+
 // neverShown lists what no GET shows, with the fields of objects that a copy
 // therefore lacks. only is the only API that doesn't show it.
 var neverShown = []struct {
@@ -355,7 +373,7 @@ var neverShown = []struct {
 	only   version.Version
 	fields string
 }{
-	{"quotas, permissions, billing, features, the audit log", "", "Project.Account.ID Project.Features Project.Permissions Project.log Project.logged"},
+	{"quotas, permissions, billing, features, the audit log", "", "Project.Account.ID Project.Features Project.Permissions Project.Unpaid Project.log Project.logged"},
 	{"secrets, hosts, and the user information and queries of URLs", "",
 		"inferenceAPIKey.key postgres.password postgres.certificates postgres.destinations.URL postgres.logs.URL kubernetesCluster.kubeconfig"},
 	{"connections of subnets", "", "privateSubnet.connected"},
@@ -364,12 +382,12 @@ var neverShown = []struct {
 	{"which VM is being captured", "", "vm.capture machineImageVersion.storage"},
 	{"which load balancer is being deleted, and which VM detached from one", "", "loadBalancer.members.until loadBalancer.gone loadBalancer.cluster loadBalancer.purpose"},
 	{"load balancers without ports", "", "kubernetesCluster.services"},
-	{"backups of deleted databases, which keep private locations", "", "Location.InUse"},
+	{"servers and backups of deleted databases, which keep subnets and private locations", "", "privateSubnet.vacated Location.InUse"},
 	{"boot images of VMs, the servers and the age of databases, promotions, and which subnets are being deleted", version.Contract,
 		"vm.image postgres.fleet postgres.created privateSubnet.gone"},
 	{"future addresses, and how far a change has come", "", "vm.ip4 vm.ip6 " +
 		"kubernetesCluster.gone kubernetesCluster.running kubernetesCluster.upgraded machineImageVersion.gone machineImageVersion.stored nodePool.settled " +
-		"kubernetesCluster.controlPlane.nodes postgres.backup postgres.begun postgres.built.standbys postgres.built.storage postgres.built.vm postgres.due postgres.former postgres.gone postgres.ordered postgres.parent postgres.promoted " +
+		"kubernetesCluster.controlPlane.nodes privateLinkService.available privateLinkService.gone postgres.backup postgres.begun postgres.built.standbys postgres.built.storage postgres.built.vm postgres.due postgres.former postgres.gone postgres.ordered postgres.parent postgres.promoted " +
 		"postgres.ready postgres.released postgres.step privateSubnet.cluster postgres.restarted postgres.restored postgres.running vm.gone vm.ordered vm.placed vm.power.done vm.power.during"},
 }
 

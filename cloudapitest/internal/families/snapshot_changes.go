@@ -1,6 +1,7 @@
 package families
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -33,10 +34,11 @@ const (
 )
 
 // finalStates maps the states that time alone changes to the states that follow. An
-// object with the state "" is as good as gone.
+// object with the state "" is as good as gone. What follows "creating" depends on
+// the kind.
 var finalStates = map[string]string{
-	"creating": "running", "restoring_backup": "running", "replaying_wal": "running", "finalizing_restore": "running",
-	"starting": "running", "restarting": "running", "upgrading": "running", "ready": "running",
+	"restoring_backup": "running", "replaying_wal": "running", "finalizing_restore": "running",
+	"starting": "running", "restarting": "running", "upgrading": "running",
 	"stopping": "stopped", "deleting": "", "destroying": "",
 }
 
@@ -112,20 +114,24 @@ func (s *Snapshot) objects(k *copiedKind) map[string]map[string]any {
 		if ownerOf(record) != "" {
 			delete(record, "vms") // of a load balancer: the nodes
 		}
-		if settle(record) {
+		if settle(record, cmp.Or(k.complete, "running")) {
 			objects[fmt.Sprint(record["id"])] = record
 		}
 	}
 	return objects
 }
 
-// prune removes a member, also from all records in a list.
+// prune removes a member at a path that can lead through records and through all
+// records in lists.
 func prune(record map[string]any, path []string) {
 	if len(path) == 1 {
 		delete(record, path[0])
 		return
 	}
-	items, _ := record[path[0]].([]any)
+	items, ok := record[path[0]].([]any)
+	if !ok {
+		items = []any{record[path[0]]}
+	}
 	for _, item := range items {
 		if member, ok := item.(map[string]any); ok {
 			prune(member, path[1:])
@@ -134,18 +140,21 @@ func prune(record map[string]any, path []string) {
 }
 
 // settle replaces the states of a record, and of the records in its lists, by the
-// settled ones. It reports whether the object will exist then.
-func settle(record map[string]any) bool {
+// settled ones, where complete follows "creating". It reports whether the object
+// will exist then.
+func settle(record map[string]any, complete string) bool {
 	for name, value := range record {
 		if state, ok := value.(string); ok && (name == "state" || name == "display_state") {
 			if next, ok := finalStates[state]; ok {
 				record[name] = next
+			} else if state == "creating" {
+				record[name] = complete
 			}
 		}
 		if items, ok := value.([]any); ok {
 			record[name] = slices.DeleteFunc(items, func(item any) bool {
 				member, ok := item.(map[string]any)
-				return ok && !settle(member)
+				return ok && !settle(member, complete)
 			})
 		}
 	}

@@ -297,7 +297,7 @@ func (r *reader) readList(l *list) (err error) {
 		l.items, err = r.getList(paged, l.path)
 	}
 	switch {
-	case l.only && errors.Is(err, cloudapi.ErrNotFound):
+	case (l.only || l.needs != "") && errors.Is(err, cloudapi.ErrNotFound):
 		l.missing = true
 		return nil
 	case errors.Is(err, cloudapi.ErrForbidden):
@@ -374,6 +374,9 @@ func (r *reader) checkUnchanged(lists []list) error {
 func (s *Snapshot) decode(lists []list, r *reader) {
 	c := &cleaner{keep: r.o.KeepAddresses, found: map[string]bool{}}
 	for _, l := range lists {
+		if l.needs != "" && !l.missing {
+			s.Features = append(s.Features, l.needs)
+		}
 		for i, members := range l.records {
 			if members == nil {
 				continue // a gap says why

@@ -58,7 +58,7 @@ func newProject(t *testing.T, v version.API, copied *Snapshot, change ...func(*a
 	const d = 3 * time.Second
 	cfg := api.Config{
 		API: v, Locations: []string{"eu-central-h1", "eu-north-h1", "us-east-a2"}, PageCap: 1000,
-		Delays: api.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d, SerialLog: d},
+		Delays: api.Delays{Create: d, Backup: d, Restart: d, Resize: d, Promote: d, Detach: d, Delete: d, Vacate: d, SerialLog: d},
 		Quota:  api.Quota{VM: 500, Postgres: 500, Kubernetes: 500, MachineImageVersions: 50, Projects: 10},
 	}
 	for _, f := range change {
@@ -78,6 +78,9 @@ func newProject(t *testing.T, v version.API, copied *Snapshot, change ...func(*a
 			}
 		} else if v.Version == version.Service {
 			own.Features = []string{FeatureMaintenanceWindowDays}
+			if !cfg.PortlessBalancers { // one of the APIs lacks them
+				own.Features = append(own.Features, FeaturePrivateLinkServices)
+			}
 			AddGitHub(at, own)
 		}
 	})
@@ -117,6 +120,20 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 		ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("access-secret"), SecretKey: cloudapi.NewSecret("secret-secret"),
 	}))(t)
 	stub.Must(c.VMs.Create(ctx, "own-aws", "far", &cloudapi.VMCreateRequest{PublicKey: "laptop"}))(t)
+	links := slices.Contains(p.service.State.Project(p.id).Features, FeaturePrivateLinkServices)
+	link := &cloudapi.PrivateLinkServiceCreateRequest{
+		PrivateSubnetID: p.named(cloudapi.KindPrivateSubnet, "default-own-aws").Core().ID, Ports: []int{443}, TargetPorts: []int{8443}, IPAddressType: "dual",
+		AWS: cloudapi.PrivateLinkServiceAWSCreateRequest{
+			AllowedPrincipals: []string{"*"}, AllowedVPCEndpoints: []cloudapi.PrivateLinkServiceVPCEndpoint{{VPCEndpointID: "vpce-0123456789abcdef0"}}, SupportedRegions: []string{"us-west-2"},
+		},
+	}
+	if links {
+		stub.Must(c.Postgres.Create(ctx, "own-aws", "linked", &cloudapi.PostgresCreateRequest{Size: "m8gd.large", StorageSize: 118, PrivateSubnetName: "linked-net"}))(t)
+		for _, name := range []string{"vms", "leaving"} {
+			stub.Must(c.PrivateLinkServices.Create(ctx, "own-aws", name, link))(t)
+		}
+		stub.Must(c.Postgres.CreatePrivateLinkService(ctx, "own-aws", "linked", "to-linked", &cloudapi.PostgresPrivateLinkServiceCreateRequest{AWS: link.AWS}))(t)
+	}
 	subnet := stub.Must(c.PrivateSubnets.Create(ctx, there, "net", nil))(t)
 	stub.Must(c.Firewalls.Create(ctx, there, "edge", &cloudapi.FirewallCreateRequest{Description: "the edge"}))(t)
 	stub.Must(c.Firewalls.CreateRule(ctx, there, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "192.0.2.0/24", PortRange: "22"}))(t)
@@ -195,6 +212,12 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 	if busy < 0 {
 		return
 	}
+	if links {
+		stub.Must(c.PrivateLinkServices.Create(ctx, "own-aws", "young", link))(t)
+		if err := c.PrivateLinkServices.Delete(ctx, "own-aws", "leaving"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	stub.Must(c.LoadBalancers.DetachVM(ctx, there, "lb", p.named(cloudapi.KindVM, "a").Core().ID))(t)
 	if !contract {
 		stub.Must(c.VMs.SerialLog(ctx, there, "b", nil))(t)
@@ -225,9 +248,18 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 	stub.Must(c.Postgres.Create(ctx, there, "young", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, HAType: "sync"}))(t)
 	p.service.Do(func(at *api.Moment) { SetState(at, lost.Core().ID, "unavailable") })
 	odd := []api.Stored{p.named(cloudapi.KindPostgres, "odd"), p.named(cloudapi.KindKubernetesCluster, "odd"), p.named(cloudapi.KindPrivateSubnet, "other")}
+	if links {
+		odd = append(odd, p.named(cloudapi.KindPrivateLinkService, "vms"))
+	}
+	if !contract {
+		odd = append(odd, p.named(cloudapi.KindMachineImageVersion, "v1"))
+	}
 	p.service.Do(func(at *api.Moment) {
 		for _, o := range odd {
 			SetState(at, o.Core().ID, "odd")
+		}
+		if !contract { // which doesn't show servers
+			SetState(at, odd[0].(*postgres).fleet[1], "odd")
 		}
 	})
 	if err := errors.Join(c.VMs.Delete(ctx, there, "leaving"), c.Postgres.Delete(ctx, there, "leaving"), c.Kubernetes.Delete(ctx, there, "leaving")); err != nil {
@@ -274,6 +306,28 @@ func forEachCopy(t *testing.T, f func(t *testing.T, source, copied *project, s *
 	}
 }
 
+// TestEveryListIsCopied checks that each list of a project is in the table.
+func TestEveryListIsCopied(t *testing.T) {
+	t.Parallel()
+	rows := map[string]bool{"audit-log": true, "inference-endpoint": true, "postgres/capabilities": true} // these list no resources of the project
+	for _, k := range copied {
+		rows[k.path] = true
+	}
+	lists := 0
+	for _, op := range operations() {
+		path, inProject := strings.CutPrefix(op.Route, api.ProjectRoute+"/")
+		if path = strings.TrimPrefix(path, "location/{location}/"); op.Method != http.MethodGet || !inProject || strings.Contains(path, "{") {
+			continue
+		}
+		if lists++; !rows[path] {
+			t.Errorf("%s has no row", op.Name)
+		}
+	}
+	if lists < len(rows) {
+		t.Errorf("there are %d lists, but %d rows", lists, len(rows))
+	}
+}
+
 func TestSnapshotIsTheSameAfterLoading(t *testing.T) {
 	forEachCopy(t, func(t *testing.T, _, copied *project, s *Snapshot) {
 		again := copied.snapshot()
@@ -308,6 +362,9 @@ func tree(t *testing.T, s *Snapshot) any {
 func TestEveryFieldOfARecord(t *testing.T) {
 	t.Parallel()
 	set := map[string]bool{}
+	for _, k := range copied {
+		markSet(k.kind.String(), reflect.ValueOf(k.new()), set)
+	}
 	for _, create := range apis {
 		synctest.Test(t, func(t *testing.T) {
 			source := create(t)
@@ -359,15 +416,17 @@ func markSet(path string, v reflect.Value, set map[string]bool) {
 }
 
 // TestNothingElseIsLost compares the objects of a project and of its copy field by field.
-// The fields that differ must be those that neverShown lists.
+// The fields that differ must be those that neverShown lists. Each field of an
+// object must have a value in one of the projects, except for what all objects have.
 func TestNothingElseIsLost(t *testing.T) {
 	t.Parallel()
-	lost := map[string]string{}
+	compared := stateComparison{map[string]string{}, map[string]bool{}}
 	for _, create := range apis {
 		for _, busy := range []time.Duration{quiet, 700 * time.Millisecond, 2500 * time.Millisecond, 3300 * time.Millisecond, 4200 * time.Millisecond} {
 			synctest.Test(t, func(t *testing.T) {
 				source := create(t)
 				fill(t, source, busy)
+				source.service.State.Project(source.id).Unpaid = true
 				s := source.snapshot()
 				target := newProject(t, s.Version(), s)
 				for id, o := range source.service.State.ByID {
@@ -381,7 +440,7 @@ func TestNothingElseIsLost(t *testing.T) {
 						}
 						continue
 					}
-					compareState(reflect.TypeOf(o).Elem().Name(), reflect.ValueOf(o).Elem(), reflect.ValueOf(c).Elem(), lost)
+					compared.compare(reflect.TypeOf(o).Elem().Name(), reflect.ValueOf(o).Elem(), reflect.ValueOf(c).Elem())
 				}
 			})
 		}
@@ -389,14 +448,20 @@ func TestNothingElseIsLost(t *testing.T) {
 	listed := map[string]bool{}
 	for _, n := range neverShown {
 		for _, f := range strings.Fields(n.fields) {
-			if listed[f] = true; lost[f] == "" {
+			if listed[f] = true; compared.lost[f] == "" {
 				t.Errorf("%s, in %q, is in the copy", f, n.what)
 			}
 		}
 	}
-	for _, f := range slices.Sorted(maps.Keys(lost)) {
+	for _, f := range slices.Sorted(maps.Keys(compared.lost)) {
 		if !listed[f] {
-			t.Errorf("%s isn't in the copy, or differs: %s", f, lost[f])
+			t.Errorf("%s isn't in the copy, or differs: %s", f, compared.lost[f])
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(compared.set)) {
+		_, name, _ := strings.Cut(f, ".")
+		if _, common := reflect.TypeFor[api.Object]().FieldByName(name); !compared.set[f] && !common {
+			t.Errorf("no object has a value in the field %s", f)
 		}
 	}
 }
@@ -404,68 +469,61 @@ func TestNothingElseIsLost(t *testing.T) {
 // timeOf returns the seconds and nanoseconds of a time in an unexported field.
 func timeOf(v reflect.Value) string { return fmt.Sprint(v.Field(0), v.Field(1)) }
 
-// compareState adds the paths of the fields that differ. A pointer to another object
-// is compared by the object's ID.
-func compareState(path string, a, b reflect.Value, lost map[string]string) {
-	differ := func() {
-		if lost[path] == "" {
-			lost[path] = fmt.Sprintf("%v, want %v", b, a)
+// stateComparison has the paths of the fields of objects.
+type stateComparison struct {
+	lost map[string]string // those that differ, with the values
+	set  map[string]bool   // whether the first of the objects has a value there
+}
+
+// compare compares two values at a path. A pointer to another object is compared by
+// the object's ID.
+func (s stateComparison) compare(path string, a, b reflect.Value) {
+	differs := func(differs bool) {
+		if differs && s.lost[path] == "" {
+			s.lost[path] = fmt.Sprintf("%v, want %v", b, a)
 		}
 	}
-	switch a.Kind() {
+	s.set[path] = s.set[path] || !a.IsZero()
+	switch t := a.Type(); a.Kind() {
 	case reflect.Pointer:
-		switch object := a.Type().Elem(); {
+		switch object := t.Elem(); {
 		case a.IsNil() || b.IsNil():
-			if a.IsNil() != b.IsNil() {
-				differ()
-			}
+			differs(a.IsNil() != b.IsNil())
 		case object == reflect.TypeFor[api.Location]():
-			compareState("Location.InUse", a.Elem().FieldByName("InUse"), b.Elem().FieldByName("InUse"), lost) // its name is in each record
+			s.compare("Location.InUse", a.Elem().FieldByName("InUse"), b.Elem().FieldByName("InUse")) // its name is in each record
 		case object.Kind() == reflect.Struct && object.NumField() > 0 && object.Field(0).Type == reflect.TypeFor[api.Object]():
-			if a.Elem().Field(0).FieldByName("ID").String() != b.Elem().Field(0).FieldByName("ID").String() {
-				differ()
-			}
+			differs(a.Elem().Field(0).FieldByName("ID").String() != b.Elem().Field(0).FieldByName("ID").String())
 		default:
-			compareState(path, a.Elem(), b.Elem(), lost)
+			s.compare(path, a.Elem(), b.Elem())
 		}
 	case reflect.Struct:
-		if a.Type() == reflect.TypeFor[time.Time]() {
-			if timeOf(a) != timeOf(b) {
-				differ()
+		switch {
+		case t == reflect.TypeFor[time.Time]():
+			differs(timeOf(a) != timeOf(b))
+		case strings.HasPrefix(t.PkgPath(), "net/"):
+			differs(fmt.Sprint(a) != fmt.Sprint(b))
+		default:
+			for i := range a.NumField() {
+				name := path + "." + t.Field(i).Name
+				if t.Field(i).Anonymous {
+					name = path
+				}
+				s.compare(name, a.Field(i), b.Field(i))
 			}
-			return
-		}
-		if strings.HasPrefix(a.Type().PkgPath(), "net/") {
-			if fmt.Sprint(a) != fmt.Sprint(b) {
-				differ()
-			}
-			return
-		}
-		for i := range a.NumField() {
-			f := a.Type().Field(i)
-			name := path + "." + f.Name
-			if f.Anonymous {
-				name = path
-			}
-			compareState(name, a.Field(i), b.Field(i), lost)
 		}
 	case reflect.Slice:
-		if a.Len() != b.Len() {
-			differ()
-			return
-		}
-		for i := range a.Len() {
-			compareState(path, a.Index(i), b.Index(i), lost)
+		if differs(a.Len() != b.Len()); a.Len() == b.Len() {
+			for i := range a.Len() {
+				s.compare(path, a.Index(i), b.Index(i))
+			}
 		}
 	case reflect.Map:
-		if a.Len() != b.Len() || a.Type().Elem().Kind() != reflect.Bool && fmt.Sprint(a) != fmt.Sprint(b) {
-			differ()
-		}
+		differs(a.Len() != b.Len() || t.Elem().Kind() != reflect.Bool && fmt.Sprint(a) != fmt.Sprint(b))
+	case reflect.Interface:
+		differs(fmt.Sprint(a) != fmt.Sprint(b))
 	case reflect.Func:
 	default:
-		if !a.Equal(b) {
-			differ()
-		}
+		differs(!a.Equal(b))
 	}
 }
 
@@ -521,7 +579,8 @@ var references = map[string]cloudapi.Kind{
 	"vm_reference": cloudapi.KindVM, "firewall_reference": cloudapi.KindFirewall, "private_subnet_reference": cloudapi.KindPrivateSubnet,
 	"load_balancer_reference": cloudapi.KindLoadBalancer, "postgres_database_reference": cloudapi.KindPostgres,
 	"kubernetes_cluster_reference": cloudapi.KindKubernetesCluster, "machine_image_reference": cloudapi.KindMachineImage,
-	"private_location_name": cloudapi.KindPrivateLocation, "ssh_public_key_reference": cloudapi.KindSSHPublicKey,
+	"private_link_service_reference": cloudapi.KindPrivateLinkService,
+	"private_location_name":          cloudapi.KindPrivateLocation, "ssh_public_key_reference": cloudapi.KindSSHPublicKey,
 	"vm_init_script_reference": cloudapi.KindVMInitScript, "inference_api_key_id": cloudapi.KindInferenceAPIKey,
 	"github_installation_reference": cloudapi.KindGitHubInstallation, "object_id": cloudapi.KindVM,
 }
