@@ -50,6 +50,9 @@ func (o options) takeCopy(ctx context.Context, stderr io.Writer) (*rehearsal, er
 		}
 		return r, nil
 	}
+	if o.token != "" && o.token == os.Getenv(cloudapi.EnvToken) {
+		return nil, usageError{errors.New("-token is the project's own token, which the copy must not accept")}
+	}
 	var requests atomic.Int64
 	count := func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -113,18 +116,23 @@ func (r *rehearsal) run(srv *server, program, variables []string, stdout, stderr
 	}
 	ended := make(chan struct{})
 	go func() {
-		select {
-		case s := <-signals:
-			command.Process.Signal(s)
-		case <-ended:
+		for {
+			select {
+			case s := <-signals:
+				command.Process.Signal(s)
+			case <-ended:
+				return
+			}
 		}
 	}()
 	err := command.Wait()
 	close(ended)
 	if e, ok := errors.AsType[*exec.ExitError](err); ok {
-		err = exitStatus(max(1, e.ExitCode())) // -1 after a signal
+		err = statusOf(e.ProcessState)
 	}
-	switch problem := r.report(srv, stderr); {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // the one for the program has been used
+	defer stop()
+	switch problem := r.report(ctx, srv, stderr); {
 	case err == nil:
 		return problem
 	case problem != nil:
@@ -133,8 +141,17 @@ func (r *rehearsal) run(srv *server, program, variables []string, stdout, stderr
 	return err
 }
 
+// statusOf returns the status of a program that failed, as a shell does: 128 and
+// more after a signal.
+func statusOf(s *os.ProcessState) exitStatus {
+	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return exitStatus(128 + int(w.Signal()))
+	}
+	return exitStatus(s.ExitCode())
+}
+
 // report prints what the copy refused, and what is different in it.
-func (r *rehearsal) report(srv *server, stderr io.Writer) error {
+func (r *rehearsal) report(ctx context.Context, srv *server, stderr io.Writer) error {
 	requests, refused := srv.Requests(), 0
 	for _, request := range requests {
 		notFound := request.Method == http.MethodGet && request.Status == http.StatusNotFound // programs look for what doesn't exist
@@ -151,7 +168,7 @@ func (r *rehearsal) report(srv *server, stderr io.Writer) error {
 	}
 	fmt.Fprintf(stderr, "%d requests, %d refused, %d changes\n", len(requests), refused, len(changes))
 	if r.source != nil {
-		r.compare(stderr)
+		r.compare(ctx, stderr)
 	}
 	if len(requests) == 0 {
 		return errors.New("the program sent the copy no request: does it use the variables CLOUDAPI_BASE_URL, CLOUDAPI_TOKEN and CLOUDAPI_PROJECT? " +
@@ -161,8 +178,8 @@ func (r *rehearsal) report(srv *server, stderr io.Writer) error {
 }
 
 // compare says whether the project has changed since it was copied.
-func (r *rehearsal) compare(stderr io.Writer) {
-	now, err := cloudapitest.TakeSnapshot(context.Background(), r.source, nil)
+func (r *rehearsal) compare(ctx context.Context, stderr io.Writer) {
+	now, err := cloudapitest.TakeSnapshot(ctx, r.source, nil)
 	if err != nil {
 		fmt.Fprintf(stderr, "the project may have changed since it was copied: %v\n", err)
 		return

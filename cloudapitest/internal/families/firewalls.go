@@ -79,20 +79,24 @@ func (f *firewall) record(at *api.Moment) firewallRecord {
 }
 
 func (r *firewallRecord) load(l *loader) error {
-	o, err := l.object(r.ID, r.Name, r.Location)
+	o, err := l.objectIn(r.Location, r.ID, r.Name)
 	if err != nil {
 		return err
 	}
 	f := &firewall{Object: o, description: r.Description}
-	for _, rule := range r.FirewallRules {
-		loaded, err := rule.load()
+	l.State.Add(f)
+	return f.loadRules(r.FirewallRules)
+}
+
+func (f *firewall) loadRules(records []firewallRuleRecord) error {
+	for _, r := range records {
+		rule, err := r.load()
 		if err != nil {
 			return err
 		}
-		f.rules = append(f.rules, loaded)
+		f.rules = append(f.rules, rule)
 	}
 	f.sort()
-	l.State.Add(f)
 	return nil
 }
 

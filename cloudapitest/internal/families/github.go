@@ -113,7 +113,7 @@ type githubRepositoryCopy struct {
 }
 
 func (r *githubInstallationCopy) load(l *loader) error {
-	o, err := l.object(r.ID, r.Name, "")
+	o, err := l.object(r.ID, r.Name)
 	if err != nil {
 		return err
 	}
@@ -124,13 +124,13 @@ func (r *githubInstallationCopy) load(l *loader) error {
 		if !ok {
 			name = rr.Name
 		}
-		if o, err = l.object(rr.ID, name, ""); err != nil {
+		if o, err = l.object(rr.ID, name); err != nil {
 			return err
 		}
 		repository := &githubRepository{o, g}
 		l.State.Add(repository)
 		for _, re := range rr.Entries {
-			if o, err = l.object(re.ID, "", ""); err != nil {
+			if o, err = l.object(re.ID, ""); err != nil {
 				return err
 			}
 			e := &githubCacheEntry{Object: o, repository: repository, key: re.Key, scope: re.Scope, uploading: re.Size == nil, created: re.CreatedAt}

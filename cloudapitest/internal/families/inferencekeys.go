@@ -37,7 +37,7 @@ func (k *inferenceAPIKey) record(*api.Moment) inferenceAPIKeyRecord {
 }
 
 func (r *inferenceAPIKeyRecord) load(l *loader) error {
-	o, err := l.object(r.ID, "", "")
+	o, err := l.object(r.ID, "")
 	if err == nil {
 		l.State.Add(&inferenceAPIKey{o, newInferenceKey()})
 	}

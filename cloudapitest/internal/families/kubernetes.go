@@ -79,7 +79,7 @@ func (k *kubernetesCluster) record(at *api.Moment) kubernetesClusterRecord {
 }
 
 func (r *kubernetesClusterDetails) load(l *loader) error {
-	o, err := l.object(r.ID, r.Name, r.Location)
+	o, err := l.objectIn(r.Location, r.ID, r.Name)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (p *nodePool) details(at *api.Moment) nodePoolDetails {
 
 // load supposes that a change is in progress if not all nodes are running.
 func (r *nodePoolDetails) load(l *loader, k *kubernetesCluster) (*nodePool, error) {
-	o, err := l.object(r.ID, r.Name, k.Location.Name)
+	o, err := l.objectIn(k.Location.Name, r.ID, r.Name)
 	if err != nil {
 		return nil, err
 	}

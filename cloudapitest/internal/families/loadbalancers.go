@@ -136,7 +136,7 @@ func (l *loadBalancer) details(at *api.Moment) loadBalancerDetails {
 
 // load recognizes the load balancers of a cluster by their names.
 func (r *loadBalancerDetails) load(l *loader) error {
-	o, err := l.object(r.ID, r.Name, r.Location)
+	o, err := l.objectIn(r.Location, r.ID, r.Name)
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ type machineImageCopy struct {
 }
 
 func (r *machineImageCopy) load(l *loader) error {
-	o, err := l.object(r.ID, r.Name, r.Location)
+	o, err := l.objectIn(r.Location, r.ID, r.Name)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (r *machineImageCopy) load(l *loader) error {
 		return time.Time(a.CreatedAt).Compare(time.Time(b.CreatedAt))
 	})
 	for _, rv := range r.Versions {
-		o, err := l.object(rv.ID, rv.Version, r.Location)
+		o, err := l.objectIn(r.Location, rv.ID, rv.Version)
 		if err != nil {
 			return err
 		}

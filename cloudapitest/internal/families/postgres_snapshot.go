@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -60,12 +59,9 @@ func (r *postgresCopy) clean(c *cleaner) {
 }
 
 func (r *postgresCopy) load(l *loader) error {
-	o, err := l.object(r.ID, r.Name, r.Location)
+	o, err := l.objectIn(r.Location, r.ID, r.Name)
 	if err != nil {
 		return err
-	}
-	if l.Location == nil {
-		return fmt.Errorf("it lacks a location")
 	}
 	p := &postgres{
 		Object: o, flavor: r.Flavor, password: rand.Text(), tags: orEmpty(r.Tags), users: []string{},
@@ -88,7 +84,7 @@ func (r *postgresCopy) load(l *loader) error {
 	r.loadTimes(l, p)
 	r.loadServers(l, p)
 	l.State.Add(p)
-	if r.Parent != nil || r.ReadReplica {
+	if r.Parent != nil || !r.Primary {
 		l.later = append(l.later, func() { r.loadParent(l, p) })
 	}
 	l.show(p, r.State, "running", "restarting", "creating", "restoring_backup", "replaying_wal", "finalizing_restore")
@@ -103,26 +99,24 @@ func fieldsOf(values map[string]json.RawMessage) schema.Fields {
 	return fields
 }
 
-// loadNetwork finds the subnet of a database. In the contract, the record of the
-// database has the rules of its firewall.
+// loadNetwork finds the subnet of a database. If no GET shows the subnet, as in
+// the contract, the record of the database has the rules of its firewall.
 func (r *postgresCopy) loadNetwork(l *loader, p *postgres) error {
-	if l.Config.Version == version.Contract {
-		f := &firewall{Object: api.Object{Name: p.firewallName()}}
-		for _, rule := range r.FirewallRules {
-			loaded, err := (&firewallRuleRecord{ID: rule.ID, CIDR: rule.CIDR, PortRange: everyPort.String(), Description: &rule.Description}).load()
-			if err != nil {
-				return err
-			}
-			f.rules = append(f.rules, loaded)
-		}
-		f.sort()
-		p.subnet = &privateSubnet{firewalls: []*firewall{f}}
+	if l.Config.Version == version.Service {
+		p.subnet = l.networkOf(p.ID)
+	}
+	if p.subnet != nil {
 		return nil
 	}
-	if p.subnet = l.networkOf(p.ID); p.subnet == nil {
-		p.subnet = &privateSubnet{Object: api.Object{ID: api.NewID(cloudapi.KindPrivateSubnet).String(), Name: p.defaultSubnetName(), Project: l.Project}}
-	}
-	return nil
+	f := &firewall{Object: api.Object{Name: p.firewallName()}}
+	p.subnet = &privateSubnet{firewalls: []*firewall{f}}
+	return f.loadRules(api.Records(r.FirewallRules, func(r postgresFirewallRuleRecord) firewallRuleRecord {
+		ports := everyPort
+		if r.Port != 0 {
+			ports = portRange{r.Port, r.Port}
+		}
+		return firewallRuleRecord{ID: r.ID, CIDR: r.CIDR, PortRange: ports.String(), Description: &r.Description}
+	}))
 }
 
 // loadTimes supposes that a creation is in the middle of the stage that the
@@ -138,7 +132,7 @@ func (r *postgresCopy) loadTimes(l *loader, p *postgres) {
 	p.ordered, p.running = p.created, p.created
 	stages := postgresStages(r.State == "finalizing_restore")
 	i, n := slices.Index(stages, r.State), len(stages)
-	if i >= 0 && r.Parent == nil { // the database itself has only one stage, but its servers have two
+	if i >= 0 && r.Primary { // the database itself has only one stage, but its servers have two
 		i, n = 0, 2
 		if slices.ContainsFunc(r.Servers, func(s postgresServerRecord) bool { return s.State == "creating" }) {
 			i = 1
@@ -242,8 +236,8 @@ func (r *postgresCopy) loadServers(l *loader, p *postgres) {
 	}
 }
 
-// loadParent tells replicas and restored copies apart. A replica whose parent
-// isn't in the snapshot gets one that isn't in the project.
+// loadParent tells replicas, promoted replicas and restored copies apart. One
+// whose parent isn't in the snapshot gets a parent that isn't in the project.
 func (r *postgresCopy) loadParent(l *loader, p *postgres) {
 	if r.Parent != nil {
 		parts := strings.Split(*r.Parent, "/") // "", "location", its name, "postgres", the parent's name

@@ -149,7 +149,7 @@ func (l *privateLinkService) details(at *api.Moment) privateLinkServiceDetails {
 }
 
 func (r *privateLinkServiceDetails) load(l *loader) error {
-	o, err := l.object(r.ID, r.Name, r.Location)
+	o, err := l.objectIn(r.Location, r.ID, r.Name)
 	if err != nil {
 		return err
 	}

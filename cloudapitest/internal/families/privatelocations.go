@@ -51,7 +51,7 @@ func (l *privateLocation) record(*api.Moment) privateLocationRecord {
 }
 
 func (r *privateLocationRecord) load(l *loader) error {
-	o, err := l.object(r.ID, r.UIName, "")
+	o, err := l.object(r.ID, r.UIName)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (r *vmInitScriptCopy) load(l *loader) error {
 }
 
 func (f *textFamily) load(l *loader, id, name, text string) error {
-	o, err := l.object(id, name, "")
+	o, err := l.object(id, name)
 	if err == nil {
 		l.State.Add(&storedText{o, text, f})
 	}

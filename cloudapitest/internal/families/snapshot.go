@@ -336,25 +336,30 @@ func (l *loader) loadRecord(k *copiedKind, raw json.RawMessage) error {
 
 var locationName = regexp.MustCompile(`^[A-Za-z0-9_~][A-Za-z0-9._~-]*$`)
 
-// object returns the object of a record. location is "" for kinds without
-// locations. A location that the server doesn't know becomes a public one.
-func (l *loader) object(id, name, location string) (api.Object, error) {
-	if l.Location = nil; location != "" {
-		if !locationName.MatchString(location) {
-			return api.Object{}, fmt.Errorf("%q can't be a location", location)
-		}
-		if l.EnterLocation(location) != nil {
-			l.Location = &api.Location{Name: location}
-			l.State.Locations = append(l.State.Locations, l.Location)
-		}
+// objectIn returns the object of a record in a location. A location that the
+// server doesn't know becomes a public one.
+func (l *loader) objectIn(location, id, name string) (api.Object, error) {
+	if !locationName.MatchString(location) {
+		return api.Object{}, fmt.Errorf("%q can't be a location", location)
 	}
+	if l.EnterLocation(location) != nil {
+		l.Location = &api.Location{Name: location}
+		l.State.Locations = append(l.State.Locations, l.Location)
+	}
+	o, err := l.object(id, name)
+	o.Location = l.Location
+	return o, err
+}
+
+// object returns the object of a record without a location.
+func (l *loader) object(id, name string) (api.Object, error) {
 	switch {
 	case !api.ValidID(id):
 		return api.Object{}, fmt.Errorf("%q is not an ID", id)
 	case l.State.ByID[id] != nil:
 		return api.Object{}, fmt.Errorf("there are two objects with the ID %s", id)
 	}
-	return api.Object{ID: id, Name: name, Project: l.Project, Location: l.Location}, nil
+	return api.Object{ID: id, Name: name, Project: l.Project}, nil
 }
 
 // subnetNamed returns the subnet in the present location that a record names.

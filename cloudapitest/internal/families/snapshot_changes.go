@@ -46,7 +46,7 @@ var finalStates = map[string]string{
 func (s *Snapshot) Changes(later *Snapshot) []Change {
 	var changes []Change
 	var befores, afters []map[string]map[string]any // of each kind, by ID
-	remaining := map[string]bool{}                  // the IDs in both snapshots
+	remaining := map[string]bool{}                  // whether an object of s is in both snapshots, by ID
 	for i := range copied {
 		before, after := s.objects(&copied[i]), later.objects(&copied[i])
 		for id := range before {
@@ -69,7 +69,10 @@ func (s *Snapshot) Changes(later *Snapshot) []Change {
 				if !k.outside && ownerOf(record) == "" {
 					report(Created, record, nil)
 				}
-			} else if fields := difference("", before[id], record); fields != nil {
+				continue
+			}
+			forgetGone(before[id], remaining)
+			if fields := difference("", before[id], record); fields != nil {
 				report(Modified, record, fields)
 			}
 		}
@@ -84,6 +87,23 @@ func (s *Snapshot) Changes(later *Snapshot) []Change {
 	}
 	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(key(a), key(b)) })
 	return changes
+}
+
+// forgetGone removes the references to objects that don't remain from the lists
+// of a record.
+func forgetGone(record map[string]any, remaining map[string]bool) {
+	for name, value := range record {
+		if items, ok := value.([]any); ok {
+			record[name] = slices.DeleteFunc(items, func(item any) bool {
+				id, ok := item.(string)
+				if member, isRecord := item.(map[string]any); isRecord {
+					id, ok = member["id"].(string)
+				}
+				remains, known := remaining[id]
+				return ok && known && !remains
+			})
+		}
+	}
 }
 
 // ownerOf returns the ID of the cluster or database that a subnet, firewall or

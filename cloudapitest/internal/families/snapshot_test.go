@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/netip"
 	"reflect"
 	"regexp"
 	"slices"
@@ -150,7 +151,7 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 	stub.Must(c.Kubernetes.Create(ctx, there, "odd", &cloudapi.KubernetesClusterCreateRequest{Version: kubernetes, WorkerSize: "standard-2", WorkerNodeCount: 1}))(t)
 	stub.Must(c.PrivateSubnets.Create(ctx, there, "leaving", nil))(t)
 	grown := stub.Must(c.Kubernetes.Create(ctx, there, "grown", &cloudapi.KubernetesClusterCreateRequest{Version: kubernetes, WorkerSize: "standard-2", WorkerNodeCount: 2}))(t)
-	for _, name := range []string{"orders", "resized", "leaving", "upgraded", "restarting", "odd", "grown", "shrunk", "recycled"} {
+	for _, name := range []string{"orders", "resized", "leaving", "upgraded", "restarting", "odd", "grown", "shrunk", "recycled", "gone"} {
 		request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, HAType: "async", Version: "17", Tags: []cloudapi.PostgresTag{{Key: "env", Value: "demo"}}}
 		if name == "upgraded" || contract {
 			request.Version = "16"
@@ -166,6 +167,11 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 	stub.Must(c.Postgres.CreateReadReplica(ctx, there, "orders", "orders-copy", nil))(t)
 	stub.Must(c.Postgres.CreateReadReplica(ctx, there, "orders", "promoted", nil))(t)
 	stub.Must(c.Postgres.CreateReadReplica(ctx, there, "leaving", "orphan", nil))(t)
+	stub.Must(c.Postgres.CreateReadReplica(ctx, there, "gone", "promoted-orphan", nil))(t)
+	settle()
+	if err := c.Postgres.Delete(ctx, there, "gone"); err != nil {
+		t.Fatal(err)
+	}
 	settle()
 	if !contract {
 		for _, name := range []string{"stopped", "starting"} {
@@ -234,8 +240,10 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 		stub.Must(c.Kubernetes.ResizeNodePool(ctx, there, "grown", pools[0].ID, 3))(t)
 	}
 	lost := p.named(cloudapi.KindVM, "lost")
-	if status, text := p.send(request{method: http.MethodPost, path: "/location/" + there + "/postgres/promoted/promote"}); status != 200 {
-		t.Fatal(status, text)
+	for _, name := range []string{"promoted", "promoted-orphan"} {
+		if status, text := p.send(request{method: http.MethodPost, path: "/location/" + there + "/postgres/" + name + "/promote"}); status != 200 {
+			t.Fatal(status, text)
+		}
 	}
 	stub.Must(c.Postgres.Update(ctx, there, "grown", &cloudapi.PostgresUpdateRequest{HAType: "sync"}))(t)
 	stub.Must(c.Postgres.Update(ctx, there, "shrunk", &cloudapi.PostgresUpdateRequest{HAType: "none"}))(t)
@@ -571,6 +579,7 @@ var counting sync.Mutex
 var madeUp = []string{
 	".key", ".password", "connection_string", ".ca_certificates", ".file", // secrets
 	"_destinations.url",                       // without credentials
+	".last_modified",                          // of the backups of a replica's parent that is gone
 	".option_tree.flavor", ".metadata.flavor", // a copy allows the flavor lantern
 }
 
@@ -935,10 +944,23 @@ func TestTimeGoesOnInACopy(t *testing.T) {
 			}
 		}
 		for _, c := range want.Changes(got) {
-			lasting := c.Resource.Name == "lb"                                             // it shows that a VM was detached
-			promoted := c.Resource.Name == "promoted" && s.API == string(version.Contract) // shows nothing of it before
+			lasting := c.Resource.Name == "lb"                                                              // it shows that a VM was detached
+			promoted := strings.HasPrefix(c.Resource.Name, "promoted") && s.API == string(version.Contract) // shows nothing of it before
 			if !promoted && (c.Resource.Kind != cloudapi.KindLoadBalancer || c.Action == Modified && !lasting) {
 				t.Errorf("%s %v: %v", c.Action, c.Resource, c.Fields)
+			}
+		}
+		stub.Must(target.client.VMs.Create(t.Context(), there, "later", &cloudapi.VMCreateRequest{PublicKey: "laptop", EnableIPv4: new(true)}))(t)
+		stub.Elapse(time.Hour)
+		addresses := map[netip.Addr]string{}
+		for _, o := range target.service.State.ByID {
+			if v, ok := o.(*vm); ok {
+				for _, address := range []netip.Addr{v.ip4, v.ip6} {
+					if other, taken := addresses[address]; taken {
+						t.Errorf("the VMs %s and %s have the address %v", v.Name, other, address)
+					}
+					addresses[address] = v.Name
+				}
 			}
 		}
 		for _, name := range []string{"young", "grown", "apps"} {

@@ -95,7 +95,7 @@ type privateSubnetCopy struct {
 // load reserves a place for each NIC, which [vmRecord.load] fills. NICs of the
 // provider's own VMs, such as the nodes of a cluster, have no VM in the project.
 func (r *privateSubnetCopy) load(l *loader) error {
-	o, err := l.object(r.ID, r.Name, r.Location)
+	o, err := l.objectIn(r.Location, r.ID, r.Name)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,8 @@
 package families
 
 import (
+	"cmp"
 	"encoding/binary"
-	"errors"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -189,12 +189,9 @@ func (r *vmRecord) load(l *loader) error {
 
 // vm returns a VM without a subnet: of the project, or the node of a cluster.
 func (r *vmRecord) vm(l *loader) (*vm, error) {
-	o, err := l.object(r.ID, r.Name, r.Location)
+	o, err := l.objectIn(r.Location, r.ID, r.Name)
 	if err != nil {
 		return nil, err
-	}
-	if l.Location == nil {
-		return nil, errors.New("it lacks a location")
 	}
 	v := &vm{Object: o, size: sizeNamed(r.Size), storage: r.StorageSizeGiB, unixUser: r.UnixUser, ip4Enabled: r.IPv4Enabled}
 	if r.BootImage != nil {
@@ -206,13 +203,13 @@ func (r *vmRecord) vm(l *loader) (*vm, error) {
 	if v.storage == 0 {
 		v.storage = v.size.storage[0]
 	}
-	if v.ip4, v.ip6 = publicAddresses(l.Moment); r.IPv4 != nil {
-		v.ip4 = *r.IPv4
-	}
 	if r.IPv6 != nil {
-		v.ip6 = *r.IPv6
+		l.State.AtLeast(numberOf(*r.IPv6))
 	}
-	l.State.AtLeast(numberOf(v.ip4))
+	l.later = append(l.later, func() { // when the addresses of all records are known
+		ip4, ip6 := publicAddresses(l.Moment)
+		v.ip4, v.ip6 = *cmp.Or(r.IPv4, &ip4), *cmp.Or(r.IPv6, &ip6)
+	})
 	switch r.State {
 	case "creating":
 		v.placed = l.Now.Add(l.Delays(&v.Object).Create)
@@ -469,13 +466,13 @@ func addressesOf(n uint32) (ip4, ip6 netip.Addr) {
 
 // numberOf returns the number that addressesOf has returned the address for, or
 // 0.
-func numberOf(ip4 netip.Addr) uint32 {
-	first, _ := addressesOf(0)
-	if !ip4.Is4() || !netip.PrefixFrom(first, 15).Contains(ip4) {
+func numberOf(ip6 netip.Addr) uint32 {
+	b := ip6.As16()
+	n := binary.BigEndian.Uint32(b[4:])
+	if _, nth := addressesOf(n); ip6 != nth {
 		return 0
 	}
-	b, b0 := ip4.As4(), first.As4()
-	return binary.BigEndian.Uint32(b[:]) - binary.BigEndian.Uint32(b0[:])
+	return n
 }
 
 func (v *vm) setWindow(c *api.Call) (any, error) {
