@@ -100,6 +100,29 @@ func TestCopyOfAProject(t *testing.T) {
 	}
 }
 
+// TestChangesThatFollowFromADeletion: a load balancer without a deleted VM, and a
+// subnet without a deleted firewall, aren't changes of their own.
+func TestChangesThatFollowFromADeletion(t *testing.T) {
+	t.Parallel()
+	srv := New(t, immediate)
+	web(t, srv)
+	c, ctx := srv.Client(), t.Context()
+	subnet := stub.Must(c.PrivateSubnets.Get(ctx, here, "net"))(t)
+	stub.Must(c.Firewalls.AttachSubnet(ctx, here, "edge", subnet.ID))(t)
+	stub.Must(c.LoadBalancers.Create(ctx, here, "lb", &cloudapi.LoadBalancerCreateRequest{
+		PrivateSubnetID: subnet.ID, Algorithm: "round_robin", HealthCheckProtocol: "http", SrcPort: 80, DstPort: 8080,
+	}))(t)
+	stub.Must(c.LoadBalancers.AttachVM(ctx, here, "lb", srv.IDs(cloudapi.KindVM, "web")[0]))(t)
+	before := srv.Snapshot()
+	if err := errors.Join(c.VMs.Delete(ctx, here, "web"), c.Firewalls.Delete(ctx, here, "edge")); err != nil {
+		t.Fatal(err)
+	}
+	changes := before.Changes(srv.Snapshot())
+	if len(changes) != 2 || changes[0].String() != "deleted  VM                 eu-central-h1/web" || changes[1].String() != "deleted  firewall           eu-central-h1/edge" {
+		t.Errorf("the changes are %v", changes)
+	}
+}
+
 func TestChangesWithoutASnapshot(t *testing.T) {
 	t.Parallel()
 	srv := New(t, immediate)
@@ -161,6 +184,19 @@ func TestSnapshotWithoutRights(t *testing.T) {
 	}
 	if vm := stub.Must(New(t, WithSnapshot(s)).Client().VMs.Get(t.Context(), here, "web"))(t); vm.Subnet != "" {
 		t.Errorf("the VM is in the subnet %q", vm.Subnet)
+	}
+
+	stub.Must(srv.Client().Postgres.Create(t.Context(), here, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
+	srv.SetPermissions(srv.ProjectID(), "pat-some", "Project:view", "Postgres:view")
+	s = stub.Must(TakeSnapshot(t.Context(), srv.Client(cloudapi.WithToken("pat-some")), nil))(t)
+	c := New(t, WithSnapshot(s), immediate).Client()
+	rules := stub.Must(c.Postgres.Get(t.Context(), here, "orders"))(t).FirewallRules
+	stub.Must(c.Postgres.CreateFirewallRule(t.Context(), here, "orders", &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "192.0.2.0/24"}))(t)
+	if err := c.Postgres.DeleteFirewallRule(t.Context(), here, "orders", rules[0].ID); err != nil {
+		t.Error(err)
+	}
+	if err := c.Postgres.Delete(t.Context(), here, "orders"); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -238,13 +274,19 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 func TestInvalidSnapshots(t *testing.T) {
 	t.Parallel()
 	const head = `{"cloudapi_snapshot":1,"api":"service","project":{"id":"pj8r0dvyb26y6ma6y7n1sw0nzz","name":"main"},"objects":`
+	key := `{"id":"` + NewID("sk").String() + `","name":"laptop"}`
 	for text, want := range map[string]string{
 		`{}`:                      "format is 0",
 		`{"cloudapi_snapshot":1}`: "can't be a project",
 		strings.Replace(head, "service", "x", 1) + `{}}`: `no API "x"`,
 		head + `{"zz":[]}}`:  `no kind "zz"`,
 		head + `{"vm":[7]}}`: "cannot unmarshal",
-		head + `{"vm":[{"id":"fw8r0dvyb26y6ma6y7n1sw0nzz"}]}}`:                                                                                     "not the ID of one",
+		head + `{"vm":[{"id":"fw8r0dvyb26y6ma6y7n1sw0nzz"}]}}`:                                          "not the ID of one",
+		head + `{"sk":[` + key + `,` + key + `]}}`:                                                      "two objects with the ID",
+		head + `{"pn":[{"id":"` + NewID("pn").String() + `","location":"x","private_subnet":"none"}]}}`: `no subnet "none"`,
+		head + `{"ps":[{"id":"` + NewID("ps").String() + `","location":"x","name":"net","net4":"10.0.0.0/26","net6":"fd00::/64"}],
+			"pn":[{"id":"` + NewID("pn").String() + `","location":"x","private_subnet":"net","postgres_resource":"none"}]}}`: `no database "none"`,
+		head: "unexpected end",
 		head + `{"vm":[{"id":"vm1","location":"x"}]}}`:                                                                                             "is not an ID",
 		head + `{"vm":[{"id":"` + NewID("vm").String() + `"}]}}`:                                                                                   `"" can't be a location`,
 		head + `{"ps":[{"id":"` + NewID("ps").String() + `","location":"x"}]}}`:                                                                    "lacks a network",

@@ -1,15 +1,24 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -23,8 +32,19 @@ func TestProgramToRehearse(t *testing.T) {
 	if job == "" {
 		t.Skip("another test runs this in a process of its own")
 	}
-	if job == "idle" {
+	switch job {
+	case "idle":
 		return
+	case "killed":
+		stub.Must(os.FindProcess(os.Getpid()))(t).Kill()
+		select {}
+	case "stubborn": // ends after the second signal
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, syscall.SIGTERM)
+		fmt.Println("started")
+		fmt.Println(<-signals)
+		fmt.Println(<-signals)
+		os.Exit(4)
 	}
 	c, err := cloudapi.NewClient(cloudapi.FromEnv())
 	if err != nil {
@@ -38,21 +58,26 @@ func TestProgramToRehearse(t *testing.T) {
 	if !errors.Is(getErr, cloudapi.ErrNotFound) || createErr != nil || !errors.Is(deleteErr, cloudapi.ErrConflict) || ruleErr != nil {
 		t.Fatal(getErr, createErr, deleteErr, ruleErr)
 	}
-	fmt.Print("with ", os.Getenv("CLOUDAPI_TOKEN"))
+	fmt.Printf("with %s, it read %s", os.Getenv("CLOUDAPI_TOKEN"), stub.Must(io.ReadAll(os.Stdin))(t))
 	os.Exit(3)
 }
 
-// rehearse runs the built command with the variables of a project.
-func rehearse(t *testing.T, command string, env map[string]string, job string, args ...string) (status int, stdout, stderr string) {
-	t.Helper()
+func rehearsing(t *testing.T, command string, env map[string]string, job string, args ...string) *exec.Cmd {
 	args = append(args, os.Args[0], "-test.run=^TestProgramToRehearse$")
 	c := exec.CommandContext(t.Context(), command, args...)
 	c.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CLOUDAPI_") }), "REHEARSED_JOB="+job)
 	for name, value := range env {
 		c.Env = append(c.Env, name+"="+value)
 	}
+	return c
+}
+
+// rehearse runs the built command with the variables of a project.
+func rehearse(t *testing.T, command string, env map[string]string, job string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	c := rehearsing(t, command, env, job, args...)
 	var out, errs strings.Builder
-	c.Stdout, c.Stderr = &out, &errs
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader("input"), &out, &errs
 	if err := c.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		t.Fatal(err)
 	}
@@ -79,7 +104,7 @@ func TestRehearsal(t *testing.T) {
 		{[]string{"-snapshot", file}, nil, false},
 	} {
 		status, stdout, stderr := rehearse(t, command, tt.env, "change", tt.args...)
-		if status != 3 || !strings.HasPrefix(stdout, "with pat-") || strings.Contains(stdout, env[cloudapi.EnvToken]) {
+		if status != 3 || !strings.HasPrefix(stdout, "with pat-") || !strings.HasSuffix(stdout, ", it read input") || strings.Contains(stdout, env[cloudapi.EnvToken]) {
 			t.Errorf("%q: status %d, and the program ran %q", tt.args, status, stdout)
 		}
 		for _, line := range want {
@@ -98,13 +123,63 @@ func TestRehearsal(t *testing.T) {
 		t.Errorf("in the project, the job's VM is there: %v", err)
 	}
 
-	status, _, stderr := rehearse(t, command, env, "idle", "-copy")
-	if status != 1 || !strings.Contains(stderr, "the program sent the copy no request") {
-		t.Errorf("of a program that does nothing: status %d\n%s", status, stderr)
+	for _, tt := range []struct {
+		job    string
+		env    map[string]string
+		args   []string
+		status int
+		says   string
+	}{
+		{"idle", env, nil, 1, "the program sent the copy no request"},
+		{"idle", nil, nil, 1, "CLOUDAPI_PROJECT"},
+		{"killed", env, nil, 128 + 9, "0 requests"},
+		{"change", env, []string{"-token", env[cloudapi.EnvToken]}, 2, "the project's own token"},
+		{"change", env, []string{"-snapshot", filepath.Join(t.TempDir(), "none", "copy.json")}, 1, "none"},
+	} {
+		status, stdout, stderr := rehearse(t, command, tt.env, tt.job, append([]string{"-copy"}, tt.args...)...)
+		if status != tt.status || !strings.Contains(stderr, tt.says) || strings.Contains(stdout, "with") {
+			t.Errorf("%s %q: status %d, and the program printed %q:\n%s", tt.job, tt.args, status, stdout, stderr)
+		}
 	}
-	status, _, stderr = rehearse(t, command, nil, "idle", "-copy")
-	if status != 1 || !strings.Contains(stderr, "CLOUDAPI_PROJECT") {
-		t.Errorf("without variables: status %d\n%s", status, stderr)
+}
+
+// TestSignalsDuringARehearsal: the program gets each signal, and an interrupt ends the
+// reading of a project that doesn't respond.
+func TestSignalsDuringARehearsal(t *testing.T) {
+	t.Parallel()
+	command := build(t)
+	_, env, _ := start(t, "-demo", "-delay", "0")
+	target := stub.Must(url.Parse(env[cloudapi.EnvBaseURL]))(t)
+	forward, reads, stuck := httputil.NewSingleHostReverseProxy(target), atomic.Int32{}, make(chan bool, 1)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/"+env[cloudapi.EnvProject]) && reads.Add(1) > 1 {
+			stuck <- true
+			<-r.Context().Done()
+			return
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	env[cloudapi.EnvBaseURL] = proxy.URL
+
+	c := rehearsing(t, command, env, "stubborn", "-copy")
+	var errs strings.Builder
+	c.Stderr = &errs
+	out := bufio.NewReader(stub.Must(c.StdoutPipe())(t))
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"started\n", "terminated\n"} {
+		if line, err := out.ReadString('\n'); line != want {
+			t.Fatalf("the program printed %q (%v), want %q", line, err, want)
+		}
+		c.Process.Signal(syscall.SIGTERM)
+	}
+	<-stuck
+	c.Process.Signal(os.Interrupt)
+	c.Wait()
+	if status := c.ProcessState.ExitCode(); status != 4 || !strings.Contains(errs.String(), "the project may have changed since it was copied") {
+		t.Errorf("status %d\n%s", status, errs.String())
 	}
 }
 

@@ -762,6 +762,9 @@ func TestChangesOfSnapshots(t *testing.T) {
 		before = p.snapshot()
 		stub.Must(c.VMs.Create(ctx, there, "new", &cloudapi.VMCreateRequest{PublicKey: "laptop"}))(t)
 		stub.Must(c.VMs.Stop(ctx, there, "b"))(t)
+		stub.Must(c.PrivateLinkServices.Update(ctx, "own-aws", "young", &cloudapi.PrivateLinkServiceUpdateRequest{
+			AWS: cloudapi.PrivateLinkServiceAWSUpdateRequest{SupportedRegions: []string{"us-east-1", "us-west-2"}},
+		}))(t)
 		stub.Must(c.VMs.Rename(ctx, there, "a", "renamed"))(t)
 		stub.Must(c.Firewalls.CreateRule(ctx, there, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "203.0.113.0/24", PortRange: "443"}))(t)
 		stub.Must(c.Postgres.UpdateConfig(ctx, there, "orders", &cloudapi.PostgresConfigUpdateRequest{PGConfig: map[string]*string{"work_mem": nil, "jit": new("off")}}))(t)
@@ -787,10 +790,36 @@ func TestChangesOfSnapshots(t *testing.T) {
 			"deleted VM eu-central-h1/stopping",
 			"created firewall eu-central-h1/default-eu-central-h1-default",
 			"modified firewall eu-central-h1/edge; firewall_rules: 2 -> 3",
+			`modified private link service own-aws/young; aws.supported_regions: ["us-west-2"] -> ["us-east-1","us-west-2"]`,
 			"created private subnet eu-central-h1/default-eu-central-h1",
 		}
 		if got := settled(); !slices.Equal(got, want) || len(during) != len(want) {
 			t.Errorf("%d changes at first, want %d; then\n%s", len(during), len(want), strings.Join(got, "\n"))
+		}
+	})
+}
+
+// TestPrivateLinkServiceInAPublicLocation: a copy has one in a location of AWS that the test
+// server takes for another one.
+func TestPrivateLinkServiceInAPublicLocation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source := apis["service"](t)
+		fill(t, source, quiet)
+		s := source.snapshot()
+		delete(s.Objects, cloudapi.KindPrivateLocation)
+		for kind, records := range s.Objects {
+			for i, raw := range records {
+				s.Objects[kind][i] = json.RawMessage(strings.ReplaceAll(string(raw), `"own-aws"`, `"us-west-2"`))
+			}
+		}
+		p := newProject(t, s.Version(), s)
+		link := stub.Must(p.client.PrivateLinkServices.Get(t.Context(), "us-west-2", "to-linked"))(t)
+		if !strings.HasPrefix(link.AWS.ServiceName, "com.amazonaws.vpce.us-west-2.") {
+			t.Errorf("its name at AWS is %q", link.AWS.ServiceName)
+		}
+		if err := p.client.Postgres.Delete(t.Context(), "us-west-2", "linked"); !errors.Is(err, cloudapi.ErrConflict) {
+			t.Errorf("deleting its database: %v", err)
 		}
 	})
 }
