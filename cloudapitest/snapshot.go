@@ -93,8 +93,8 @@ func (c Change) String() string {
 
 // TakeSnapshot reads the client's project, with up to 8 requests at a time. It
 // sends only GETs: one for each list, and for each 1000 items of it; one for
-// each load balancer, cluster, machine image, SSH public key and init script;
-// two or three for each database. At the end it reads those lists again that
+// each load balancer, cluster, machine image, private link service, SSH public
+// key and init script; two or three for each database. At the end it reads those lists again that
 // have complete records, such as the VMs and firewalls. If they have changed, it
 // reads the project again, up to three times in all.
 //

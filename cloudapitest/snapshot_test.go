@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -81,6 +82,9 @@ func TestCopyOfAProject(t *testing.T) {
 	if !slices.Equal(lines, want) {
 		t.Errorf("the changes are\n%s", strings.Join(lines, "\n"))
 	}
+	if changed := srv.Changes()[1].Resource; changed.ID != vm.ID {
+		t.Errorf("the deleted VM is %v", changed)
+	}
 	if text := string(stub.Must(json.Marshal(srv.Changes()[3]))(t)); !strings.Contains(text, `"action":"modified"`) || !strings.Contains(text, `"fields":[{"field":"firewall_rules","before":0,"after":1}]`) {
 		t.Error(text)
 	}
@@ -117,8 +121,13 @@ func TestChangesThatFollowFromADeletion(t *testing.T) {
 	if err := errors.Join(c.VMs.Delete(ctx, here, "web"), c.Firewalls.Delete(ctx, here, "edge")); err != nil {
 		t.Fatal(err)
 	}
+	rule := stub.Must(c.Firewalls.Get(ctx, here, "net-default"))(t).FirewallRules[0].ID
+	stub.Must(c.Firewalls.CreateRule(ctx, here, "net-default", &cloudapi.FirewallRuleCreateRequest{CIDR: "192.0.2.0/24"}))(t)
+	if err := c.Firewalls.DeleteRule(ctx, here, "net-default", rule); err != nil {
+		t.Fatal(err)
+	}
 	changes := before.Changes(srv.Snapshot())
-	if len(changes) != 2 || changes[0].String() != "deleted  VM                 eu-central-h1/web" || changes[1].String() != "deleted  firewall           eu-central-h1/edge" {
+	if len(changes) != 3 || changes[2].String() != "modified firewall           eu-central-h1/net-default   firewall_rules: 4 -> 4" || changes[0].String() != "deleted  VM                 eu-central-h1/web" || changes[1].String() != "deleted  firewall           eu-central-h1/edge" {
 		t.Errorf("the changes are %v", changes)
 	}
 }
@@ -137,29 +146,39 @@ func TestChangesWithoutASnapshot(t *testing.T) {
 
 func TestAddressesInSnapshots(t *testing.T) {
 	t.Parallel()
-	source := New(t, immediate, WithQuota(Quota{VM: 200}))
+	source := New(t, immediate, WithQuota(Quota{VM: 200, Kubernetes: 8}))
+	stub.Must(source.Client().Kubernetes.Create(t.Context(), here, "apps", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.36", WorkerSize: "standard-2"}))(t)
 	source.AddVMs(here, "load", 100)
-	addresses := map[string]string{}
-	for v, err := range source.Client().VMs.All(t.Context(), nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		addresses[v.ID] = fmt.Sprint(v.IPv4, v.IPv6)
-	}
-	for _, keep := range []bool{false, true} {
-		taken := stub.Must(TakeSnapshot(t.Context(), source.Client(), &SnapshotOptions{KeepAddresses: keep}))(t)
-		srv := New(t, WithSnapshot(taken))
-		seen, same := map[string]bool{}, 0
-		for v, err := range srv.Client().VMs.All(t.Context(), nil) {
+	// addressesOf returns the addresses of the VMs, and of each node, by ID.
+	addressesOf := func(c *cloudapi.Client) []map[string]string {
+		cluster := stub.Must(c.Kubernetes.Get(t.Context(), here, "apps"))(t)
+		vms := map[string]string{}
+		for v, err := range c.VMs.All(t.Context(), nil) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if seen[fmt.Sprint(v.IPv4, v.IPv6)] = true; addresses[v.ID] == fmt.Sprint(v.IPv4, v.IPv6) {
-				same++
+			vms[v.ID] = fmt.Sprint(v.IPv4, v.IPv6)
+		}
+		all := []map[string]string{vms}
+		for _, v := range slices.Concat(cluster.CPVMs, cluster.NodePools[0].VMs) {
+			all = append(all, map[string]string{v.ID: fmt.Sprint(v.IPv4, v.IPv6)})
+		}
+		return all
+	}
+	before := addressesOf(source.Client())
+	for _, keep := range []bool{false, true} {
+		taken := stub.Must(TakeSnapshot(t.Context(), source.Client(), &SnapshotOptions{KeepAddresses: keep}))(t)
+		seen := map[string]bool{}
+		for i, addresses := range addressesOf(New(t, WithSnapshot(taken)).Client()) {
+			for _, address := range addresses {
+				seen[address] = true
+			}
+			if maps.Equal(addresses, before[i]) != keep {
+				t.Errorf("with KeepAddresses %t, the addresses are %v, and in the project %v", keep, addresses, before[i])
 			}
 		}
-		if len(seen) != len(addresses) || (same == len(addresses)) != keep {
-			t.Errorf("with KeepAddresses %t, %d VMs have %d addresses, of which %d are the same as before", keep, len(addresses), len(seen), same)
+		if len(seen) != 102 {
+			t.Errorf("with KeepAddresses %t, 102 VMs have %d addresses", keep, len(seen))
 		}
 	}
 }

@@ -66,7 +66,6 @@ func (l *loader) nodes(k *kubernetesCluster, prefix, size, label string, count i
 		l.State.Add(v)
 		g.nodes = append(g.nodes, v)
 	}
-	l.Location = k.Location
 	g.grow(l.Call, latest(k.running, l.Now.Add(l.Delays(&k.Object).Resize)))
 	g.shrink(l.Moment, l.Delays(&k.Object).Resize)
 	return g, settled, nil

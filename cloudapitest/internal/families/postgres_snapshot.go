@@ -250,7 +250,7 @@ func (r *postgresCopy) loadParent(l *loader, p *postgres) {
 		circle = ancestor == p
 	}
 	if p.parent == nil || circle {
-		p.parent = &postgres{Object: api.Object{Project: l.Project, Location: p.Location}, backup: p.created}
+		p.parent = &postgres{Object: api.Object{Project: l.Project, Location: p.Location}, backup: p.created, password: p.password}
 	}
 	delays := l.Delays(&p.Object)
 	switch {

@@ -116,7 +116,7 @@ var copied = []copiedKind{
 		new: makes[machineImageCopy], complete: "ready", derived: "versions.actual_size_mib versions.archive_size_mib versions.latest"},
 	{kind: cloudapi.KindPostgres, path: "postgres", more: []moreReads{
 		{}, {path: "config", member: "config"}, {path: "servers", member: "servers", list: unpaged, only: version.Service},
-	}, new: makes[postgresCopy], derived: "ca_certificates vm_size storage_size_gib primary parent read_replicas earliest_restore_time servers target_server_count",
+	}, new: makes[postgresCopy], derived: "vm_size storage_size_gib primary parent read_replicas earliest_restore_time servers target_server_count",
 		serviceDerived: "version firewall_rules"},
 	{kind: cloudapi.KindKubernetesCluster, path: "kubernetes-cluster", more: whole, new: makes[kubernetesClusterDetails], derived: "cp_vms nodepools.vms"},
 	{kind: cloudapi.KindLoadBalancer, path: "load-balancer", read: listPortBalancers, more: whole, new: makes[loadBalancerDetails]},

@@ -95,12 +95,12 @@ func forgetGone(record map[string]any, remaining map[string]bool) {
 	for name, value := range record {
 		if items, ok := value.([]any); ok {
 			record[name] = slices.DeleteFunc(items, func(item any) bool {
-				id, ok := item.(string)
-				if member, isRecord := item.(map[string]any); isRecord {
-					id, ok = member["id"].(string)
+				id, _ := item.(string)
+				if member, ok := item.(map[string]any); ok {
+					id, _ = member["id"].(string)
 				}
 				remains, known := remaining[id]
-				return ok && known && !remains
+				return known && !remains
 			})
 		}
 	}
@@ -110,8 +110,8 @@ func forgetGone(record map[string]any, remaining map[string]bool) {
 // load balancer was created for, as its name shows, or "".
 func ownerOf(record map[string]any) string {
 	name, _ := record["name"].(string)
-	id, _, ok := strings.Cut(name, "-")
-	if !ok || !cloudapi.IsID(id, cloudapi.KindKubernetesCluster, cloudapi.KindPostgres) {
+	id, _, _ := strings.Cut(name, "-")
+	if !cloudapi.IsID(id, cloudapi.KindKubernetesCluster, cloudapi.KindPostgres) {
 		return ""
 	}
 	return id
@@ -173,8 +173,8 @@ func settle(record map[string]any, complete string) bool {
 		}
 		if items, ok := value.([]any); ok {
 			record[name] = slices.DeleteFunc(items, func(item any) bool {
-				member, ok := item.(map[string]any)
-				return ok && !settle(member, complete)
+				member, _ := item.(map[string]any) // other values stay
+				return !settle(member, complete)
 			})
 		}
 	}
@@ -212,7 +212,7 @@ func difference(path string, before, after any) []FieldChange {
 			break // not all are records, or there are none
 		}
 		var fields []FieldChange
-		if ids := maps.Keys(was); len(was) != len(is) || !slices.Equal(slices.Sorted(ids), slices.Sorted(maps.Keys(is))) {
+		if ids := maps.Keys(was); !slices.Equal(slices.Sorted(ids), slices.Sorted(maps.Keys(is))) {
 			fields = append(fields, FieldChange{path, len(was), len(is)})
 		}
 		for _, id := range slices.Sorted(maps.Keys(was)) {
@@ -247,7 +247,7 @@ func byID(items []any) map[string]any {
 func nameIn(record any) string {
 	members := record.(map[string]any)
 	for _, member := range []string{"name", "version"} {
-		if name, ok := members[member].(string); ok && name != "" && !(member == "version" && members["name"] != nil) {
+		if name, _ := members[member].(string); name != "" {
 			return name
 		}
 	}
