@@ -120,7 +120,7 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 	stub.Must(c.PrivateLocations.Create(ctx, "own-aws", &cloudapi.PrivateLocationCreateRequest{
 		ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("access-secret"), SecretKey: cloudapi.NewSecret("secret-secret"),
 	}))(t)
-	stub.Must(c.VMs.Create(ctx, "own-aws", "far", &cloudapi.VMCreateRequest{PublicKey: "laptop"}))(t)
+	stub.Must(c.VMs.Create(ctx, "own-aws", "far", &cloudapi.VMCreateRequest{PublicKey: "laptop", StorageSize: 80}))(t)
 	links := slices.Contains(p.service.State.Project(p.id).Features, FeaturePrivateLinkServices)
 	link := &cloudapi.PrivateLinkServiceCreateRequest{
 		PrivateSubnetID: p.named(cloudapi.KindPrivateSubnet, "default-own-aws").Core().ID, Ports: []int{443}, TargetPorts: []int{8443}, IPAddressType: "dual",
