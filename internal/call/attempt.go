@@ -51,31 +51,42 @@ var (
 // other calls could use.
 type transport struct{}
 
-// RoundTrip makes one attempt, stores its result in the call, and decides
-// whether another follows. It returns an empty response to retryablehttp.
+// RoundTrip makes one attempt, and stores its result in the call. Its body is
+// the order of an attempt: prepare has the limiter, the token and the budget,
+// send the middlewares, the [exchange.Guard] and the transport, and receive
+// reads, decodes and checks the response. The call's observers are outside of
+// all attempts, in package cloudapi. RoundTrip returns an empty response to
+// retryablehttp.
 func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := req.Context().(*call)
 	header, err := c.prepare()
 	if err != nil {
-		c.unsent, c.notSent = true, c.secrets().Error(err) // the error of a token source may contain secrets
-		if c.attempts == 0 {
-			c.failure = &Failure{Cause: fmt.Errorf("%w, %w", c.notSent, ErrNotSent)}
-		}
-		c.retrying = false
+		c.endUnsent(err)
 		return noResponse, nil
 	}
 	c.attempts++
 	c.earlier = c.mayHaveRun
 	c.status, c.failure = 0, nil
 	c.started = time.Now()
-	c.attempt(req, header)
-	c.mayHaveRun = c.mayHaveRun || c.failure != nil && c.failure.mayHaveRun()
+	attempt, end := exchange.Begin(req, c.started, c.cfg.Timeout, !c.req.Idempotent)
+	defer end()
+	resp, err := c.send(&attempt.Request, header)
+	sent := resp != nil || attempt.Sent(err) // a middleware may have got a response without the connection
+	if err == nil {
+		err = c.receive(attempt.Request.Context(), resp)
+	}
+	if err != nil {
+		c.failure = c.broken(attempt, sent, err)
+	}
+	c.note(resp)
 	if c.retrying, c.notSent = c.planRetry(); c.retrying {
 		return &http.Response{Body: http.NoBody, Request: req}, nil // [backoff] gets the call from the Request
 	}
 	return noResponse, nil
 }
 
+// prepare does what has to be done before a request is passed to the transport,
+// and returns the request's headers, or why it isn't passed on.
 func (c *call) prepare() (http.Header, error) {
 	if c.Err() != nil {
 		return nil, pace.Err(c)
@@ -103,11 +114,19 @@ func (c *call) prepare() (http.Header, error) {
 	return header, nil
 }
 
-func (c *call) attempt(req *http.Request, header http.Header) {
-	attempt, end := exchange.Begin(req, c.started, c.cfg.Timeout, !c.req.Idempotent)
-	defer end()
-	req = &attempt.Request
-	ctx := req.Context()
+// endUnsent ends the call, since the request of a due attempt isn't passed to
+// the transport.
+func (c *call) endUnsent(err error) {
+	c.unsent, c.notSent = true, c.secrets().Error(err) // the error of a token source may contain secrets
+	if c.attempts == 0 {
+		c.failure = &Failure{Cause: fmt.Errorf("%w, %w", c.notSent, ErrNotSent)}
+	}
+	c.retrying = false
+}
+
+// send passes the request to the transport. If a middleware returns both a
+// response and an error, which net/http never does, send closes the body.
+func (c *call) send(req *http.Request, header http.Header) (*http.Response, error) {
 	req.Host = req.URL.Host // not set before: retryablehttp would copy it for nothing
 	req.Header = header
 	if c.req.Body != nil {
@@ -116,39 +135,49 @@ func (c *call) attempt(req *http.Request, header http.Header) {
 		req.ContentLength = int64(len(c.req.Body))
 	}
 	resp, err := c.cfg.Transport.RoundTrip(req)
-	// After a response the request counts as sent, whatever the connection did:
-	// a middleware may have got the response in another way.
-	sent := resp != nil || attempt.Sent(err)
 	switch {
 	case err != nil && resp != nil && resp.Body != nil:
-		resp.Body.Close() // a middleware returned both; net/http never does
+		resp.Body.Close()
 	case err == nil && resp == nil:
 		err = errors.New("the transport returned neither a response nor an error")
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		c.status = resp.StatusCode
-		err = c.receive(ctx, resp)
-	} else if c.req.Received != nil {
+	case c.req.Received != nil:
 		c.req.Received(Received{Attempt: c.attempts})
 	}
-	if err != nil {
-		switch {
-		case c.Err() != nil:
-			err = pace.Err(c)
-		case ctx.Err() != nil:
-			err = &timeoutError{c.cfg.Timeout, "no complete response"}
-			if attempt.HadNoConn() {
-				err = &timeoutError{c.cfg.Timeout, "no connection to " + c.url.Host}
-			}
-		}
-		c.failure = &Failure{Cause: c.cause(err), sent: sent, isCut: ctx.Err() != nil}
+	return resp, err
+}
+
+// broken returns the failure of an attempt that got no complete response. sent
+// says whether the request may have reached the server.
+func (c *call) broken(attempt *exchange.Attempt, sent bool, err error) *Failure {
+	ctx := attempt.Request.Context()
+	switch {
+	case c.Err() != nil:
+		err = pace.Err(c)
+	case ctx.Err() != nil && attempt.HadNoConn():
+		err = &timeoutError{c.cfg.Timeout, "no connection to " + c.url.Host}
+	case ctx.Err() != nil:
+		err = &timeoutError{c.cfg.Timeout, "no complete response"}
 	}
-	if c.reason == nil || c.failure != nil && !c.failure.isCut {
-		c.reason = c.failure
+	return &Failure{Cause: c.cause(err), sent: sent, isCut: ctx.Err() != nil}
+}
+
+// note keeps what the last attempt says about the call.
+func (c *call) note(resp *http.Response) {
+	f := c.failure
+	if c.reason == nil || f != nil && !f.isCut {
+		c.reason = f
 	}
-	if c.failure != nil && c.status != 0 {
-		if id := resp.Header.Get("X-Request-Id"); id != "" && (c.failure.isOwn() || c.mayQuote()) {
-			c.failure.RequestID = c.quote(id)
+	if f == nil {
+		return
+	}
+	c.mayHaveRun = c.mayHaveRun || f.mayHaveRun()
+	if c.status != 0 {
+		if id := resp.Header.Get("X-Request-Id"); id != "" && (f.isOwn() || c.mayQuote()) {
+			f.RequestID = c.quote(id)
 		}
 	}
 }
