@@ -227,21 +227,11 @@ func TestErrorsNameTheHost(t *testing.T) {
 // executed nothing.
 func TestOnlyHTTP2(t *testing.T) {
 	t.Parallel()
-	l := listen(t)
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				conn.Read(make([]byte, 1))
-				io.WriteString(conn, "\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x80")         // the settings
-				io.WriteString(conn, "\x00\x00\x08\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01") // GOAWAY
-			}()
-		}
-	}()
+	l := handling(t, func(conn net.Conn) {
+		conn.Read(make([]byte, 1))
+		io.WriteString(conn, "\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x80")         // the settings
+		io.WriteString(conn, "\x00\x00\x08\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01") // GOAWAY
+	})
 	client := newClient(t, "http://"+l.Addr().String())
 	_, created := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil)
 	_, got := client.VMs.Get(t.Context(), "eu-central-h1", "web-1")

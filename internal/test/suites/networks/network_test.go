@@ -66,6 +66,26 @@ func listen(t *testing.T) *listener {
 	return l
 }
 
+// handling starts a server that calls handle for each connection, and then
+// closes it.
+func handling(t *testing.T, handle func(net.Conn)) *listener {
+	t.Helper()
+	l := listen(t)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				handle(conn)
+			}()
+		}
+	}()
+	return l
+}
+
 type listener struct {
 	net.Listener
 	accepted atomic.Int32

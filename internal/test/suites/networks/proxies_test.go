@@ -3,6 +3,7 @@ package networks_test
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,37 +17,26 @@ import (
 // It forwards nothing.
 func socks(t *testing.T, method, passwordStatus, reply byte) *listener {
 	t.Helper()
-	l := listen(t)
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				read := func(n byte) byte { // returns the last of n bytes
-					b := make([]byte, n)
-					io.ReadFull(conn, b)
-					return b[n-1]
-				}
-				read(read(2)) // the client's methods
-				conn.Write([]byte{5, method})
-				if method == 2 {
-					read(read(2)) // the name
-					read(read(1)) // the password
-					conn.Write([]byte{1, passwordStatus})
-				}
-				if method == 0xff || passwordStatus != 0 {
-					return
-				}
-				read(read(5)) // a host name
-				read(2)       // the port
-				conn.Write([]byte{5, reply, 0, 1, 0, 0, 0, 0, 0, 0})
-			}()
+	return handling(t, func(conn net.Conn) {
+		read := func(n byte) byte { // returns the last of n bytes
+			b := make([]byte, n)
+			io.ReadFull(conn, b)
+			return b[n-1]
 		}
-	}()
-	return l
+		read(read(2)) // the client's methods
+		conn.Write([]byte{5, method})
+		if method == 2 {
+			read(read(2)) // the name
+			read(read(1)) // the password
+			conn.Write([]byte{1, passwordStatus})
+		}
+		if method == 0xff || passwordStatus != 0 {
+			return
+		}
+		read(read(5)) // a host name
+		read(2)       // the port
+		conn.Write([]byte{5, reply, 0, 1, 0, 0, 0, 0, 0, 0})
+	})
 }
 
 // TestRefusingSOCKS: a call isn't retried if a SOCKS5 proxy doesn't accept its
