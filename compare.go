@@ -19,14 +19,22 @@ import (
 // shows in another form, such as a private_subnet_id by name.
 
 // Remedy says what removes a [Drift]: one of the constants, or the name of the
-// method that does, such as "Postgres.Upgrade".
+// method that does, such as "Postgres.Upgrade", which may have to be called more
+// than once. Compare doesn't know the server: with the contract, methods marked
+// † and updates of a firewall's description and of cert_enabled fail, and only a
+// replacement removes the difference.
 type Remedy string
 
 // Values of [Remedy]. Compare with RemedyReplace before you replace a resource:
 // other values don't mean that.
 const (
-	RemedyUpdate  Remedy = "update"  // an Ensure with EnsureOptions.Update; the comment of the Ensure names what it calls
+	// RemedyUpdate is a change of the resource: an Ensure with EnsureOptions.Update,
+	// which takes the resource that has the name, or with the resource's ID the
+	// methods that change the field, such as Update or SetFirewalls.
+	RemedyUpdate Remedy = "update"
+
 	RemedyReplace Remedy = "replace" // only deleting the resource and creating another
+	RemedyNone    Remedy = "none"    // nothing: no resource can have the value, such as the version "abc"
 )
 
 // text says which remedy other than an update removes a difference.
@@ -36,6 +44,8 @@ func (r Remedy) text() string {
 		return ""
 	case RemedyReplace:
 		return " (which no update can change)"
+	case RemedyNone:
+		return " (which no resource can have)"
 	}
 	return " (which " + string(r) + " changes)"
 }
@@ -66,25 +76,31 @@ func orInvalid(operation string, differences []Drift, uncompared []string) (drif
 	return differences, nil
 }
 
-// upgradeOr returns the method that upgrades a version, or RemedyReplace for a
-// version that is older than the present one.
+// upgradeOr returns the method that upgrades a version, RemedyReplace for a
+// version that is older than the present one, or RemedyNone for a text that
+// isn't a version like it.
 func upgradeOr(method string, wanted, found string) Remedy {
-	w, isKnown := versionOf(wanted)
-	f, isAlsoKnown := versionOf(found)
-	if isKnown && isAlsoKnown && slices.Compare(w, f) < 0 {
+	w, f := versionOf(wanted), versionOf(found)
+	switch {
+	case f == nil:
+		return Remedy(method)
+	case len(w) != len(f) || strings.HasPrefix(wanted, "v") != strings.HasPrefix(found, "v"):
+		return RemedyNone
+	case slices.Compare(w, f) < 0:
 		return RemedyReplace
 	}
 	return Remedy(method)
 }
 
-// versionOf parses a version such as "17" or "v1.36".
-func versionOf(s string) (version []int, ok bool) {
+// versionOf parses a version such as "17" or "v1.36". It returns nil for any
+// other text.
+func versionOf(s string) (version []int) {
 	for part := range strings.SplitSeq(strings.TrimPrefix(s, "v"), ".") {
 		n, err := strconv.Atoi(part)
-		if err != nil {
-			return nil, false
+		if err != nil || n < 0 || strconv.Itoa(n) != part {
+			return nil
 		}
 		version = append(version, n)
 	}
-	return version, true
+	return version
 }

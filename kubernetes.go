@@ -131,8 +131,8 @@ func (s *KubernetesService) Ensure(ctx context.Context, location, name string, r
 }
 
 // Compare returns the differences between a cluster and the request. An update
-// removes those of worker_nodes, Upgrade those of an older version, and
-// CreateNodePool those of worker_size, once the other node pool is deleted: it
+// removes those of worker_nodes, Upgrade (†) those of an older version, and
+// CreateNodePool (†) those of worker_size, once the other node pool is deleted: it
 // compares the node pool that [KubernetesService.Ensure] compares. Others need a
 // replacement. Compare can't compare the workers of a cluster in a list.
 func (r *KubernetesClusterCreateRequest) Compare(cluster *KubernetesCluster) (differences []Drift, uncompared []string) {

@@ -266,8 +266,9 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 }
 
 // Compare returns the differences between a load balancer and the request. An
-// update removes all but those of stack and health_check_protocol, which need a
-// replacement. Compare can't compare private_subnet_id.
+// update removes all but those of stack and health_check_protocol, and with the
+// contract cert_enabled, which need a replacement. Compare can't compare
+// private_subnet_id.
 func (r *LoadBalancerCreateRequest) Compare(l *LoadBalancer) (differences []Drift, uncompared []string) {
 	if r == nil {
 		return nil, nil

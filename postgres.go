@@ -407,7 +407,7 @@ func (s *PostgresService) Ensure(ctx context.Context, location, name string, req
 }
 
 // Compare returns the differences between a database and the request. An update
-// removes most of them, Upgrade those of an older version, PromoteReadReplica
+// removes most of them, Upgrade (†) those of an older version, PromoteReadReplica
 // makes a replica a database of its own, and others need a replacement. Compare
 // can't compare pg_config, pgbouncer_config and private_subnet_name, and in an
 // item of a list restrict_by_default.
@@ -426,7 +426,11 @@ func (r *PostgresCreateRequest) Compare(p *Postgres) (differences []Drift, uncom
 	wantsUpdatable(&c.drift, "ha_type", r.HAType, p.HAType)
 	wants(&c.drift, "flavor", r.Flavor, p.Flavor)
 	version := cmp.Or(p.TargetVersion, p.Version)
-	wantsBy(&c.drift, upgradeOr("Postgres.Upgrade", r.Version, version), "version", r.Version, version)
+	remedy := upgradeOr("Postgres.Upgrade", r.Version, version)
+	if p.Flavor == PostgresFlavorLantern && remedy != RemedyNone {
+		remedy = RemedyReplace // the server upgrades no database of this flavor
+	}
+	wantsBy(&c.drift, remedy, "version", r.Version, version)
 	if r.Tags != nil && !slices.Equal(sortedTags(r.Tags), sortedTags(p.Tags)) {
 		c.drift = append(c.drift, Drift{Field: "tags", Wanted: r.Tags, Found: p.Tags, Remedy: RemedyUpdate})
 	}

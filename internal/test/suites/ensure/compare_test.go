@@ -143,6 +143,10 @@ func TestRemedies(t *testing.T) {
 				"tags": update, "restrict_by_default": update, "read_replica": "Postgres.PromoteReadReplica"}},
 		{"database of a newer version", compare((&cloudapi.PostgresCreateRequest{Version: "9"}).Compare(&cloudapi.Postgres{Version: "17"})),
 			map[string]cloudapi.Remedy{"version": replace}},
+		{"database that can't be upgraded", compare((&cloudapi.PostgresCreateRequest{Version: "17"}).Compare(&cloudapi.Postgres{Version: "16", Flavor: cloudapi.PostgresFlavorLantern})),
+			map[string]cloudapi.Remedy{"version": replace}},
+		{"database, of a later version", compare((&cloudapi.PostgresCreateRequest{Version: "18"}).Compare(&cloudapi.Postgres{Version: "16"})),
+			map[string]cloudapi.Remedy{"version": "Postgres.Upgrade"}},
 		{"cluster", compare((&cloudapi.KubernetesClusterCreateRequest{Version: "v1.37", CPNodeCount: 3, WorkerSize: "standard-4", WorkerNodeCount: 2}).Compare(
 			&cloudapi.KubernetesCluster{Version: "v1.9", CPNodeCount: 1, NodePools: pools("np")})),
 			map[string]cloudapi.Remedy{"version": "Kubernetes.Upgrade", "cp_nodes": replace, "worker_size": "Kubernetes.CreateNodePool", "worker_nodes": update}},
@@ -168,6 +172,19 @@ func TestRemedies(t *testing.T) {
 		}
 		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	for _, version := range []string{"abc", "017", "17.2", "v18", "-1", "1 8"} {
+		for _, flavor := range []string{cloudapi.PostgresFlavorStandard, cloudapi.PostgresFlavorLantern} {
+			d, _ := (&cloudapi.PostgresCreateRequest{Version: version}).Compare(&cloudapi.Postgres{Version: "17", Flavor: flavor})
+			if len(d) != 1 || d[0].Remedy != cloudapi.RemedyNone {
+				t.Errorf("version %q of a database: %v", version, d)
+			}
+		}
+	}
+	for _, version := range []string{"latest", "1.37", "v1", "v1.037"} {
+		if d, _ := (&cloudapi.KubernetesClusterCreateRequest{Version: version}).Compare(&cloudapi.KubernetesCluster{Version: "v1.36"}); len(d) != 1 || d[0].Remedy != cloudapi.RemedyNone {
+			t.Errorf("version %q of a cluster: %v", version, d)
 		}
 	}
 }
