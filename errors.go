@@ -459,6 +459,8 @@ func causes(errs ...error) []error {
 // project. An error of any other method, such as a Get, proves only that it
 // isn't in the location and the project of the request: IsGone is then also true
 // if the location is wrong, or if the project is gone or the token can't see it.
+// No error proves that the VM of a Kubernetes cluster's node is gone: only the
+// cluster's record has it.
 //
 // IsGone returns false for errors that match [ErrNotFound] but prove less: the
 // location doesn't exist; the service may lack the operation (‡, or for private

@@ -196,6 +196,9 @@ func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
 // Lookup returns the full record of a reference, as in [Client.Resolve]:
 //
 //	vm, err := cloudapi.Lookup[cloudapi.VM](ctx, client, "eu-central-h1/web-1")
+//
+// If the reference has a location, Lookup looks only there, and its error doesn't
+// prove that the resource is gone from the project; that of [Fetch] does.
 func Lookup[T any, P interface {
 	*T
 	identified

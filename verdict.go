@@ -304,6 +304,9 @@ func (c *conn) group(ctx context.Context) (group *sharedlist.Group, leave func()
 // apart, and an [ErrNotFound] for which [IsGone] is false if the project is gone
 // or is another account's. That is also its error for missing projects and
 // inference API keys, which look like hidden ones.
+//
+// The VM of a node of a Kubernetes cluster is gone for Fetch: the API shows it
+// only in the cluster's record.
 func Fetch[T any, P interface {
 	*T
 	identified

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -238,6 +239,45 @@ func TestProvider(t *testing.T) {
 		})
 		if created > 3*n+n/4 || read != n || deleted > 3*n || gone > 4*n+n/10 {
 			t.Errorf("%d requests to create and wait, %d to read, %d to wait for deletions, %d to read what is gone", created, read, deleted, gone)
+		}
+	})
+}
+
+// TestThousands: a controller with thousands of instances reads one list, and
+// fetches what is missing there.
+func TestThousands(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const n, gone = 3000, 100
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		known := srv.AddVMs(sdktest.Somewhere, "web", n)
+		for range gone {
+			known = append(known, cloudapitest.NewID(cloudapi.KindVM).String())
+		}
+		srv.ClearRequests()
+		listed := map[string]bool{}
+		for vm, err := range client.VMs.All(t.Context(), nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			listed[vm.ID] = true
+		}
+		missing := slices.DeleteFunc(known, func(id string) bool { return listed[id] })
+		found, err := cloudapi.WaitAll(t.Context(), missing, func(ctx context.Context, id string) (*cloudapi.VM, error) {
+			vm, err := cloudapi.Fetch[cloudapi.VM](ctx, client, cloudapi.Resource{ID: id, Location: sdktest.Somewhere})
+			if cloudapi.IsGone(err) {
+				return nil, nil
+			}
+			return vm, err
+		}, nil)
+		if err != nil || len(found) != gone || slices.ContainsFunc(found, func(vm *cloudapi.VM) bool { return vm != nil }) {
+			t.Errorf("%d were missing: %v", len(found), err)
+		}
+		requests := len(srv.Requests())
+		t.Logf("%d instances, and %d that are gone: %d requests", n, gone, requests)
+		if requests > 4*gone+n/500 {
+			t.Errorf("%d requests", requests)
 		}
 	})
 }
