@@ -48,6 +48,7 @@ type anyFamily interface {
 	readOnce(ctx context.Context, c *conn, location, reference string) (any, error) // a 404 may not prove that the resource is missing
 	exists(ctx context.Context, c *conn, r Resource) (bool, error)
 	locate(ctx context.Context, c *conn, id string) (*Resource, error)
+	search(ctx context.Context, c *conn, id string) (any, error)
 	remove(ctx context.Context, c *conn, location, reference string) error
 	waitGone(ctx context.Context, c *conn, r Resource, opts *WaitOptions) error
 }
@@ -116,12 +117,22 @@ func (f *family[T]) locate(ctx context.Context, c *conn, id string) (*Resource, 
 		}
 		return r, err
 	}
+	record, err := f.search(ctx, c, id)
+	if err != nil {
+		return nil, err
+	}
+	r := resourceOf(record)
+	return &r, nil
+}
+
+// search returns the item with an ID in the list of all locations.
+func (f *family[T]) search(ctx context.Context, c *conn, id string) (any, error) {
 	for record, err := range f.items(ctx, c, nil) {
 		if err != nil {
 			return nil, err
 		}
-		if r := resourceOf(record); r.ID == id {
-			return &r, nil
+		if resourceOf(record).ID == id {
+			return record, nil
 		}
 	}
 	return nil, fmt.Errorf("cloudapi: %s: %s: %w", f.lists.project.Name, id, errNotShown)

@@ -73,7 +73,11 @@ func (s *seeker) prove(ctx context.Context, missing error) (any, error) {
 			return nil, s.unproven(missing)
 		}
 	case !f.takesIDs() && r.ID != "":
-		return s.search(ctx)
+		record, err := f.search(ctx, s.conn, r.ID) // it may have been renamed
+		if errors.Is(err, errNotShown) {
+			return nil, s.gone(ErrNotFound)
+		}
+		return record, s.failed(err)
 	}
 	if !f.hasLocations() {
 		return nil, s.gone(missing)
@@ -116,19 +120,6 @@ func (s *seeker) read(ctx context.Context, location string) (record any, err err
 // isOther reports whether another resource has taken the name.
 func (s *seeker) isOther(record any, err error) bool {
 	return err == nil && s.resource.ID != "" && resourceOf(record).ID != s.resource.ID
-}
-
-// search looks for the ID in the list: the resource may have been renamed.
-func (s *seeker) search(ctx context.Context) (any, error) {
-	for item, err := range s.family.all(ctx, s.conn, nil) {
-		if err != nil {
-			return nil, s.failed(err)
-		}
-		if resourceOf(item).ID == s.resource.ID {
-			return item, nil
-		}
-	}
-	return nil, s.gone(ErrNotFound)
 }
 
 // seesProject returns an error unless the token can see the project. Otherwise,
