@@ -171,7 +171,7 @@ func (f *follower[T]) poll(ctx context.Context) (entries []*T, next LogMarker, w
 	}
 	entries, err = f.read(ctx, start, end, most)
 	switch oldest := f.sent.Add(f.behind - f.kept); {
-	case start.Before(oldest) && (errors.Is(err, ErrInvalidRequest) || f.isSilent && err == nil):
+	case start.Before(oldest) && (f.isSilent || errors.Is(err, ErrInvalidRequest)):
 		next = LogMarker{Start: oldest.Add(f.slack), Seen: map[string]int{}}
 		return nil, next, false, fmt.Errorf("cloudapi: %s: %w: those from %s to %s", f.operation, ErrLogsExpired, start.Format(time.RFC3339), next.Start.Format(time.RFC3339))
 	case errors.Is(err, ErrPaginationStalled) && f.span > shortest:

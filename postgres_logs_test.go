@@ -261,6 +261,7 @@ func TestFollowOldLogs(t *testing.T) {
 		"a future marker":     {-time.Hour, 0, 0, PostgresFollowLogsOptions{Marker: LogMarker{Seen: map[string]int{}}}, 1},
 		"a fast clock":        {time.Hour, 0, -9 * time.Hour, PostgresFollowLogsOptions{}, 2},
 		"the longest overlap": {6 * day, 6 * day, 0, PostgresFollowLogsOptions{Overlap: 12 * time.Hour}, 14},
+		"a marker too long":   {50 * time.Hour, 50 * time.Hour, 0, PostgresFollowLogsOptions{Marker: LogMarker{End: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), Seen: map[string]int{}}}, 4},
 		"little memory":       {6 * day, 6 * day, 0, PostgresFollowLogsOptions{maxHeld: 504 * logEntrySize}, 17},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -306,6 +307,23 @@ func TestFollowOldLogs(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFollowLogsOfABurst: more lines than a range usually has can be in the
+// shortest range.
+func TestFollowLogsOfABurst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &logStore{t: t}
+		for i := range maxRangeLines + 1000 {
+			s.receive(fmt.Sprint(i), 0, 0)
+		}
+		stub.Elapse(time.Second)
+		found, err := s.follow(t.Context(), PostgresFollowLogsOptions{UntilNow: true})
+		if err != nil || !slices.Equal(found, s.since(time.Time{})) {
+			t.Errorf("%d lines of %d: %v", len(found), len(s.lines), err)
+		}
+	})
 }
 
 // TestFollowLogsGetsOn: a program that is killed after some lines, and continues
