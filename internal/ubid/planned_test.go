@@ -15,7 +15,7 @@ func TestPlanned(t *testing.T) {
 	}
 	for _, prefix := range []string{"vm", "fw"} {
 		for _, location := range locations {
-			for i := range 200 {
+			for i := range 40 {
 				name := fmt.Sprintf("x-%d", i)
 				id, other := Planned(prefix, location, name, "a"), Planned(prefix, location, name, "b")
 				if !IsPlanned(id) || !WellFormed(id) || !strings.HasPrefix(id, prefix+plannedMark) || id != Planned(prefix, location, name, "a") {
