@@ -100,7 +100,7 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 	if err != nil {
 		return nil, err
 	}
-	in := &invocation{conn: c, op: op, want: want, request: call.Request{Method: op.Method, Path: path, Idempotent: op.class&once == 0}}
+	in := &invocation{conn: c, op: op, want: want, request: call.Request{Method: op.Method, Path: path, Idempotent: op.traits&once == 0}}
 	if name := newNameOf(request); name != "" {
 		// A retry by name fails if the first attempt has changed the name.
 		in.request.Idempotent = in.request.Idempotent && want.id != ""

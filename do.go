@@ -24,7 +24,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 	method = strings.ToUpper(method)
 	op := &Operation{Name: "Do", Method: method}
 	if method == http.MethodPost {
-		op.class = once
+		op.traits = once
 	}
 	if !validate.IsName(method) {
 		return argumentError(op.Name, "method", method, "is not an HTTP method")
@@ -51,7 +51,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		Path:       escaped.String(),
 		Unescaped:  path.String(),
 		Query:      query.Encode(),
-		Idempotent: op.class&once == 0,
+		Idempotent: op.traits&once == 0,
 	}}
 	if !isNil(in) || method == http.MethodPost || method == http.MethodPatch || method == http.MethodPut {
 		if err := encodeBody(inv.op.Name, &inv.request, in); err != nil {

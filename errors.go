@@ -109,7 +109,7 @@ type Error struct {
 	RetryAfter time.Duration   // the delay of the Retry-After header, or 0
 	Body       string          // the beginning of the response body, unless that is the contract's envelope
 
-	class   class
+	traits  traits
 	pause   time.Duration // RetryAfter, but at most the client's MaxRetryAfter; 0 if a program has created the error
 	outcome call.Outcome
 }
@@ -140,9 +140,9 @@ func (e *Error) Error() string {
 // hint returns what the SDK can add to the server's message, or "".
 func (e *Error) hint() string {
 	switch {
-	case e.isMaybeUnsupported() && e.class&contractOnly != 0:
+	case e.isMaybeUnsupported() && e.traits&contractOnly != 0:
 		return "the operation is only in the contract: Ubicloud's service doesn't have it"
-	case e.isMaybeUnsupported() && e.class&switchable != 0:
+	case e.isMaybeUnsupported() && e.traits&switchable != 0:
 		return "the operation is off by default, and the project may not have it"
 	case e.isMaybeUnsupported():
 		return "the operation isn't in the contract, and the server may lack it"
@@ -154,7 +154,7 @@ func (e *Error) hint() string {
 // not the resource, doesn't exist.
 func (e *Error) isMaybeUnsupported() bool {
 	return e.StatusCode == http.StatusNotFound &&
-		(e.Type == "ResourceNotFound" && e.class&(serviceOnly|contractOnly) != 0 || e.Type == "NotFound" && e.class&switchable != 0)
+		(e.Type == "ResourceNotFound" && e.traits&(serviceOnly|contractOnly) != 0 || e.Type == "NotFound" && e.traits&switchable != 0)
 }
 
 // FieldErrors returns the messages in the details by field, or nil if there are
@@ -391,7 +391,7 @@ func failed(op *Operation, host, path string, f *call.Failure) error {
 		RequestID:  f.RequestID,
 		RetryAfter: f.RetryAfter,
 		Body:       f.Body,
-		class:      op.class,
+		traits:     op.traits,
 		pause:      f.Pause,
 		outcome:    f.Outcome,
 	}
@@ -471,7 +471,7 @@ func causes(errs ...error) []error {
 func IsGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return isMissing(err) && !errors.Is(err, errNotShown) && !errors.Is(err, ErrOutcomeUnknown) &&
-		!(ok && (e.class&unproven != 0 || e.Operation == "Projects.ObjectInfo"))
+		!(ok && (e.traits&unproven != 0 || e.Operation == "Projects.ObjectInfo"))
 }
 
 // isMissing reports whether a resource doesn't exist, or the server hides it.

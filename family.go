@@ -88,10 +88,10 @@ func (f *family[T]) readOnce(ctx context.Context, c *conn, location, reference s
 // server that has the list has the operation.
 func (f *family[T]) find(ctx context.Context, c *conn, location, reference string) (*T, error) {
 	record, err := fetch[T](ctx, c, f.get, f.args(location, reference)...)
-	if e, ok := errors.AsType[*Error](err); ok && f.get.class&unproven != 0 && e.isMaybeUnsupported() {
+	if e, ok := errors.AsType[*Error](err); ok && f.get.traits&unproven != 0 && e.isMaybeUnsupported() {
 		if _, lookup := list[T](ctx, c, f.lists, nil); lookup == nil {
 			proven := *e
-			proven.class &^= serviceOnly | unproven
+			proven.traits &^= serviceOnly | unproven
 			return nil, &proven
 		}
 	}
@@ -112,7 +112,7 @@ func (f *family[T]) exists(ctx context.Context, c *conn, r Resource) (bool, erro
 func (f *family[T]) locate(ctx context.Context, c *conn, id string) (*Resource, error) {
 	if opProjectsObjectInfo.lastRule().kinds.has(f.kind()) {
 		r, err := locate(ctx, c, f.kind(), id)
-		if f.get.class&serviceOnly != 0 && errors.Is(err, ErrInvalidRequest) { // the contract's operation refuses IDs of kinds that it lacks
+		if f.get.traits&serviceOnly != 0 && errors.Is(err, ErrInvalidRequest) { // the contract's operation refuses IDs of kinds that it lacks
 			err = fmt.Errorf("%w: %w", ErrMaybeUnsupported, unprefixed{err})
 		}
 		return r, err

@@ -225,7 +225,7 @@ func (f *follower[T]) read(ctx context.Context, start, end time.Time, most int) 
 		if err != nil {
 			return nil, err
 		}
-		f.op.class &^= serviceOnly // the server has the operation: a later 404 says that the database or project is gone
+		f.op.traits &^= serviceOnly // the server has the operation: a later 404 says that the database or project is gone
 		if start.IsZero() {
 			return nil, nil
 		}

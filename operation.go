@@ -7,16 +7,16 @@ type Operation struct {
 	Method string // the HTTP method
 	Route  string // the path with placeholders, such as "/project/{project_id}/vm"; "" for Do
 
-	class class
+	traits traits
 }
 
-// class is a set of properties of an operation, such as idempotent.
-type class uint8
+// traits are the properties of an operation, such as idempotent.
+type traits uint8
 
 const (
 	// once: a retry would create a second object, act twice, or fail because of
 	// the first attempt. The SDK retries only if the server certainly did nothing.
-	once class = 1 << iota
+	once traits = 1 << iota
 
 	// serviceOnly: the service has the operation, and the contract doesn't (†).
 	serviceOnly
@@ -33,7 +33,7 @@ const (
 	unproven = contractOnly | switchable
 
 	// idempotent: a retry has the same effect as the first attempt alone.
-	idempotent class = 0
+	idempotent traits = 0
 )
 
 // Beginnings of the routes.
