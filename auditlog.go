@@ -185,6 +185,8 @@ type AuditLogFollowOptions struct {
 // memory as [PostgresService.FollowLogs] does, and has the same Checkpoint. It
 // reports [ErrLogsExpired] for entries that are more than 88 days old, which All
 // may still list, and continues with later ones.
+//
+// Experimental: see [LogMarker].
 func (s *AuditLogService) Follow(ctx context.Context, opts *AuditLogFollowOptions) iter.Seq2[*AuditLogEntry, error] {
 	o := orZero(opts)
 	return func(yield func(*AuditLogEntry, error) bool) {

@@ -25,6 +25,8 @@ import (
 // The loop yields what matches its filters since Start, except the entries that
 // were already yielded. With other filters, or in another log, it can also yield
 // entries from before the end of the earlier loop.
+//
+// Experimental: the fields may change, and a new version may need new markers.
 type LogMarker struct {
 	Start time.Time      `json:"start,omitzero"`
 	End   time.Time      `json:"end,omitzero"`

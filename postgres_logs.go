@@ -171,6 +171,8 @@ type PostgresFollowLogsOptions struct {
 // lines, it requests shorter ranges, but none shorter than twice the Overlap. It
 // yields ErrPaginationStalled if even that has more than 64 MiB. † Only the
 // service has this.
+//
+// Experimental: see [LogMarker].
 func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, opts *PostgresFollowLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
 	o := orZero(opts)
 	return func(yield func(*PostgresLogEntry, error) bool) {

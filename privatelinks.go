@@ -17,6 +17,8 @@ import (
 // methods that read or change one that doesn't exist, and [IsGone] is false for
 // their errors; [Client.Fetch] also reads the list, and so tells the two apart.
 // † Only the service has these.
+//
+// Experimental: the methods and records may change with the feature.
 type PrivateLinkServicesService service
 
 // PrivateLinkService offers ports of a private subnet to AWS accounts.

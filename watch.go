@@ -43,6 +43,9 @@ type Event[T any] struct {
 // set. The watch yields it as modified if it came from Get or was stored without
 // its secrets, and as deleted if it's from another project.
 //
+// Experimental: which known records a watch takes, and what it yields for them,
+// may change.
+//
 // Lists leave out what the token may not see. So before a watch yields a
 // deletion, it gets the record by ID, unless the record was being deleted. The
 // watch ends with [ErrForbidden] if the token may not see the record in three
