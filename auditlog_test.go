@@ -87,6 +87,7 @@ func (s *auditStore) RoundTrip(req *http.Request) (*http.Response, error) {
 	start, after, before := months(end, -3).AddDate(0, 0, 1), end.AddDate(0, 0, 1), len(s.entries)
 	if text := query.Get("pagination_key"); text != "" {
 		before, _ = strconv.Atoi(text)
+		after = now // the key replaces the upper bound
 	}
 	items, body := []*AuditLogEntry{}, map[string]any{}
 	for i := before - 1; i >= 0 && isGood && !s.entries[i].at.Before(start); i-- {
@@ -281,6 +282,33 @@ func TestFollowOldAuditLog(t *testing.T) {
 	}
 }
 
+// TestFollowLongAuditLog: a program has a marker after each 10,000 entries.
+func TestFollowLongAuditLog(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &auditStore{t: t}
+		start := time.Now()
+		for i := range 5 * maxRangeLines / 2 {
+			s.receive(fmt.Sprint("vm/", i), 0)
+			stub.Elapse(time.Minute)
+		}
+		var got []string
+		marked := 0
+		o := AuditLogFollowOptions{UntilNow: true, Marker: LogMarker{Start: start}, Checkpoint: func(LogMarker) {
+			if len(got)-marked > maxRangeLines {
+				t.Errorf("a marker after %d entries", len(got)-marked)
+			}
+			marked = len(got)
+		}}
+		for entry, err := range s.client().AuditLog.Follow(t.Context(), &o) {
+			got = append(got, entryText(stub.Must(entry, err)(t)))
+		}
+		if !slices.Equal(got, s.between(start, s.now())) || s.requests > 100 {
+			t.Errorf("%d entries of %d in %d requests", len(got), len(s.entries), s.requests)
+		}
+	})
+}
+
 // TestAuditLogFromStart: All yields each entry since the Start once, the newest
 // first, although a response covers three months. It says that the service
 // lists no entries from before.
@@ -291,7 +319,7 @@ func TestAuditLogFromStart(t *testing.T) {
 		t.Run(month.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				stub.Elapse(time.Until(time.Date(2001, month, 0, 23, 59, 0, 0, time.UTC))) // the last day of a month
+				stub.Elapse(time.Until(time.Date(2001, month, 0, 23, 59, 59, 0, time.UTC))) // the last second of a month
 				s := &auditStore{t: t}
 				for i := range 200 * 8 {
 					s.receive(fmt.Sprint("vm/", i%3), 0)
@@ -343,11 +371,11 @@ func TestAuditLogFromStart(t *testing.T) {
 						}
 					}
 				}
-				s.size, s.ahead = 100, 0
+				s.size, s.ahead, s.requests = 100, 0, 0
 				first := stub.Must(s.client().AuditLog.List(t.Context(), nil))(t)
 				rest := stub.Must(Collect(s.client().AuditLog.All(t.Context(), &AuditLogOptions{Start: now.Add(-120 * day), PaginationKey: first.Next})))(t)
-				if n := len(s.between(now.Add(-120*day), tomorrow)); len(first.Items)+len(rest) != n {
-					t.Errorf("%d entries, and then %d; want %d", len(first.Items), len(rest), n)
+				if n := len(s.between(now.Add(-120*day), tomorrow)); len(first.Items)+len(rest) != n || s.requests > n/100+3 {
+					t.Errorf("%d entries, and then %d; want %d; %d requests", len(first.Items), len(rest), n, s.requests)
 				}
 				page := stub.Must(s.client().AuditLog.List(t.Context(), &AuditLogOptions{Start: now.Add(-day)}))(t)
 				if n := len(s.between(now.Add(-day), tomorrow)); len(page.Items) != n || page.Next != "" {
