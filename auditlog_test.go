@@ -282,31 +282,38 @@ func TestFollowOldAuditLog(t *testing.T) {
 	}
 }
 
-// TestFollowLongAuditLog: a program has a marker after each 10,000 entries.
+// TestFollowLongAuditLog: a program has a marker after each 10,000 entries, even
+// if there are more in a day.
 func TestFollowLongAuditLog(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &auditStore{t: t}
-		start := time.Now()
-		for i := range 5 * maxRangeLines / 2 {
-			s.receive(fmt.Sprint("vm/", i), 0)
-			stub.Elapse(time.Minute)
-		}
-		var got []string
-		marked := 0
-		o := AuditLogFollowOptions{UntilNow: true, Marker: LogMarker{Start: start}, Checkpoint: func(LogMarker) {
-			if len(got)-marked > maxRangeLines {
-				t.Errorf("a marker after %d entries", len(got)-marked)
-			}
-			marked = len(got)
-		}}
-		for entry, err := range s.client().AuditLog.Follow(t.Context(), &o) {
-			got = append(got, entryText(stub.Must(entry, err)(t)))
-		}
-		if !slices.Equal(got, s.between(start, s.now())) || s.requests > 100 {
-			t.Errorf("%d entries of %d in %d requests", len(got), len(s.entries), s.requests)
-		}
-	})
+	for _, every := range []time.Duration{3 * time.Second, time.Minute} {
+		t.Run(every.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &auditStore{t: t}
+				start := time.Now()
+				for i := range 5 * maxRangeLines / 2 {
+					s.receive(fmt.Sprint("vm/", i), 0)
+					stub.Elapse(every)
+				}
+				stub.Elapse(48 * time.Hour)
+				var got []string
+				marked := 0
+				o := AuditLogFollowOptions{UntilNow: true, Marker: LogMarker{Start: start}, Checkpoint: func(LogMarker) {
+					if len(got)-marked > maxRangeLines {
+						t.Errorf("a marker after %d entries", len(got)-marked)
+					}
+					marked = len(got)
+				}}
+				for entry, err := range s.client().AuditLog.Follow(t.Context(), &o) {
+					got = append(got, entryText(stub.Must(entry, err)(t)))
+				}
+				if !slices.Equal(got, s.between(start, s.now())) || s.requests > 300 {
+					t.Errorf("%d entries of %d in %d requests", len(got), len(s.entries), s.requests)
+				}
+			})
+		})
+	}
 }
 
 // TestAuditLogFromStart: All yields each entry since the Start once, the newest
@@ -383,6 +390,15 @@ func TestAuditLogFromStart(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestAuditLogEntryWithoutTime: a Start needs the times of entries.
+func TestAuditLogEntryWithoutTime(t *testing.T) {
+	t.Parallel()
+	_, err := answering(t, 200, "application/json", `{"items":[{"action":"vm/create"}]}`).AuditLog.List(t.Context(), nil)
+	if !errors.Is(err, ErrInvalidResponse) || !strings.Contains(err.Error(), "item 0 has no at") {
+		t.Error(err)
 	}
 }
 

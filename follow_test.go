@@ -264,3 +264,24 @@ func TestEndlessEmptyPages(t *testing.T) {
 		}
 	}
 }
+
+// TestManyEmptyPages: pages without entries don't end a list if there are
+// entries in between, or if it then has no other page.
+func TestManyEmptyPages(t *testing.T) {
+	t.Parallel()
+	requests := 0
+	client := mockClient(t, stub.RoundTripper(func(*http.Request) (*http.Response, error) {
+		requests++
+		lines, key := "", fmt.Sprint(requests)
+		if requests%maxEmptyPages == 0 {
+			lines = `{"timestamp":"2000-01-01T00:00:00Z"}`
+		}
+		if requests == 4*maxEmptyPages {
+			lines, key = "", ""
+		}
+		return stub.Respond(http.StatusOK, fmt.Sprintf(`{"logs":[%s],"pagination_key":%q}`, lines, key)), nil
+	}))
+	if lines, err := Collect(client.Postgres.AllLogs(t.Context(), "eu-central-h1", "db", nil)); err != nil || len(lines) != 3 {
+		t.Errorf("%d lines, %v", len(lines), err)
+	}
+}
