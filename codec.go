@@ -133,7 +133,7 @@ func checkRequest(operation string, request any, dry *dryRun) error {
 	if isNil(request) {
 		return nil
 	}
-	err := checkIDs(reflect.ValueOf(request), dry)
+	err := checkIDs(request, dry)
 	if r, ok := request.(checked); ok && err == nil {
 		err = r.check()
 	}
@@ -144,40 +144,53 @@ func checkRequest(operation string, request any, dry *dryRun) error {
 	return nil
 }
 
-// checkIDs checks the fields of a request with a tag such as id:"vm". They must
-// have IDs of that kind: the server takes no names there, and responds as if
-// the resource didn't exist. Without the tag, a field can have any value but a
-// planned ID that dry doesn't accept.
-func checkIDs(request reflect.Value, dry *dryRun) *ArgumentError {
+// idField is a field of a request that has texts.
+type idField struct {
+	name     string // in JSON
+	kind     Kind   // of the IDs, from a tag such as id:"vm"; "" without a tag
+	optional bool   // whether it isn't sent if it's empty
+	values   []string
+}
+
+// idFields returns the fields of a request that can have IDs.
+func idFields(request reflect.Value) (fields []idField) {
 	v := reflect.Indirect(request)
 	if v.Kind() != reflect.Struct {
 		return nil
 	}
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
-		if field.Anonymous {
-			if err := checkIDs(v.Field(i), dry); err != nil {
-				return err
-			}
-		}
-		var values []string
-		switch f := v.Field(i); field.Type {
-		case reflect.TypeFor[string]():
-			values = []string{f.String()}
-		case reflect.TypeFor[[]string]():
-			values, _ = reflect.TypeAssert[[]string](f)
-		}
-		rule := referenceRule{dry: dry}
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		kind, isID := field.Tag.Lookup("id")
-		if isID {
-			rule.kinds, rule.idOnly, rule.optional = kinds{Kind(kind)}, true, options == "omitzero"
+		found := idField{name: name, kind: Kind(field.Tag.Get("id")), optional: options == "omitzero"}
+		switch f := v.Field(i); {
+		case field.Anonymous:
+			fields = append(fields, idFields(f)...)
+			continue
+		case field.Type == reflect.TypeFor[string]():
+			found.values = []string{f.String()}
+		case field.Type == reflect.TypeFor[[]string]():
+			found.values, _ = reflect.TypeAssert[[]string](f)
 		}
-		for _, value := range values {
-			if !isID && !IsPlanned(value) {
+		fields = append(fields, found)
+	}
+	return fields
+}
+
+// checkIDs checks the fields of a request with a tag such as id:"vm". They must
+// have IDs of that kind: the server takes no names there, and responds as if
+// the resource didn't exist. Without the tag, a field can have any value but a
+// planned ID that dry doesn't accept.
+func checkIDs(request any, dry *dryRun) *ArgumentError {
+	for _, field := range idFields(reflect.ValueOf(request)) {
+		rule := referenceRule{dry: dry}
+		if field.kind != "" {
+			rule.kinds, rule.idOnly, rule.optional = kinds{field.kind}, true, field.optional
+		}
+		for _, value := range field.values {
+			if field.kind == "" && !IsPlanned(value) {
 				continue
 			}
-			if err := rule.check("", name, value); err != nil {
+			if err := rule.check("", field.name, value); err != nil {
 				return err
 			}
 		}

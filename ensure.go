@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +37,9 @@ type EnsureOptions struct {
 	// DryRun makes Ensure change nothing. Ensure returns the outcome or the
 	// [*DriftError] that it would return without DryRun. Ensure doesn't wait. If it
 	// would create a resource, the record has what the request sets, and a planned
-	// ID, which other dry runs accept; see [IsPlanned].
+	// ID, which other dry runs accept; see [IsPlanned]. A dry run sees whether the
+	// resources in the request exist, but not what only the server checks, such as
+	// a size, a port or a quota, and not that the contract lacks an update.
 	DryRun bool
 
 	// Progress is called at each step, on the caller's goroutine. Its State
@@ -117,6 +120,10 @@ type ensureSpec[T any] struct {
 	// for that reason.
 	isBusy func(error) bool
 
+	// look, in a dry run, returns an error if a resource that the request refers to
+	// isn't in the location. It's nil if Ensure doesn't know the request.
+	look func(context.Context) error
+
 	// maxTaken is how many creates may find the name taken while find finds
 	// nothing; 0 means any number, until the context ends.
 	maxTaken int
@@ -143,6 +150,7 @@ func (f *family[T]) ensure(ctx context.Context, c *conn, location, name string, 
 	if reason != "" {
 		return nil, "", argumentError(e.operation, "name", name, reason)
 	}
+	e.look = func(ctx context.Context) error { return lookUpIDs(ctx, c, e.operation, location, e.request) }
 	o := orZero(opts)
 	if err := checkRequest(e.operation, e.request, dryRunIn(location, o.DryRun)); err != nil {
 		return nil, "", err
@@ -196,7 +204,7 @@ func (e *ensuring[T]) turn(ctx context.Context) (*T, EnsureOutcome, error) {
 	found, err := e.find(ctx)
 	switch {
 	case e.options.DryRun && (IsGone(err) || errors.Is(err, errNotShown) || isDeleting(found)):
-		return e.plan(), EnsureCreated, nil
+		return e.plan(ctx)
 	case isDeleting(found):
 		return nil, "", e.failed(e.waitForDeletion(ctx))
 	case err == nil:
@@ -286,12 +294,14 @@ func (e *ensuring[T]) failed(err error) error {
 	return err
 }
 
-// plan returns the record that a dry run returns for a resource that it would
-// create.
-func (e *ensureSpec[T]) plan() *T {
+// plan returns what a dry run returns for a resource that it would create.
+func (e *ensureSpec[T]) plan(ctx context.Context) (*T, EnsureOutcome, error) {
 	record := e.planned
 	if e.name == "" {
-		return &record
+		return &record, EnsureCreated, nil
+	}
+	if err := e.look(ctx); err != nil {
+		return nil, "", err
 	}
 	kind := kindOf[T]()
 	id := ubid.Planned(string(kind), e.location, e.name, e.with)
@@ -301,7 +311,31 @@ func (e *ensureSpec[T]) plan() *T {
 	}
 	text, _ := json.Marshal(fields)
 	json.Unmarshal(text, &record)
-	return &record
+	return &record, EnsureCreated, nil
+}
+
+// lookUpIDs returns an error unless the resources that a request refers to by ID
+// are in the location, or planned there.
+func lookUpIDs(ctx context.Context, c *conn, operation, location string, request any) error {
+	for _, field := range idFields(reflect.ValueOf(request)) {
+		if field.kind == "" {
+			continue
+		}
+		f, _ := familyOf(field.kind)
+		for _, id := range field.values {
+			if id == "" || IsPlanned(id) {
+				continue
+			}
+			_, err := f.readOnce(ctx, c, location, id)
+			if isMissing(err) {
+				err = argumentError(operation, field.name, id, "is not the ID of a "+field.kind.String()+" in the location")
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // waitForDeletion waits until a resource that is being deleted has released its
@@ -338,7 +372,7 @@ func (e *ensuring[T]) reconcile(ctx context.Context, found *T) (*T, EnsureOutcom
 	if err == nil && e.options.Update && len(differences) > 0 && differences.updatable() {
 		outcome = EnsureUpdated
 		if e.options.DryRun {
-			return found, outcome, nil
+			return found, outcome, e.look(ctx)
 		}
 		e.say("updating", found, nil)
 		var failure error

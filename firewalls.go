@@ -64,8 +64,8 @@ func (r *FirewallRule) ruleText() string {
 	if ports == "0..65535" {
 		ports = "all ports"
 	}
-	if r.Protocol == FirewallRuleProtocolUDP {
-		ports += "/udp"
+	if r.Protocol != "" && r.Protocol != FirewallRuleProtocolTCP {
+		ports += "/" + r.Protocol
 	}
 	return describe(mask.OneLine(ports+" from "+r.CIDR), r.Description)
 }
@@ -308,9 +308,10 @@ func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall st
 // Rules are compared by protocol, CIDR and port range, in any spelling. A
 // private subnet, by ID or name, stands for its two ranges; in a dry run, these
 // are "<ID>.net4" and "<ID>.net6" for a planned subnet. SetRules changes a
-// description only if the request has one. It sends a request for each change.
-// If one fails, or another program changes the rules, SetRules returns an
-// error; call it again for the remaining changes.
+// description only if the request has one, and returns an [*ArgumentError] for a
+// rule with two descriptions. It sends a request for each change. If one fails,
+// or another program changes the rules, SetRules returns an error; call it again
+// for the remaining changes.
 func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetOptions) (*SetChanges[FirewallRule], error) {
 	dry := dryRunIn(location, orZero(opts).DryRun)
 	set := exactSet[FirewallRule, FirewallRuleCreateRequest]{

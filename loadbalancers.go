@@ -235,6 +235,7 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 	}
 	return loadBalancerFamily.ensure(ctx, s.conn, location, name, ensureSpec[LoadBalancer]{
 		request: request,
+		with:    request.PrivateSubnetID, // another subnet can have a load balancer with the name
 		planned: LoadBalancer{
 			Algorithm:           request.Algorithm,
 			Stack:               request.Stack,

@@ -14,8 +14,12 @@ import (
 // returns an [*ArgumentError] for a planned ID, and doesn't send it.
 //
 // A planned ID has the form of an ID, but no server creates it. It depends on the
-// kind, location and name, for a subnet also on FirewallID, and for a database
-// on RestrictByDefault, but not on the project.
+// kind, location and name, for a subnet also on FirewallID, for a load balancer
+// on PrivateSubnetID, and for a database on RestrictByDefault, but not on the
+// project.
+//
+// Net4 and Net6 in the record of a planned subnet stand for the ranges that it
+// will have: in a dry run, they can be the CIDR of a rule.
 //
 // Dry runs know nothing else of each other: they don't find a planned resource by
 // its name, and don't see the planned changes of an existing resource.

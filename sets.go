@@ -219,8 +219,11 @@ func (s *exactSet[T, W]) lookAt(ctx context.Context, planned *SetChanges[T]) (*S
 	return planned, nil
 }
 
+// parse returns the wanted elements, each once. It returns an error if one is
+// wanted with two descriptions.
 func (s *exactSet[T, W]) parse(ctx context.Context, wanted []W) ([]wantedElement[T, W], error) {
 	var elements []wantedElement[T, W]
+	first := map[string]int{} // the index in elements, by key
 	for i, request := range wanted {
 		records, err := s.read(ctx, request)
 		if errors.Is(err, ErrInvalidArgument) {
@@ -231,7 +234,19 @@ func (s *exactSet[T, W]) parse(ctx context.Context, wanted []W) ([]wantedElement
 			return nil, err
 		}
 		for _, record := range records {
-			elements = append(elements, wantedElement[T, W]{record, request})
+			element, key := wantedElement[T, W]{record, request}, s.key(record)
+			j, again := first[key]
+			switch {
+			case !again:
+				first[key] = len(elements)
+				elements = append(elements, element)
+			case s.description == nil || *s.description(record) == "":
+			case *s.description(elements[j].record) == "":
+				elements[j] = element
+			case *s.description(elements[j].record) != *s.description(record):
+				return nil, &ArgumentError{Operation: s.operation, Name: fmt.Sprintf("%s[%d]", s.argument, i),
+					Reason: "is there twice, with different descriptions"}
+			}
 		}
 	}
 	return elements, nil
@@ -265,24 +280,22 @@ func (s *exactSet[T, W]) plan(ctx context.Context, wanted []wantedElement[T, W])
 		found[key] = append(found[key], &list[i])
 	}
 	isHalf := func(elements []*T) bool { return s.isHalf != nil && s.isHalf(elements) }
-	plan, first := &setPlan[T, W]{}, map[string]*T{} // the first wanted element with each key
+	plan, byKey := &setPlan[T, W]{}, map[string]*T{} // the wanted elements
 	for _, w := range wanted {
 		key := s.key(w.record)
-		if elements := found[key]; first[key] == nil && (elements == nil || isHalf(elements)) {
+		byKey[key] = w.record
+		if elements := found[key]; elements == nil || isHalf(elements) {
 			if elements != nil && *s.description(w.record) == "" {
 				w.record = s.described(w.record, *s.description(elements[0]))
 			}
 			plan.missing = append(plan.missing, w)
 		}
-		if first[key] == nil {
-			first[key] = w.record
-		}
 	}
 	for _, key := range keys {
 		elements := found[key]
-		description, hasOther := s.newDescription(elements, first[key])
+		description, hasOther := s.newDescription(elements, byKey[key])
 		switch {
-		case first[key] == nil:
+		case byKey[key] == nil:
 			plan.unwanted = append(plan.unwanted, elements)
 		case isHalf(elements):
 			plan.halves = append(plan.halves, elements)

@@ -623,8 +623,60 @@ func TestDryRunsRefuse(t *testing.T) {
 		if _, err := client.Firewalls.SetRules(ctx, location, open[0].ID, rules("10.0.0.0/8"), setDry); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("the rules of the firewall that the server would create: %v", err)
 		}
+		// Two subnets can have load balancers with one name.
+		_, otherID, _ := planned(location, "b")
+		one := stub.Must(ensuredBalancer(client, subnetID, dry))(t)
+		if other := stub.Must(ensuredBalancer(client, otherID, dry))(t); one.ID == other.ID || stub.Must(ensuredBalancer(client, subnetID, dry))(t).ID != one.ID {
+			t.Errorf("load balancers in two subnets have the planned IDs %s and %s", one.ID, other.ID)
+		}
 		if n := sdktest.Changes(srv); n != 1 {
 			t.Errorf("%d requests change something", n)
+		}
+	})
+}
+
+func ensuredBalancer(client *cloudapi.Client, subnetID string, opts *cloudapi.EnsureOptions) (*cloudapi.LoadBalancer, error) {
+	record, _, err := client.LoadBalancers.Ensure(context.Background(), sdktest.Somewhere, "web", sdktest.BalancerIn(subnetID), opts)
+	return record, err
+}
+
+// TestDryRunsLookUpIDs: what a request refers to must be in the location, as for
+// the real call.
+func TestDryRunsLookUpIDs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client, ctx := srv.Client(), t.Context()
+		const location = sdktest.Somewhere
+		near := stub.Must(client.Firewalls.Create(ctx, location, "edge", nil))(t)
+		far := stub.Must(client.Firewalls.Create(ctx, sdktest.Elsewhere, "edge", nil))(t)
+		farNet := stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Elsewhere, "net", nil))(t)
+		stub.Must(client.PrivateSubnets.Create(ctx, location, "there", nil))(t)
+		before := sdktest.Changes(srv)
+		for _, test := range []struct {
+			subnet, firewallID string
+			isThere            bool
+		}{
+			{"new", near.ID, true}, {"new", far.ID, false}, {"new", cloudapitest.NewID(cloudapi.KindFirewall).String(), false},
+			{"there", near.ID, true}, {"there", far.ID, false},
+		} {
+			request := &cloudapi.PrivateSubnetCreateRequest{FirewallID: test.firewallID}
+			_, outcome, err := client.PrivateSubnets.Ensure(ctx, location, test.subnet, request, &cloudapi.EnsureOptions{DryRun: true, Update: true})
+			if test.isThere != (err == nil) || err != nil && (outcome != "" || !errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.Contains(err.Error(), "firewall_id")) {
+				t.Errorf("%+v: %q, %v", test, outcome, err)
+			}
+		}
+		for _, id := range []string{farNet.ID, cloudapitest.NewID(cloudapi.KindPrivateSubnet).String()} {
+			request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: id}
+			if _, outcome, err := client.VMs.Ensure(ctx, location, "vm", request, &cloudapi.EnsureOptions{DryRun: true}); outcome != "" || !errors.Is(err, cloudapi.ErrInvalidArgument) {
+				t.Errorf("a VM in %s: %q, %v", id, outcome, err)
+			}
+			if _, _, err := client.VMs.Ensure(ctx, location, "vm", request, nil); !errors.Is(err, cloudapi.ErrInvalidRequest) {
+				t.Errorf("the real call with %s: %v", id, err)
+			}
+		}
+		if n := sdktest.Changes(srv) - before; n != 2 {
+			t.Errorf("%d requests that change something, want the two refused creates", n)
 		}
 	})
 }

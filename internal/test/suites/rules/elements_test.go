@@ -115,6 +115,36 @@ func TestSetRulesDescriptions(t *testing.T) {
 	})
 }
 
+// TestSetRulesTwice: a rule that is there twice has the description that one of
+// them has, but not two.
+func TestSetRulesTwice(t *testing.T) {
+	t.Parallel()
+	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service))
+	client, ctx := srv.Client(), t.Context()
+	edge := stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "edge", nil))(t)
+	for _, test := range []struct{ first, second, want string }{
+		{"", "", "+ 53/icmp from 10.0.0.1/32"},
+		{"a", "", `+ 53/icmp from 10.0.0.1/32 "a"`},
+		{"", "a", `+ 53/icmp from 10.0.0.1/32 "a"`},
+		{"a", "a", `+ 53/icmp from 10.0.0.1/32 "a"`},
+		{"a", "b", ""},
+	} {
+		changes, err := client.Firewalls.SetRules(ctx, sdktest.Somewhere, edge.ID, []cloudapi.FirewallRuleCreateRequest{
+			{CIDR: "10.0.0.1", PortRange: "53", Protocol: "icmp", Description: test.first},
+			{CIDR: "10.0.0.1/32", PortRange: "53..53", Protocol: "icmp", Description: test.second},
+		}, &cloudapi.SetOptions{DryRun: true})
+		if test.want == "" {
+			if !errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.Contains(err.Error(), "rules[1]") {
+				t.Errorf("%+v: %v", test, err)
+			}
+			continue
+		}
+		if err != nil || changes.String() != test.want {
+			t.Errorf("%+v: %q, %v", test, changes, err)
+		}
+	}
+}
+
 // TestSetFirewalls sets each set of firewalls after each other one, also with a
 // lost response to each request.
 func TestSetFirewalls(t *testing.T) {
