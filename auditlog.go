@@ -198,11 +198,10 @@ func (s *AuditLogService) Follow(ctx context.Context, opts *AuditLogFollowOption
 			checkpoint: o.Checkpoint, progress: o.Progress, maxHeld: o.maxHeld,
 		}
 		f.pages = func(op *Operation, start, end time.Time) pageSeq[AuditLogEntry] {
-			if start.IsZero() {
-				return s.pages(op, AuditLogOptions{PageSize: 1}, end)
-			}
 			asked := AuditLogOptions{Start: start, Action: o.Action, Subject: o.Subject, Object: o.Object}
-			if end.Before(f.now()) { // otherwise the range ends today
+			if start.IsZero() {
+				asked.PageSize = 1
+			} else if end.Before(f.now()) { // otherwise the range ends today
 				asked.End = end
 			}
 			return s.pages(op, asked, end)

@@ -444,7 +444,7 @@ func TestFollowAuditLogFilters(t *testing.T) {
 		o := AuditLogFollowOptions{UntilNow: true, Action: "vm", Subject: "own@example.com", Object: "vm1", Marker: LogMarker{Start: start}, maxHeld: 20 * logEntrySize}
 		_, err := Collect(client.AuditLog.Follow(t.Context(), &o))
 		const filters = "&object=vm1&subject=own%40example.com"
-		want := []string{"limit=1", "action=vm" + filters, "action=vm&end=2000-01-11" + filters, "action=vm&end=2000-02-24" + filters, "action=vm" + filters}
+		want := []string{"action=vm&limit=1" + filters, "action=vm" + filters, "action=vm&end=2000-01-11" + filters, "action=vm&end=2000-02-24" + filters, "action=vm" + filters}
 		if err != nil || !slices.Equal(targets, want) {
 			t.Errorf("%q, %v", targets, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-querystring/query"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
+	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // fetch performs an operation that takes no body and returns a record.
@@ -133,6 +134,11 @@ func (c *conn) ask(op *Operation, parameters any, args []string) (*invocation, e
 func (in *invocation) do(ctx context.Context, decode func(call.Response) error) error {
 	if ctx == nil {
 		return noContext(in.op.Name)
+	}
+	for _, text := range []string{in.request.Path, in.request.Query, string(in.request.Body)} {
+		if id := ubid.FindPlanned(text); id != "" { // in a field that isn't checked, such as the name of an object in a query
+			return argumentError(in.op.Name, "request", id, ubid.PlannedReason)
+		}
 	}
 	in.request.Decode = decode
 	return in.observed(ctx, in.conn.config.observers)

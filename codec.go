@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"iter"
 	"math"
 	"mime"
 	"reflect"
@@ -144,36 +145,43 @@ func checkRequest(operation string, request any, dry *dryRun) error {
 	return nil
 }
 
-// idField is a field of a request that has texts.
-type idField struct {
-	name     string // in JSON
-	kind     Kind   // of the IDs, from a tag such as id:"vm"; "" without a tag
-	optional bool   // whether it isn't sent if it's empty
-	values   []string
+// textsOf iterates over the texts in a request's fields that can have IDs.
+func textsOf(request reflect.Value) iter.Seq2[*reflect.StructField, string] {
+	return func(yield func(*reflect.StructField, string) bool) {
+		v := reflect.Indirect(request)
+		if v.Kind() != reflect.Struct {
+			return
+		}
+		for i := range v.NumField() {
+			field, f := v.Type().Field(i), v.Field(i)
+			switch {
+			case field.Anonymous:
+				for field, text := range textsOf(f) {
+					if !yield(field, text) {
+						return
+					}
+				}
+			case field.Type == reflect.TypeFor[string]():
+				if !yield(&field, f.String()) {
+					return
+				}
+			case field.Type == reflect.TypeFor[[]string]():
+				texts, _ := reflect.TypeAssert[[]string](f)
+				for _, text := range texts {
+					if !yield(&field, text) {
+						return
+					}
+				}
+			}
+		}
+	}
 }
 
-// idFields returns the fields of a request that can have IDs.
-func idFields(request reflect.Value) (fields []idField) {
-	v := reflect.Indirect(request)
-	if v.Kind() != reflect.Struct {
-		return nil
-	}
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		found := idField{name: name, kind: Kind(field.Tag.Get("id")), optional: options == "omitzero"}
-		switch f := v.Field(i); {
-		case field.Anonymous:
-			fields = append(fields, idFields(f)...)
-			continue
-		case field.Type == reflect.TypeFor[string]():
-			found.values = []string{f.String()}
-		case field.Type == reflect.TypeFor[[]string]():
-			found.values, _ = reflect.TypeAssert[[]string](f)
-		}
-		fields = append(fields, found)
-	}
-	return fields
+// jsonName returns a field's name in JSON, and whether it isn't sent if it's
+// empty.
+func jsonName(field *reflect.StructField) (name string, optional bool) {
+	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+	return name, options == "omitzero"
 }
 
 // checkIDs checks the fields of a request with a tag such as id:"vm". They must
@@ -181,18 +189,16 @@ func idFields(request reflect.Value) (fields []idField) {
 // the resource didn't exist. Without the tag, a field can have any value but a
 // planned ID that dry doesn't accept.
 func checkIDs(request any, dry *dryRun) *ArgumentError {
-	for _, field := range idFields(reflect.ValueOf(request)) {
+	for field, text := range textsOf(reflect.ValueOf(request)) {
 		rule := referenceRule{dry: dry}
-		if field.kind != "" {
-			rule.kinds, rule.idOnly, rule.optional = kinds{field.kind}, true, field.optional
+		name, optional := jsonName(field)
+		if kind := Kind(field.Tag.Get("id")); kind != "" {
+			rule.kinds, rule.idOnly, rule.optional = kinds{kind}, true, optional
+		} else if !IsPlanned(text) {
+			continue
 		}
-		for _, value := range field.values {
-			if field.kind == "" && !IsPlanned(value) {
-				continue
-			}
-			if err := rule.check("", field.name, value); err != nil {
-				return err
-			}
+		if err := rule.check("", name, text); err != nil {
+			return err
 		}
 	}
 	return nil

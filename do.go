@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
-	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 	"github.com/cloudapi-sdk/cloudapi/internal/validate"
 )
 
@@ -39,9 +38,6 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 	for _, segment := range segments {
 		if segment == "" || segment == "." || segment == ".." {
 			return argumentError(op.Name, "segments", segment, "must not be empty or a relative path")
-		}
-		if IsPlanned(segment) {
-			return argumentError(op.Name, "segments", segment, ubid.PlannedReason)
 		}
 		path.WriteString("/" + segment)
 		escaped.WriteString("/" + url.PathEscape(segment))

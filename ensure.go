@@ -317,22 +317,19 @@ func (e *ensureSpec[T]) plan(ctx context.Context) (*T, EnsureOutcome, error) {
 // lookUpIDs returns an error unless the resources that a request refers to by ID
 // are in the location, or planned there.
 func lookUpIDs(ctx context.Context, c *conn, operation, location string, request any) error {
-	for _, field := range idFields(reflect.ValueOf(request)) {
-		if field.kind == "" {
+	for field, id := range textsOf(reflect.ValueOf(request)) {
+		kind := Kind(field.Tag.Get("id"))
+		if kind == "" || id == "" || IsPlanned(id) {
 			continue
 		}
-		f, _ := familyOf(field.kind)
-		for _, id := range field.values {
-			if id == "" || IsPlanned(id) {
-				continue
-			}
-			_, err := f.readOnce(ctx, c, location, id)
-			if isMissing(err) {
-				err = argumentError(operation, field.name, id, "is not the ID of a "+field.kind.String()+" in the location")
-			}
-			if err != nil {
-				return err
-			}
+		f, _ := familyOf(kind)
+		_, err := f.readOnce(ctx, c, location, id)
+		if isMissing(err) {
+			name, _ := jsonName(field)
+			err = argumentError(operation, name, id, "is not the ID of a "+kind.String()+" in the location")
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -83,6 +83,9 @@ type follower[T any] struct {
 // server's, whichever is behind. Before the first request, it's zero.
 func (f *follower[T]) now() time.Time { return f.sent.Add(min(f.behind, 0)) }
 
+// latest is like now, for the clock that is ahead.
+func (f *follower[T]) latest() time.Time { return f.sent.Add(max(f.behind, 0)) }
+
 // run yields entries until something ends it, and returns the error, if any.
 func (f *follower[T]) run(ctx context.Context, yield func(*T, error) bool) error {
 	f.overlap = cmp.Or(max(f.overlap, 0), logsOverlap)
@@ -94,7 +97,9 @@ func (f *follower[T]) run(ctx context.Context, yield func(*T, error) bool) error
 		return argumentError(f.operation, "Overlap", f.overlap.String(), "must be at most 12 hours")
 	}
 	ctx, f.last = CaptureExchange(ctx)
-	f.marker.Start = earlier(f.marker.Start, time.Now()) // a Start in the future would skip entries
+	if f.marker.Seen == nil {
+		f.marker.Start = earlier(f.marker.Start, time.Now()) // a Start in the future would skip entries
+	}
 	watch := f.watch.withDefaults()
 	p := newPoller(f.operation, f.resource, pace.Pauses{First: watch.Interval, Longest: watch.MaxInterval}, f.progress)
 	p.tolerated = f.tolerated
@@ -165,7 +170,14 @@ func (f *follower[T]) poll(ctx context.Context) (entries []*T, next LogMarker, w
 	}
 	// A range that ends before the marker's End would yield the entries after it twice.
 	start := f.marker.Start.UTC()
-	shortest := min(max(2*f.overlap, f.marker.End.Sub(start)), f.maxSpan)
+	shortest := max(2*f.overlap, f.marker.End.Sub(start))
+	// The next range starts no later than the clock that is behind allows. So if
+	// that clock limits this one, it must reach the other clock.
+	isLatest := !f.sent.IsZero() && !start.Before(f.now().Add(-f.overlap))
+	if isLatest {
+		shortest = max(shortest, f.latest().Add(f.overlap).Sub(start))
+	}
+	shortest = min(shortest, f.maxSpan)
 	f.span = max(f.span, shortest)
 	end, most := start.Add(f.span), maxRangeLines
 	if f.span == shortest {
@@ -189,18 +201,18 @@ func (f *follower[T]) poll(ctx context.Context) (entries []*T, next LogMarker, w
 		Seen:  map[string]int{},
 	}
 	if next.Start.Before(start) {
-		next.Start = start
+		next.Start = earlier(start, f.latest())
 	}
 	entries = slices.DeleteFunc(entries, func(entry *T) bool {
 		hash := f.hash(entry)
 		next.Seen[hash]++
 		return next.Seen[hash] <= f.marker.Seen[hash]
 	})
-	present := f.now()
+	present := f.latest()
 	if f.untilNow {
-		present = f.until // not f.now(): new entries can arrive faster than the program processes them
+		present = f.until // new entries can arrive faster than the program processes them
 	}
-	return entries, next, !end.Before(present), nil
+	return entries, next, isLatest || !end.Before(present), nil
 }
 
 // nextSpan returns the length of the range that follows one with n entries. The
@@ -235,7 +247,7 @@ func (f *follower[T]) read(ctx context.Context, start, end time.Time, most int) 
 			size += logEntrySize + f.textSize(entry)
 		}
 		if entries = append(entries, page.Items...); len(entries) > most || size > f.maxHeld {
-			return nil, fmt.Errorf("cloudapi: %s: %w: more than %d MiB of entries from %s to %s; use filters or a shorter Overlap", f.operation,
+			return nil, fmt.Errorf("cloudapi: %s: %w: more than %d MiB of entries from %s to %s; use filters, a shorter Overlap, or a marker with only a Start", f.operation,
 				ErrPaginationStalled, f.maxHeld>>20, start.Format(time.RFC3339), end.Format(time.RFC3339))
 		}
 	}
@@ -255,7 +267,7 @@ func (f *follower[T]) hear(sent time.Time) {
 		f.behind = date.Sub(sent)
 	}
 	if f.until.IsZero() {
-		f.until = f.now()
+		f.until = f.latest()
 	}
 }
 

@@ -22,7 +22,8 @@ import (
 // will have: in a dry run, they can be the CIDR of a rule.
 //
 // Dry runs know nothing else of each other: they don't find a planned resource by
-// its name, and don't see the planned changes of an existing resource.
+// its name, and don't see the planned changes of an existing resource. A planned
+// private location can't be used as a location.
 func IsPlanned(id string) bool { return ubid.IsPlanned(id) }
 
 // dryRun is a dry run in a location. Its checks of arguments accept the planned
@@ -79,7 +80,9 @@ func (d *dryRun) parseCIDR(s string) (string, error) {
 		if err := d.idOf(KindPrivateSubnet).check("", "cidr", id); err != nil {
 			return "", err
 		}
-		return s, nil
+		if net4, net6 := plannedRanges(id); s == net4 || s == net6 {
+			return s, nil
+		}
 	}
 	prefix, err := ParseCIDR(s)
 	if err != nil {

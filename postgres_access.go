@@ -65,7 +65,7 @@ func PostgresConnectionURL(connection Secret, opts *PostgresConnectionOptions) (
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" || strings.Contains(text, "#") {
 		return refuse("connection", "must be a postgres:// URL")
 	}
-	query, err := url.ParseQuery(u.RawQuery)
+	query, err := url.ParseQuery(strings.ReplaceAll(u.RawQuery, "+", "%2B")) // libpq doesn't read a plus sign as a space
 	if err != nil || query.Has("user") || query.Has("password") || query.Has("dbname") {
 		return refuse("connection", "must be a postgres:// URL with the user, password and database in front of the parameters")
 	}
@@ -84,7 +84,7 @@ func PostgresConnectionURL(connection Secret, opts *PostgresConnectionOptions) (
 			query.Set(name, value)
 		}
 	}
-	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // libpq doesn't read a plus sign as a space
+	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
 	return NewSecret(u.String()), nil
 }
 

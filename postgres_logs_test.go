@@ -457,7 +457,7 @@ func TestFollowLogsEnds(t *testing.T) {
 		"three stalls":        {fails: always, status: 200, body: stalled, want: ErrPaginationStalled, requests: 7},
 		"stalls sometimes":    {fails: sometimes, status: 200, body: stalled, want: context.DeadlineExceeded, requests: many},
 		"a clock that jumps":  {jump: 8 * 24 * time.Hour, want: ErrLogsExpired, requests: 4},
-		"too many lines":      {options: PostgresFollowLogsOptions{maxHeld: 9 * logEntrySize}, want: ErrPaginationStalled, text: "filters or a shorter Overlap", requests: 4},
+		"too many lines":      {options: PostgresFollowLogsOptions{maxHeld: 9 * logEntrySize}, want: ErrPaginationStalled, text: "use filters, a shorter Overlap", requests: 4},
 		"too long an overlap": {options: PostgresFollowLogsOptions{Overlap: 13 * time.Hour}, want: ErrInvalidArgument, text: `Overlap "13h0m0s"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -590,4 +590,71 @@ func TestLogHashes(t *testing.T) {
 			t.Errorf("%d: %s and %s", i, other.hash(), line.hash())
 		}
 	}
+}
+
+// TestFollowBusyLogs: with a wrong clock, too, FollowLogs reaches the present of
+// a log with more lines than a range may have between the two clocks.
+func TestFollowBusyLogs(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []time.Duration{0, 10 * time.Minute, -10 * time.Minute} {
+		t.Run(ahead.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &logStore{t: t, ahead: ahead}
+				receive := func(takes time.Duration) {
+					for range takes / time.Second {
+						for i := range 10 {
+							s.receive(fmt.Sprint(i), 0, 0)
+						}
+						stub.Elapse(time.Second)
+					}
+				}
+				receive(12 * time.Minute)
+				last := LogMarker{Start: s.lines[0].entry.Timestamp}
+				options := PostgresFollowLogsOptions{Marker: last, UntilNow: true, Checkpoint: func(m LogMarker) { last = m }}
+				found, err := s.follow(t.Context(), options)
+				if err != nil || !slices.Equal(found, s.since(time.Time{})) {
+					t.Errorf("%d of %d lines until now: %v", len(found), len(s.lines), err)
+				}
+				if _, stored := last.Seen[s.lines[len(s.lines)-1].entry.hash()]; !stored {
+					t.Error("the marker doesn't have the last line")
+				}
+
+				// While the program follows, lines come.
+				before := len(s.lines)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				var receiving sync.WaitGroup
+				receiving.Go(func() { receive(time.Minute) })
+				options.Marker, options.UntilNow = last, false
+				found, err = s.follow(ctx, options)
+				receiving.Wait()
+				if n := len(s.lines) - before; !errors.Is(err, context.DeadlineExceeded) || len(found) < n-150 || len(found) > n {
+					t.Errorf("%d of %d lines in a minute: %v", len(found), n, err)
+				}
+			})
+		})
+	}
+}
+
+// TestFollowElsewhere: a marker from a machine whose clock is right continues on
+// one whose clock is slow.
+func TestFollowElsewhere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &logStore{t: t, ahead: 10 * time.Minute}
+		marker := LogMarker{Seen: map[string]int{}}
+		for i := range 120 {
+			s.receive(fmt.Sprint(i), 0, 0)
+			if i >= 60 {
+				marker.Seen[s.lines[i].entry.hash()]++
+			}
+			stub.Elapse(time.Second)
+		}
+		marker.Start = s.lines[60].entry.Timestamp
+		marker.End = s.now()
+		if found, err := s.follow(t.Context(), PostgresFollowLogsOptions{Marker: marker, UntilNow: true}); len(found) > 0 || err != nil {
+			t.Errorf("%d lines again, %v", len(found), err)
+		}
+	})
 }

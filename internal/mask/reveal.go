@@ -70,20 +70,29 @@ func walk(v reflect.Value, tree any, found func(string)) any {
 			}
 		}
 		members, _ := tree.(map[string]any)
+		var embedded []reflect.Value
 		for i := range v.NumField() {
 			field := v.Type().Field(i)
 			if !field.IsExported() && !field.Anonymous {
 				continue
 			}
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			tag := field.Tag.Get("json")
+			name, _, _ := strings.Cut(tag, ",")
 			switch {
+			case tag == "-":
+				walk(v.Field(i), nil, found)
 			case name != "":
 				walkMember(members, name, v.Field(i), found)
 			case field.Anonymous:
-				walk(v.Field(i), tree, found) // JSON has the fields of an embedded struct on the same level as the other fields
+				embedded = append(embedded, v.Field(i))
 			default:
 				walkMember(members, field.Name, v.Field(i), found)
 			}
+		}
+		// JSON has the fields of an embedded struct on the same level, but a field of
+		// the struct itself has precedence.
+		for _, e := range embedded {
+			walk(e, tree, found)
 		}
 	}
 	return tree

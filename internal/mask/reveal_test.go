@@ -48,6 +48,14 @@ func TestReveal(t *testing.T) {
 			inner
 			Key string `json:"key"`
 		}{inner{Key: hidden{"k"}}, "another"}, `{"key":"another"}`, []string{"k"}},
+		{struct {
+			inner
+			Key hidden `json:"key"`
+		}{inner{Key: hidden{"old"}}, hidden{"new"}}, `{"key":"new"}`, []string{"new", "old"}},
+		{struct {
+			Unsent hidden `json:"-"`
+			Dash   hidden `json:"-,"`
+		}{hidden{"u"}, hidden{"d"}}, `{"-":"d"}`, []string{"u", "d"}},
 		{outer{ID: 9007199254740993}, `{"ID":9007199254740993,"any":null,"key":"","map":null,"pointer":null}`, []string{"", ""}},
 		{
 			&outer{
@@ -55,7 +63,7 @@ func TestReveal(t *testing.T) {
 				Any: inner{Key: hidden{"n"}}, At: time.Unix(0, 0).UTC(), Raw: json.RawMessage(`{"key":"***"}`),
 			},
 			`{"ID":0,"any":{"key":"n"},"at":"1970-01-01T00:00:00Z","key":"k","map":{"m":[{"key":"l"}]},"password":"p","pointer":"q","raw":{"key":"***"}}`,
-			[]string{"k", "p", "q", "l", "n"},
+			[]string{"p", "q", "l", "n", "k"},
 		},
 	} {
 		tree, err := Reveal(tt.value)

@@ -40,6 +40,20 @@ func IsPlanned(s string) bool {
 		mistype(s[PrefixLength:lowerStart]) == s[PrefixLength:lowerStart] && mistype(s[lowerStart:]) == s[lowerStart:]
 }
 
+// FindPlanned returns the first planned identifier in a text, or "".
+func FindPlanned(text string) string {
+	for {
+		i := strings.Index(text, plannedMark)
+		if i < 0 {
+			return ""
+		}
+		if start := i - PrefixLength; start >= 0 && start+Length <= len(text) && IsPlanned(text[start:start+Length]) {
+			return text[start : start+Length]
+		}
+		text = text[i+1:]
+	}
+}
+
 // PlannedIn reports whether a planned identifier is of an object in a location.
 func PlannedIn(s, location string) bool {
 	return s[:lowerStart] == Planned(s[:PrefixLength], location, "", "")[:lowerStart]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -521,6 +522,17 @@ func TestPlannedIDIsRefused(t *testing.T) {
 	_, err = cloudapi.ParseID(vm.ID)
 	refuses("ParseID", err)
 	refuses("Do", client.Do(ctx, "GET", []string{"project", "p", "vm", vm.ID}, nil, nil, nil))
+	refuses("Do with a query", client.Do(ctx, "GET", []string{"project"}, url.Values{"vm": {vm.ID}}, nil, nil))
+	refuses("Do with a body", client.Do(ctx, "POST", []string{"project"}, nil, map[string]any{"vms": []cloudapi.ID{cloudapi.ID(vm.ID)}}, nil))
+	_, err = client.AuditLog.List(ctx, &cloudapi.AuditLogOptions{Object: vm.ID})
+	refuses("AuditLog.List", err)
+	for _, err := range client.AuditLog.Follow(ctx, &cloudapi.AuditLogFollowOptions{Object: vm.ID}) {
+		refuses("AuditLog.Follow", err)
+	}
+	_, err = client.VMs.List(ctx, &cloudapi.ListOptions{StartAfter: vm.ID})
+	refuses("List", err)
+	_, err = client.Firewalls.CreateRule(ctx, sdktest.Somewhere, "fw", &cloudapi.FirewallRuleCreateRequest{CIDR: plannedID(cloudapi.KindPrivateSubnet) + ".net4"})
+	refuses("CreateRule", err)
 	for _, err := range client.VMs.Watch(ctx, nil, &cloudapi.VM{ID: vm.ID, Location: vm.Location}) {
 		refuses("Watch", err)
 	}
