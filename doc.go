@@ -32,10 +32,10 @@
 //   - whether the token can see the project: [Client.CheckAccess]
 //
 // Lookup and Resolve take what a person typed, and look for it. Fetch takes what
-// a program has, and sends one request. It returns any, because the kind of a
-// Resource is known only at run time; a program that knows the type passes
-// [Resource.Reference] to Lookup. Resources lists what the token can see, and
-// Fetch is the proof for the rest.
+// a program has. It sends one request for what is there, and more for the proof
+// that something is gone. Client.Fetch returns any, because the kind of a
+// Resource is known only at run time. Resources lists what the token can see,
+// and Fetch is the proof for the rest.
 //
 // Waiting:
 //
@@ -120,8 +120,8 @@
 //     ends; see [WatchOptions]. The audit log, GitHub and the inference
 //     endpoints have no Watch; see [AuditLogService.Follow].
 //   - Ensure creates a resource unless one with the name exists; see
-//     [EnsureOptions]. These three, projects and inference API keys have no
-//     Ensure; the function [Ensure] does the same for any create.
+//     [EnsureOptions]. Projects, inference API keys, and what has no Watch have
+//     no Ensure; the function [Ensure] does the same for any create.
 //   - If there's a WaitDeleted, Delete returns before the resource is
 //     gone. Delete succeeds if the resource doesn't exist. So a mistyped name
 //     or wrong location looks like success; [Client.DeleteExisting] returns an

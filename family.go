@@ -241,7 +241,8 @@ func (f *family[T]) waitDeleted(ctx context.Context, c *conn, location, ref stri
 	return f.waitUntilGone(ctx, c, location, ref, "", opts)
 }
 
-// waitUntilGone is waitDeleted for a resource whose ID may be known.
+// waitUntilGone is waitDeleted with the resource's ID, unless id is "". Then the
+// wait also ends when ref means another resource.
 func (f *family[T]) waitUntilGone(ctx context.Context, c *conn, location, ref, id string, opts *WaitOptions) error {
 	operation, kind := strings.TrimSuffix(f.del.Name, "Delete")+"WaitDeleted", f.kind()
 	rule := f.get.lastRule()

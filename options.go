@@ -180,7 +180,8 @@ func WithProject(id string) Option {
 // WithTransport changes the SDK's transport, such as its certificates, proxy or
 // dialer, before the first request. By default, the transport speaks HTTP/1.1
 // (t.Protocols.SetHTTP2(true) adds HTTP/2), opens up to 64 connections, and
-// uses neither a proxy nor DNS for loopback names. Its TLSClientConfig isn't nil.
+// takes the proxy from the environment, except for loopback names: it uses
+// neither a proxy nor DNS for these. Its TLSClientConfig isn't nil.
 //
 // In [Client.With], the client's changes also apply, and the copy has its own
 // connections. Without WithTransport, a client uses [http.DefaultTransport] if
@@ -219,7 +220,7 @@ func WithHTTPClient(client *http.Client) Option {
 // WithMiddleware wraps the transport. A middleware sees every attempt;
 // [OperationFromContext] returns the attempt's operation. The first middleware
 // is the outermost. [Client.With] adds others inside, and calls every function
-// again for its new client; nil takes back those before it. A middleware must
+// again for its new client; nil removes all middlewares so far. A middleware must
 // not send a request twice.
 func WithMiddleware(middleware ...func(http.RoundTripper) http.RoundTripper) Option {
 	return func(c *config) error {

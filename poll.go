@@ -172,7 +172,8 @@ func (p *poller) ended(ctx context.Context, cut error) error {
 	return endedWhile(end, "the last poll failed", cut)
 }
 
-// endedWhile adds to the error of a context that has ended what failed before.
+// endedWhile adds failure to end, the error of a context that has ended. what says
+// what had failed, such as "the last poll failed".
 func endedWhile(end error, what string, failure error) error {
 	if failure == nil {
 		return end

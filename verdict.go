@@ -58,8 +58,9 @@ func (s *seeker) seek(ctx context.Context) (any, error) {
 	return s.prove(ctx, missing)
 }
 
-// prove returns the record of a resource that is neither in its location nor
-// found by ID, or an error. missing is the error from its location, or nil.
+// prove looks for a resource in all locations, after its own location and the
+// search by ID have missed it. It returns its record, or an error that says
+// whether it's gone. missing is the error from its location, or nil.
 func (s *seeker) prove(ctx context.Context, missing error) (any, error) {
 	f, r := s.family, s.resource
 	if err := s.seesProject(ctx); err != nil {
@@ -213,7 +214,7 @@ type seekerKey struct {
 	key   any
 }
 
-// sought returns a resource's record for a function that is called operation.
+// sought returns a resource's record. operation names the function in errors.
 func (c *conn) sought(ctx context.Context, operation string, r Resource) (any, error) {
 	if ctx == nil {
 		return nil, noContext(operation)

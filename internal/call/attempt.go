@@ -79,7 +79,7 @@ func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		c.failure = c.broken(attempt, sent, err)
 	}
 	c.note(resp)
-	if c.retrying, c.notSent = c.planRetry(); c.retrying {
+	if c.retrying, c.stopped = c.planRetry(); c.retrying {
 		return &http.Response{Body: http.NoBody, Request: req}, nil // [backoff] gets the call from the Request
 	}
 	return noResponse, nil
@@ -117,9 +117,9 @@ func (c *call) prepare() (http.Header, error) {
 // endUnsent ends the call, since the request of a due attempt isn't passed to
 // the transport.
 func (c *call) endUnsent(err error) {
-	c.unsent, c.notSent = true, c.secrets().Error(err) // the error of a token source may contain secrets
+	c.unsent, c.stopped = true, c.secrets().Error(err) // the error of a token source may contain secrets
 	if c.attempts == 0 {
-		c.failure = &Failure{Cause: fmt.Errorf("%w, %w", c.notSent, ErrNotSent)}
+		c.failure = &Failure{Cause: fmt.Errorf("%w, %w", c.stopped, ErrNotSent)}
 	}
 	c.retrying = false
 }

@@ -101,7 +101,7 @@ type call struct {
 	unsent     bool          // whether the last attempt ended before it reached the transport
 	retrying   bool          // whether another attempt follows
 	pause      time.Duration // before the next attempt
-	notSent    error         // why a due attempt wasn't sent, or why none is due after a failure of class Soon; or nil
+	stopped    error         // why an attempt that was due wasn't sent, or none is due after a failure of class Soon; or nil
 
 	// Of the last attempt that was passed to the transport:
 	started time.Time
@@ -155,11 +155,11 @@ func Do(ctx context.Context, cfg *Config, req *Request) *Failure {
 	if f == nil {
 		return nil
 	}
-	if c.retrying && c.notSent == nil {
-		c.notSent = pace.Err(c.Context) // the context ended during the pause between attempts
+	if c.retrying && c.stopped == nil {
+		c.stopped = pace.Err(c.Context) // the context ended during the pause between attempts
 	}
-	if f.Attempts = c.attempts; f.Attempts > 0 && c.notSent != nil {
-		f.NotRetried = c.secrets().Error(c.notSent) // the cause of a context's end may contain secrets
+	if f.Attempts = c.attempts; f.Attempts > 0 && c.stopped != nil {
+		f.NotRetried = c.secrets().Error(c.stopped) // the cause of a context's end may contain secrets
 	}
 	f.Ended = c.Err() != nil
 	if f.isCut && f != c.reason && (f.Ended || !c.reason.isCut) { // not if the timeout has cut all attempts

@@ -44,9 +44,9 @@ func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 			RetryIn:  c.pause,
 		}
 		if c.unsent {
-			a.Number, a.NotSent = a.Number+1, c.notSent
-		} else if c.notSent != nil {
-			a.NotRetried = c.secrets().Error(c.notSent)
+			a.Number, a.NotSent = a.Number+1, c.stopped
+		} else if c.stopped != nil {
+			a.NotRetried = c.secrets().Error(c.stopped)
 		}
 		report(c.Context, &a)
 	}

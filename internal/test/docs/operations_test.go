@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "write the tables of operations into the documents")
 
 // TestOperationTables compares the tables in docs/operations.md with the tables of
-// package contract.
+// package apitables.
 func TestOperationTables(t *testing.T) {
 	t.Parallel()
 	rows := apitables.Rows()

@@ -35,7 +35,7 @@ type operation struct {
 	kind   kind
 
 	// creates means that the server must not execute the operation twice;
-	// idempotentPosts in package contract has the other POSTs.
+	// idempotentPosts in package apitables has the other POSTs.
 	creates bool
 
 	// reply is the body of a good response.

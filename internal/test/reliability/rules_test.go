@@ -49,7 +49,7 @@ func (o outcome) broken(op operation, f fault) (problems []string) {
 	//   1. At most once: a request that the server must not execute twice is
 	//      not sent again unless the server said that it didn't execute it.
 	if op.creates && o.executed > 1 {
-		report("it was executed %d times, and idempotentPosts in package contract doesn't have it", o.executed)
+		report("it was executed %d times, and idempotentPosts in package apitables doesn't have it", o.executed)
 	}
 	if op.creates && o.arrived-o.declined > 1 {
 		report("it was sent %d times, and refused only %d times", o.arrived, o.declined)
@@ -68,7 +68,7 @@ func (o outcome) broken(op operation, f fault) (problems []string) {
 		report("it was executed, and the error doesn't say that it may have been: %v", o.err)
 	}
 	if unknown && (!op.creates || o.arrived == 0 && f.dial != nil || f.serve != nil && o.arrived > 0 && o.arrived == o.declined) {
-		report("the error claims not to know: %v (idempotentPosts in package contract has it: %v)", o.err, op.method == http.MethodPost && !op.creates)
+		report("the error claims not to know: %v (idempotentPosts in package apitables has it: %v)", o.err, op.method == http.MethodPost && !op.creates)
 	}
 
 	// 3. Time: no call outlives its context.

@@ -1,4 +1,4 @@
-// Package contract_test compares the SDK with the tables of package contract:
+// Package contract_test compares the SDK with the tables of package apitables:
 // what its methods send, and what their comments say.
 package contract_test
 

@@ -441,7 +441,8 @@ func TestEveryCreateIsInATable(t *testing.T) {
 				t.Errorf("%s: a row of the table of creates: %v, tested: %v", name, !isCase, isCase)
 			}
 			if n := len(slices.DeleteFunc([]bool{isCase, isChange, hasEnsure}, func(is bool) bool { return !is })); n != 1 {
-				t.Errorf("%s: create: %v, change: %v, has an Ensure: %v", name, isCase, isChange, hasEnsure)
+				t.Errorf("%s must be in one of: createCases and the table of creates in docs/retries.md (%v), the table of changes there (%v), the families with an Ensure (%v)",
+					name, isCase, isChange, hasEnsure)
 			}
 		}
 	}
