@@ -16,56 +16,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-// namer is a request that contains a name. The resource in the response must
-// have this name. An idempotent operation with such a request renames the
-// resource in the path, and any other operation creates a resource.
-type namer interface {
-	newName() string // "" if the resource keeps its name
-}
-
-// newNameOf returns the new name in a request, or "".
-func newNameOf(request any) string {
-	if r, ok := request.(namer); ok && !isNil(request) {
-		return r.newName()
-	}
-	return ""
-}
-
-// named is the name in the body of a create, which has no name in its path.
-type named struct {
-	Name string `json:"name"`
-}
-
-func (r named) newName() string { return r.Name }
-
-// renameRequest is the body of the rename operations.
-type renameRequest struct {
-	Name string `json:"name"`
-}
-
-func (r renameRequest) newName() string { return r.Name }
-
-func (r renameRequest) check() *ArgumentError { return checkNewName(r.Name) }
-
-// checkNewName checks the name that a rename or an update gives to a resource.
-// For an SSH public key, the server keeps the old name if the new one is blank,
-// but responds as if it had changed.
-func checkNewName(name string) *ArgumentError {
-	if strings.TrimSpace(name) == "" {
-		return argumentError("", "name", name, "must not be blank")
-	}
-	return nil
-}
-
-// checkOptionalName is [checkNewName] for a request in which the name is
-// optional.
-func checkOptionalName(name string) *ArgumentError {
-	if name == "" {
-		return nil
-	}
-	return checkNewName(name)
-}
-
 // encodeBody encodes a request as the body of a call, with its secrets in clear.
 // A nil request becomes {}.
 func encodeBody(operation string, to *call.Request, request any) (err error) {

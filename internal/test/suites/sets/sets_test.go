@@ -1,5 +1,6 @@
-// Package rules_test checks what SetRules promises.
-package rules_test
+// Package sets_test checks what the methods promise that set rules, firewalls and
+// members, and how they compare ranges of addresses and ports.
+package sets_test
 
 import (
 	"errors"

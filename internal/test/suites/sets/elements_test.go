@@ -1,4 +1,4 @@
-package rules_test
+package sets_test
 
 import (
 	"context"
