@@ -658,3 +658,18 @@ func TestFollowElsewhere(t *testing.T) {
 		}
 	})
 }
+
+// TestFollowApart: if the clocks differ by more than a range can have, FollowLogs
+// pauses between the ranges nevertheless.
+func TestFollowApart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &logStore{t: t, ahead: 20 * time.Hour, slow: time.Second}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		_, err := s.follow(ctx, PostgresFollowLogsOptions{Overlap: 12 * time.Hour})
+		if n := len(s.requests); !errors.Is(err, context.DeadlineExceeded) || n > 30 {
+			t.Errorf("%d requests in two minutes, %v", n, err)
+		}
+	})
+}

@@ -625,6 +625,9 @@ func TestDryRunsRefuse(t *testing.T) {
 				}
 			}
 		}
+		if _, err := client.Firewalls.SetRules(ctx, location, firewallID, rules(subnetID+".net5"), setDry); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("another range of a planned subnet: %v", err)
+		}
 		// What an earlier dry run planned has no name yet.
 		_, errName := client.Firewalls.SetRules(ctx, location, "a", rules("10.0.0.0/8"), setDry)
 		if !errors.Is(errName, cloudapi.ErrNotFound) {
