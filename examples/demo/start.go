@@ -36,7 +36,7 @@ func Main(name string, run func(ctx context.Context, args []string, stdout, stde
 		s := <-signals
 		signal.Reset(os.Interrupt)
 		end(&ending{errors.New(s.String()), 128 + int(s.(syscall.Signal))})
-		fmt.Fprintf(stderr, "\n%s: stopping; press Ctrl-C again to stop immediately\n", name)
+		fmt.Fprintf(stderr, "\n%s: stopping; press Ctrl-C again to stop immediately, without cleaning up\n", name)
 	}()
 	err := run(ctx, os.Args[1:], stdout, stderr)
 	os.Exit(report(stderr, name, err, context.Cause(ctx)))

@@ -64,8 +64,8 @@ func TestEnds(t *testing.T) {
 		status         int
 		said           string // at the end of stderr, if stdout is read
 	}{
-		{"Ctrl-C", send(os.Interrupt), "stdout", "fails", 130, "\nshow: stopping; press Ctrl-C again to stop immediately\nshow: left\n"},
-		{"Ctrl-C, and it succeeds", send(os.Interrupt), "stdout", "succeeds", 0, "stop immediately\n"},
+		{"Ctrl-C", send(os.Interrupt), "stdout", "fails", 130, "\nshow: stopping; press Ctrl-C again to stop immediately, without cleaning up\nshow: left\n"},
+		{"Ctrl-C, and it succeeds", send(os.Interrupt), "stdout", "succeeds", 0, "without cleaning up\n"},
 		{"a supervisor", send(syscall.SIGTERM), "stdout", "fails", 143, "show: left\n"},
 		{"a closed terminal", send(syscall.SIGHUP, syscall.SIGHUP), "stdout", "fails", 129, "show: left\n"},
 		{"head", leave, "stdout", "succeeds", 141, ""},
