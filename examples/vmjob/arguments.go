@@ -31,12 +31,22 @@ type job struct {
 	stdout, stderr io.Writer
 	start          time.Time
 	last           cloudapi.Kind // of what was created last, or should have been
+	inTrouble      bool          // whether the last poll of a wait has failed
 
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 func (j *job) say(format string, args ...any) {
 	fmt.Fprintf(j.stderr, "%7.1fs  %s\n", time.Since(j.start).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// report says why a poll of a wait has failed, but not again until one succeeds.
+func (j *job) report(err error) {
+	before := j.inTrouble
+	j.inTrouble = cloudapi.IsTransient(err) || errors.Is(err, cloudapi.ErrConflict)
+	if j.inTrouble && !before {
+		j.say("trying again: %v", err)
+	}
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -46,10 +56,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.StringVar(&j.location, "location", "eu-central-h1", "where to create the VM")
 	flags.StringVar(&j.size, "size", "standard-2", "size of the VM")
 	flags.StringVar(&j.image, "image", "", "boot image of the VM; by default, the service's default")
-	out := flags.String("out", "", "new or empty `folder` for what the script puts into its folder out; by default, there's no such folder")
+	out := flags.String("out", "", "new or empty `folder` for what the script puts into its folder out; by default, that's deleted with the VM")
 	owner := flags.String("owner", defaultOwner(), "lower-case letters and digits that `name` who started the job")
 	timeout := flags.Duration("timeout", time.Hour, "how long the job may take")
-	clean := flags.Bool("clean", false, "delete what the named jobs have left, or else what all jobs of the owner have left whose time is over")
+	clean := flags.Bool("clean", false, "delete the VMs of the named jobs, or else of all jobs of the owner whose time is over")
 	flags.Parse(args)
 	switch {
 	case !ownerForm.MatchString(*owner):
@@ -173,7 +183,8 @@ func check(script *os.File) error {
 			return demo.Usagef("%s "+mark.advice, script.Name(), 1+bytes.Count(before, []byte("\n")))
 		}
 	}
-	if !bytes.HasPrefix(text, []byte("#!")) {
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	if interpreter, found := bytes.CutPrefix(first, []byte("#!")); !found || len(bytes.TrimSpace(interpreter)) == 0 {
 		return demo.Usagef("%s must begin with #! and its interpreter, such as #!/bin/sh", script.Name())
 	}
 	_, err = script.Seek(0, io.SeekStart)

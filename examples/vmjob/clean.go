@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os/user"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
 
@@ -29,18 +31,19 @@ func newName(owner string, end time.Time) string {
 	return "job-" + owner + "-" + end.UTC().Format(timeForm) + "-" + strings.ToLower(rand.Text()[:5])
 }
 
-// isOver reports whether the name is of a job of the owner whose time is over.
-func isOver(name, owner string, now time.Time) bool {
+// endOf returns when the time of a job of the owner is over. It returns false if
+// the name isn't of such a job.
+func endOf(name, owner string) (end time.Time, ok bool) {
 	parts := nameForm.FindStringSubmatch(name)
 	if parts == nil || parts[1] != owner {
-		return false
+		return end, false
 	}
 	end, err := time.Parse(timeForm, parts[2])
-	return err == nil && end.Before(now)
+	return end, err == nil
 }
 
 // clean deletes what the named jobs have left, or without names what all jobs of
-// the owner have left whose time is over.
+// the owner have left whose time is over. It names the owner's other jobs.
 func (j *job) clean(ctx context.Context, owner string, names []string) error {
 	for _, name := range names {
 		if !nameForm.MatchString(name) {
@@ -51,19 +54,31 @@ func (j *job) clean(ctx context.Context, owner string, names []string) error {
 		return err
 	}
 	var old []*job
+	known := map[string]bool{} // the locations and names of jobs
 	for r, err := range j.client.Resources(ctx, nil, kinds...) {
 		if err != nil {
 			return err
 		}
-		known := slices.ContainsFunc(old, func(o *job) bool { return o.name == r.Name && o.location == r.Location })
-		if !known && (slices.Contains(names, r.Name) || len(names) == 0 && isOver(r.Name, owner, j.start)) {
-			old = append(old, &job{client: j.client, location: r.Location, name: r.Name, stderr: j.stderr, start: j.start})
+		end, isOwn := endOf(r.Name, owner)
+		reference := r.Location + "/" + r.Name
+		switch {
+		case known[reference]:
+		case slices.Contains(names, r.Name), len(names) == 0 && isOwn && end.Before(j.start):
+			old = append(old, &job{client: j.client, location: r.Location, name: r.Name, last: cloudapi.KindVM, stderr: j.stderr, start: j.start})
+		case len(names) == 0 && isOwn:
+			j.say("%s has time until %s; this deletes it now: vmjob --clean %[1]s", r.Name, end.Format("2006-01-02 15:04:05 MST"))
 		}
+		known[reference] = true
 	}
-	if len(old) == 0 {
-		j.say("nothing is left")
+	if len(names) == 0 && len(old) == 0 {
+		j.say("nothing is left of jobs of %s whose time is over", owner)
 	}
 	var failures []error
+	for _, name := range names {
+		if !slices.ContainsFunc(old, func(o *job) bool { return o.name == name }) {
+			failures = append(failures, fmt.Errorf("there's no job %s", name))
+		}
+	}
 	for _, o := range old {
 		failures = append(failures, o.remove(ctx, false))
 	}

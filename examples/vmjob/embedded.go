@@ -132,9 +132,10 @@ func (m *machine) session(channel ssh.Channel, requests <-chan *ssh.Request) {
 //	sleep 1
 //	exit 3
 func (m *machine) play(command string, stdout, stderr io.Writer) (status int) {
-	script, err := m.read("/" + folder + "/" + strings.Split(command, "'")[1])
+	name := unquote(command)
+	script, err := m.read("/" + folder + "/" + name)
 	if err != nil {
-		fmt.Fprintln(stderr, err)
+		fmt.Fprintf(stderr, "%s: %v\n", name, err)
 		return 127
 	}
 	for line := range strings.Lines(script) {
@@ -152,12 +153,18 @@ func (m *machine) play(command string, stdout, stderr io.Writer) (status int) {
 			io.WriteString(stderr, text)
 		case verb == "echo":
 			if err := m.write(path.Join("/"+folder, to), text); err != nil {
-				fmt.Fprintln(stderr, err)
+				fmt.Fprintf(stderr, "%s: %v\n", to, err)
 				return 1
 			}
 		}
 	}
 	return 0
+}
+
+// unquote returns the first word in a command that [quote] has quoted.
+func unquote(command string) string {
+	word := strings.Split(strings.ReplaceAll(command, `'\''`, "\x00"), "'")[1]
+	return strings.ReplaceAll(word, "\x00", "'")
 }
 
 // Values of the flags of a request for a file, in the SFTP protocol.

@@ -5,8 +5,8 @@
 //	vmjob --clean
 //
 // The script runs in a folder with copies of the files, whose names are its
-// arguments. What it puts into the subfolder out is copied back, even if it
-// fails, and its exit status is the program's. Whatever ends the program, it
+// arguments. With --out, what it puts into the subfolder out is copied back, even
+// if it fails. Its exit status is the program's. Whatever ends the program, it
 // deletes all that it has created.
 package main
 
@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -58,7 +59,7 @@ func (j *job) create(ctx context.Context, keys *keys) (*cloudapi.VM, error) {
 	if err != nil {
 		return nil, err
 	}
-	return j.client.VMs.WaitRunning(ctx, j.location, vm.ID, &cloudapi.WaitOptions{FailWithoutCapacity: true})
+	return j.client.VMs.WaitRunning(ctx, j.location, vm.ID, &cloudapi.WaitOptions{FailWithoutCapacity: true, Progress: func(p cloudapi.Progress) { j.report(p.Err) }})
 }
 
 // run runs the script on a new VM, and then deletes everything.
@@ -71,9 +72,10 @@ func (j *job) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { // also after a failure or a panic, or once Ctrl-C or the timeout has ended ctx
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
-		defer cancel()
-		err = errors.Join(err, j.remove(ctx, errors.Is(err, cloudapi.ErrOutcomeUnknown)))
+		if j.last == cloudapi.KindFirewall && errors.Is(err, cloudapi.ErrLocationNotFound) {
+			return // nothing has been created
+		}
+		err = errors.Join(err, j.remove(context.WithoutCancel(ctx), errors.Is(err, cloudapi.ErrOutcomeUnknown)))
 	}()
 	vm, err := j.create(ctx, keys)
 	if err != nil {
@@ -85,22 +87,28 @@ func (j *job) run(ctx context.Context) (err error) {
 // kinds are what a job creates, in the order in which they can be deleted.
 var kinds = []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindFirewall}
 
-// remove deletes the job's VM, subnet and firewall, as far as they exist, and
-// proves that they're gone. If mayAppear, the server may still create what was
-// created last.
+// remove deletes what the job has created, as far as it exists, and proves that
+// it's gone. If mayAppear, the server may still create what was created last.
 func (j *job) remove(ctx context.Context, mayAppear bool) error {
-	patient := &cloudapi.WaitOptions{Tolerance: 1000} // in effect until ctx ends: a VM costs money
-	once := func(*cloudapi.Resource) (bool, error) { return true, nil }
+	ctx, cancel := context.WithTimeout(ctx, cleanupTime)
+	defer cancel()
+	const patience = 1000 // in effect until ctx ends: a VM costs money
+	isDeleted := func(r *cloudapi.Resource) (bool, error) { return r.ID != "", nil }
 	var removed []cloudapi.Resource
-	for _, kind := range kinds {
+	for _, kind := range kinds[slices.Index(kinds, j.last):] {
 		resource, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Resource, error) {
-			return j.client.DeleteExisting(ctx, j.location+"/"+j.name, kind)
-		}, once, patient)
+			resource, err := j.client.DeleteExisting(ctx, j.location+"/"+j.name, kind)
+			j.report(err)
+			if errors.Is(err, cloudapi.ErrConflict) {
+				return &cloudapi.Resource{}, nil // the server may delete it later
+			}
+			return resource, err
+		}, isDeleted, &cloudapi.WaitOptions{Tolerance: patience})
 		if cloudapi.IsGone(err) && !(mayAppear && kind == j.last) {
 			continue
 		}
 		if err == nil {
-			err = j.client.WaitDeleted(ctx, *resource, patient)
+			err = j.client.WaitDeleted(ctx, *resource, &cloudapi.WaitOptions{Tolerance: patience, Progress: func(p cloudapi.Progress) { j.report(p.Err) }})
 		}
 		if err != nil {
 			return j.left(kind, err)
@@ -109,7 +117,7 @@ func (j *job) remove(ctx context.Context, mayAppear bool) error {
 	}
 	// A wait for a deletion also ends if the token can't see the project anymore.
 	if err := j.client.CheckAccess(ctx); err != nil {
-		return j.left(cloudapi.KindVM, err)
+		return j.left(j.last, err)
 	}
 	for _, resource := range removed {
 		if _, err := j.client.Fetch(ctx, resource); !cloudapi.IsGone(err) {

@@ -67,6 +67,25 @@ func TestShow(t *testing.T) {
 	})
 }
 
+// TestShowWithoutOut: without --out, a script can still write results, and the
+// program says that they're lost.
+func TestShowWithoutOut(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"echo 42 > out/answer": "results are deleted with the VM; --out copies them\n",
+		"echo 42 > no/answer":  "no/answer: file does not exist\n",
+		"exit 0":               "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var stderr bytes.Buffer
+			run(t.Context(), []string{file(t, "it's.sh", "#!/bin/sh\n"+text+"\n")}, io.Discard, &stderr)
+			if said := stderr.String(); !strings.Contains(said, want) || want == "" && strings.Contains(said, "--out") || !strings.HasSuffix(said, " is gone\n") {
+				t.Errorf("%s: stderr %s", text, said)
+			}
+		})
+	}
+}
+
 func script(t *testing.T, text string) string { return file(t, "job.sh", "#!/bin/sh\n"+text+"\n") }
 
 func file(t *testing.T, name, text string) string {
@@ -97,6 +116,8 @@ func TestRefuses(t *testing.T) {
 		{"begin with #!", []string{file(t, "empty", "")}},
 		{"begin with #!", []string{file(t, "init.yaml", "#cloud-config\nruncmd: []\n")}},
 		{"begin with #!", []string{file(t, "bare.sh", "echo hello\n")}},
+		{"begin with #!", []string{file(t, "none.sh", "#!")}},
+		{"begin with #!", []string{file(t, "none.sh", "#! \necho hello\n")}},
 		{"byte order mark in line 1", []string{file(t, "bom.sh", "\ufeff#!/bin/sh\n")}},
 		{"byte order mark in line 3", []string{file(t, "bom.sh", "#!/bin/sh\necho\n\ufeffecho\n")}},
 		{"carriage return in line 1", []string{file(t, "crlf.sh", "#!/bin/sh\r\necho\r\n")}},
@@ -104,6 +125,7 @@ func TestRefuses(t *testing.T) {
 		{"new or empty", []string{"--out", filepath.Dir(good), good}},
 		{"not a directory", []string{"--out", good, good}},
 		{"isn't the name of a job", []string{"--clean", "web-1"}},
+		{"no job job-ci-20250101-000000-abcde", []string{"--clean", "job-ci-20250101-000000-abcde"}},
 	} {
 		var stdout, stderr bytes.Buffer
 		err := run(t.Context(), tt.args, &stdout, &stderr)
@@ -283,10 +305,11 @@ func TestDeletes(t *testing.T) {
 		"the script fails": {func(r *rig) {
 			r.vm.execute = func(*machine, string, io.Writer, io.Writer) int { return 3 }
 		}, "status 3", 3},
-		"the firewall is refused": {refuse("Firewalls.Create"), "Firewalls.Create", 0},
-		"the rule is refused":     {refuse("Firewalls.CreateRule"), "Firewalls.SetRules", 0},
-		"the subnet is refused":   {refuse("PrivateSubnets.Create"), "PrivateSubnets.Create", 0},
-		"the VM is refused":       {refuse("VMs.Create"), "VMs.Create", 0},
+		"the location doesn't exist": {func(r *rig) { r.location = "nowhere" }, "Firewalls", 0},
+		"the firewall is refused":    {refuse("Firewalls.Create"), "Firewalls.Create", 0},
+		"the rule is refused":        {refuse("Firewalls.CreateRule"), "Firewalls.SetRules", 0},
+		"the subnet is refused":      {refuse("PrivateSubnets.Create"), "PrivateSubnets.Create", 0},
+		"the VM is refused":          {refuse("VMs.Create"), "VMs.Create", 0},
 		"the VM doesn't start": {func(r *rig) {
 			r.srv.SetDelays(cloudapi.KindVM, "", cloudapitest.Delays{Create: 2 * time.Hour})
 		}, "deadline exceeded", 0},
@@ -337,11 +360,43 @@ func TestDeletes(t *testing.T) {
 				defer cancel()
 				if err := r.run(ctx); err == nil || !strings.Contains(err.Error(), tt.want) || exitStatus(err) != tt.status {
 					t.Errorf("error %v with status %d, want %q and %d", err, exitStatus(err), tt.want, tt.status)
+				} else if strings.Contains(err.Error(), "may be left") {
+					t.Errorf("error %v", err)
 				}
 				if ids := r.ids(); len(ids) > 0 {
 					t.Errorf("%v are left", ids)
 				}
 			})
+		})
+	}
+}
+
+// TestTrouble: an outage, or a refusal that may end, is reported once and doesn't
+// end the cleanup.
+func TestTrouble(t *testing.T) {
+	t.Parallel()
+	const conflict = `{"error":{"code":409,"type":"DependencyError","message":"busy"}}`
+	for name, tt := range map[string]struct {
+		match cloudapitest.Match
+		fault cloudapitest.Fault
+	}{
+		"the wait for the VM fails":        {cloudapitest.Match{Operation: "VMs.Get"}, cloudapitest.Reply(502, nil, "")},
+		"the VM's deletion fails":          {cloudapitest.Match{Operation: "VMs.Delete"}, cloudapitest.Reply(502, nil, "")},
+		"the VM's deletion is refused":     {cloudapitest.Match{Operation: "VMs.Delete"}, cloudapitest.Reply(409, nil, conflict)},
+		"the subnet's deletion is refused": {cloudapitest.Match{Operation: "PrivateSubnets.Delete"}, cloudapitest.Reply(409, nil, conflict)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, script(t, "true"))
+			time.AfterFunc(10*time.Second, func() { r.srv.Fail(tt.match, tt.fault.For(30*time.Second)) }) // while the VM starts
+			if err := r.run(t.Context()); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if n := strings.Count(r.stderr.String(), "trying again: "); n != 1 {
+				t.Errorf("%s: reported %d times\n%s", name, n, &r.stderr)
+			}
+			if ids := r.ids(); len(ids) > 0 {
+				t.Errorf("%s: %v are left", name, ids)
+			}
 		})
 	}
 }
@@ -538,21 +593,23 @@ func TestWrongHostKey(t *testing.T) {
 // TestLeft: if a VM can't be deleted, the error says how to do it later.
 func TestLeft(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, script(t, "true"))
-		outage := r.srv.Fail(cloudapitest.Match{Operation: "VMs.Delete"}, cloudapitest.Reply(503, nil, "").For(time.Hour))
-		err := r.run(t.Context())
-		if want := "vmjob --clean " + r.name + "\n"; err == nil || !strings.Contains(err.Error(), want) || outage.Met() < 10 {
-			t.Errorf("error %v, want %q; tried %d times", err, want, outage.Met())
-		}
-		r.srv.ClearFaults()
-		if err := r.clean(t.Context(), "ci", []string{r.name}); err != nil {
-			t.Error(err)
-		}
-		if ids := r.ids(); len(ids) > 0 {
-			t.Errorf("%v are left", ids)
-		}
-	})
+	for _, status := range []int{409, 503} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, script(t, "true"))
+			outage := r.srv.Fail(cloudapitest.Match{Operation: "VMs.Delete"}, cloudapitest.Reply(status, nil, "").For(time.Hour))
+			err := r.run(t.Context())
+			if want := "vmjob --clean " + r.name + "\n"; err == nil || !strings.Contains(err.Error(), want) || outage.Met() < 10 {
+				t.Errorf("%d: error %v, want %q; tried %d times", status, err, want, outage.Met())
+			}
+			r.srv.ClearFaults()
+			if err := r.clean(t.Context(), "ci", []string{r.name}); err != nil {
+				t.Errorf("%d: %v", status, err)
+			}
+			if ids := r.ids(); len(ids) > 0 {
+				t.Errorf("%d: %v are left", status, ids)
+			}
+		})
+	}
 }
 
 // TestProof: "not found" proves nothing once the token can't see the project.
@@ -668,6 +725,9 @@ func TestCleans(t *testing.T) {
 		must(client.Firewalls.Create(ctx, "us-east-a2", newName("ci", past), nil))(t)
 		if err := errors.Join(r.clean(ctx, "ci", nil), r.clean(ctx, "ci", []string{named})); err != nil {
 			t.Error(err)
+		}
+		if said := r.stderr.String(); strings.Count(said, "has time until") != 1 || !strings.Contains(said, "vmjob --clean "+busy+"\n") {
+			t.Errorf("stderr %s", said)
 		}
 		for _, name := range keep {
 			for _, kind := range kinds {

@@ -99,7 +99,10 @@ func (j *job) use(ctx context.Context, vm *cloudapi.VM, keys *keys) (err error) 
 	}
 	err = j.execute(client)
 	if j.out != nil {
-		err = errors.Join(err, j.copyOut(files))
+		return errors.Join(err, j.copyOut(files))
+	}
+	if found, _ := files.ReadDir(results); len(found) > 0 {
+		j.say("the script's results are deleted with the VM; --out copies them")
 	}
 	return err
 }
@@ -203,7 +206,7 @@ func baseName(file *os.File) string { return filepath.Base(file.Name()) }
 // is written.
 func (j *job) copyIn(files *sftp.Client) error {
 	err := files.Mkdir(folder)
-	if err == nil && j.out != nil {
+	if err == nil {
 		err = files.Mkdir(results)
 	}
 	if err == nil {
