@@ -149,10 +149,10 @@ func TestSignalsDuringARehearsal(t *testing.T) {
 	t.Parallel()
 	command := build(t)
 	_, env, _ := start(t, "-demo", "-delay", "0")
-	target := stub.Must(url.Parse(env[cloudapi.EnvBaseURL]))(t)
+	target, project := stub.Must(url.Parse(env[cloudapi.EnvBaseURL]))(t), env[cloudapi.EnvProject]
 	forward, reads, stuck := httputil.NewSingleHostReverseProxy(target), atomic.Int32{}, make(chan bool, 1)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/"+env[cloudapi.EnvProject]) && reads.Add(1) > 1 {
+		if strings.HasSuffix(r.URL.Path, "/"+project) && reads.Add(1) > 1 {
 			stuck <- true
 			<-r.Context().Done()
 			return
