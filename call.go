@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,10 +136,9 @@ func (in *invocation) do(ctx context.Context, decode func(call.Response) error) 
 	if ctx == nil {
 		return noContext(in.op.Name)
 	}
-	for _, text := range []string{in.request.Path, in.request.Query, string(in.request.Body)} {
-		if id := ubid.FindPlanned(text); id != "" { // in a field that isn't checked, such as the name of an object in a query
-			return argumentError(in.op.Name, "request", id, ubid.PlannedReason)
-		}
+	// It can be in what isn't checked, such as the object in a query.
+	if id := cmp.Or(ubid.FindPlanned(in.request.Path), ubid.FindPlanned(in.request.Query), ubid.FindPlanned(in.request.Body)); id != "" {
+		return argumentError(in.op.Name, "request", id, ubid.PlannedReason)
 	}
 	in.request.Decode = decode
 	return in.observed(ctx, in.conn.config.observers)

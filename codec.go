@@ -96,8 +96,8 @@ func checkRequest(operation string, request any, dry *dryRun) error {
 }
 
 // textsOf iterates over the texts in a request's fields that can have IDs.
-func textsOf(request reflect.Value) iter.Seq2[*reflect.StructField, string] {
-	return func(yield func(*reflect.StructField, string) bool) {
+func textsOf(request reflect.Value) iter.Seq2[reflect.StructField, string] {
+	return func(yield func(reflect.StructField, string) bool) {
 		v := reflect.Indirect(request)
 		if v.Kind() != reflect.Struct {
 			return
@@ -112,13 +112,13 @@ func textsOf(request reflect.Value) iter.Seq2[*reflect.StructField, string] {
 					}
 				}
 			case field.Type == reflect.TypeFor[string]():
-				if !yield(&field, f.String()) {
+				if !yield(field, f.String()) {
 					return
 				}
 			case field.Type == reflect.TypeFor[[]string]():
 				texts, _ := reflect.TypeAssert[[]string](f)
 				for _, text := range texts {
-					if !yield(&field, text) {
+					if !yield(field, text) {
 						return
 					}
 				}
@@ -129,7 +129,7 @@ func textsOf(request reflect.Value) iter.Seq2[*reflect.StructField, string] {
 
 // jsonName returns a field's name in JSON, and whether it isn't sent if it's
 // empty.
-func jsonName(field *reflect.StructField) (name string, optional bool) {
+func jsonName(field reflect.StructField) (name string, optional bool) {
 	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 	return name, options == "omitzero"
 }

@@ -41,17 +41,13 @@ func IsPlanned(s string) bool {
 }
 
 // FindPlanned returns the first planned identifier in a text, or "".
-func FindPlanned(text string) string {
-	for {
-		i := strings.Index(text, plannedMark)
-		if i < 0 {
-			return ""
+func FindPlanned[T string | []byte](text T) string {
+	for start := range len(text) - Length + 1 {
+		if text[start+PrefixLength] == plannedMark[0] && IsPlanned(string(text[start:start+Length])) {
+			return string(text[start : start+Length])
 		}
-		if start := i - PrefixLength; start >= 0 && start+Length <= len(text) && IsPlanned(text[start:start+Length]) {
-			return text[start : start+Length]
-		}
-		text = text[i+1:]
 	}
+	return ""
 }
 
 // PlannedIn reports whether a planned identifier is of an object in a location.
