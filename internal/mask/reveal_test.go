@@ -54,8 +54,8 @@ func TestReveal(t *testing.T) {
 		}{inner{Key: hidden{"old"}}, hidden{"new"}}, `{"key":"new"}`, []string{"new", "old"}},
 		{struct {
 			Unsent hidden `json:"-"`
-			Dash   hidden `json:"-,"`
-		}{hidden{"u"}, hidden{"d"}}, `{"-":"d"}`, []string{"u", "d"}},
+			Sent   hidden
+		}{hidden{"u"}, hidden{"s"}}, `{"Sent":"s"}`, []string{"u", "s"}},
 		{outer{ID: 9007199254740993}, `{"ID":9007199254740993,"any":null,"key":"","map":null,"pointer":null}`, []string{"", ""}},
 		{
 			&outer{
