@@ -81,7 +81,7 @@ func (s *AuditLogService) list(ctx context.Context, op *Operation, o AuditLogOpt
 // zero.
 func (s *AuditLogService) pages(op *Operation, o AuditLogOptions, until time.Time) pageSeq[AuditLogEntry] {
 	var oldest time.Time // the time of the oldest entry so far
-	pages := follow(op.Name, o.PaginationKey, func(ctx context.Context, key string) (*Page[AuditLogEntry], error) {
+	pages := pagesFrom(op.Name, o.PaginationKey, func(ctx context.Context, key string) (*Page[AuditLogEntry], error) {
 		o.PaginationKey = key
 		page, err := s.list(ctx, op, o)
 		if err != nil || len(page.Items) == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
-// fetch performs an operation that takes no body and returns a record.
-func fetch[T any](ctx context.Context, c *conn, op *Operation, args ...string) (*T, error) {
+// perform performs an operation that takes no body and returns a record.
+func perform[T any](ctx context.Context, c *conn, op *Operation, args ...string) (*T, error) {
 	return send[T](ctx, c, op, nil, args...)
 }
 
@@ -26,11 +26,11 @@ func send[T any](ctx context.Context, c *conn, op *Operation, request any, args 
 	if err != nil {
 		return nil, err
 	}
-	return perform[T](ctx, in)
+	return doRecord[T](ctx, in)
 }
 
-// perform sends a call whose response is a record.
-func perform[T any](ctx context.Context, in *invocation) (*T, error) {
+// doRecord sends a call whose response is a record.
+func doRecord[T any](ctx context.Context, in *invocation) (*T, error) {
 	var record *T
 	err := in.do(ctx, func(r call.Response) error {
 		record = new(T) // so that nothing of an earlier attempt's response remains

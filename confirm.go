@@ -25,7 +25,7 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 	if !errors.Is(unknown, ErrOutcomeUnknown) {
 		return nil, unknown
 	}
-	return lookUp(ctx, "Confirm", unknown, find, func(found *T) error {
+	return confirm(ctx, "Confirm", unknown, find, func(found *T) error {
 		if same != nil && !same(found) {
 			return fmt.Errorf("%w, but is a different resource", withLookup(unknown, ErrAlreadyExists))
 		}
@@ -53,7 +53,7 @@ func ConfirmChange[T any](ctx context.Context, failure error, find func(context.
 	if changed == nil {
 		return nil, withLookup(failure, &ArgumentError{Operation: "ConfirmChange", Name: "changed", Reason: "must not be nil"})
 	}
-	return lookUp(ctx, "ConfirmChange", failure, find, func(found *T) error {
+	return confirm(ctx, "ConfirmChange", failure, find, func(found *T) error {
 		if !changed(found) {
 			return withLookup(failure, ErrUnchanged)
 		}
@@ -61,10 +61,10 @@ func ConfirmChange[T any](ctx context.Context, failure error, find func(context.
 	})
 }
 
-// lookUp returns the record that find returns. If find fails, it returns the
+// confirm returns the record that find returns. If find fails, it returns the
 // failure with find's error. If check refuses the record, it returns check's
 // error.
-func lookUp[T any](ctx context.Context, operation string, failure error, find func(context.Context) (*T, error), check func(*T) error) (*T, error) {
+func confirm[T any](ctx context.Context, operation string, failure error, find func(context.Context) (*T, error), check func(*T) error) (*T, error) {
 	if find == nil {
 		return nil, withLookup(failure, &ArgumentError{Operation: operation, Name: "find", Reason: "must not be nil"})
 	}

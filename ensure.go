@@ -138,7 +138,7 @@ const maxLost = 4
 func (f *family[T]) ensure(ctx context.Context, c *conn, location, name string, e ensureSpec[T], opts *EnsureOptions) (*T, EnsureOutcome, error) {
 	e.operation, e.location, e.name, e.pauses = strings.TrimSuffix(f.get.Name, "Get")+"Ensure", location, name, f.pauses
 	if e.find == nil {
-		e.find = func(ctx context.Context) (*T, error) { return f.find(ctx, c, location, name) }
+		e.find = func(ctx context.Context) (*T, error) { return f.read(ctx, c, location, name) }
 	}
 	if ctx == nil {
 		return nil, "", noContext(e.operation)
@@ -150,7 +150,7 @@ func (f *family[T]) ensure(ctx context.Context, c *conn, location, name string, 
 	if reason != "" {
 		return nil, "", argumentError(e.operation, "name", name, reason)
 	}
-	e.look = func(ctx context.Context) error { return lookUpIDs(ctx, c, e.operation, location, e.request) }
+	e.look = func(ctx context.Context) error { return checkReferences(ctx, c, e.operation, location, e.request) }
 	o := orZero(opts)
 	if err := checkRequest(e.operation, e.request, dryRunIn(location, o.DryRun)); err != nil {
 		return nil, "", err
@@ -314,20 +314,17 @@ func (e *ensureSpec[T]) plan(ctx context.Context) (*T, EnsureOutcome, error) {
 	return &record, EnsureCreated, nil
 }
 
-// lookUpIDs returns an error unless the resources that a request refers to by ID
+// checkReferences returns an error unless the resources that a request refers to by ID
 // are in the location, or planned there.
-func lookUpIDs(ctx context.Context, c *conn, operation, location string, request any) error {
+func checkReferences(ctx context.Context, c *conn, operation, location string, request any) error {
 	for field, id := range textsOf(reflect.ValueOf(request)) {
 		kind := Kind(field.Tag.Get("id"))
 		if kind == "" || id == "" || IsPlanned(id) {
 			continue
 		}
 		f, _ := familyOf(kind)
-		_, err := f.readOnce(ctx, c, location, id)
-		if isMissing(err) {
-			name, _ := jsonName(field)
-			err = argumentError(operation, name, id, "is not the ID of a "+kind.String()+" in the location")
-		}
+		name, _ := jsonName(field)
+		_, err := getReferred(ctx, c, f, operation, location, name, id)
 		if err != nil {
 			return err
 		}
@@ -342,7 +339,7 @@ func (e *ensuring[T]) waitForDeletion(ctx context.Context) error {
 		operation: e.operation,
 		resource:  e.resource(),
 		config:    *e.pauses,
-		fetch: func(ctx context.Context) (*T, error) {
+		get: func(ctx context.Context) (*T, error) {
 			record, err := e.find(ctx)
 			if isMissing(err) {
 				err = ErrNotFound // the resource was found before, so it's gone

@@ -44,10 +44,10 @@ type anyFamily interface {
 	hides() bool       // whether the server also returns a 404 for a resource that the token can't see
 
 	all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[any, error]
-	read(ctx context.Context, c *conn, location, reference string) (any, error)
+	readAny(ctx context.Context, c *conn, location, reference string) (any, error)
 	readOnce(ctx context.Context, c *conn, location, reference string) (any, error) // a 404 may not prove that the resource is missing
 	exists(ctx context.Context, c *conn, r Resource) (bool, error)
-	locate(ctx context.Context, c *conn, id string) (*Resource, error)
+	resolve(ctx context.Context, c *conn, id string) (*Resource, error)
 	search(ctx context.Context, c *conn, id string) (any, error)
 	remove(ctx context.Context, c *conn, location, reference string) error
 	waitGone(ctx context.Context, c *conn, r Resource, opts *WaitOptions) error
@@ -71,8 +71,8 @@ func (f *family[T]) items(ctx context.Context, c *conn, opts *ListOptions) iter.
 	return all[T](ctx, c, f.lists, opts)
 }
 
-func (f *family[T]) read(ctx context.Context, c *conn, location, reference string) (any, error) {
-	record, err := f.find(ctx, c, location, reference)
+func (f *family[T]) readAny(ctx context.Context, c *conn, location, reference string) (any, error) {
+	record, err := f.read(ctx, c, location, reference)
 	if f.explain != nil {
 		err = f.explain(ctx, c, err)
 	}
@@ -80,14 +80,28 @@ func (f *family[T]) read(ctx context.Context, c *conn, location, reference strin
 }
 
 func (f *family[T]) readOnce(ctx context.Context, c *conn, location, reference string) (any, error) {
-	return untypedRecord(fetch[T](ctx, c, f.get, f.args(location, reference)...))
+	return untypedRecord(perform[T](ctx, c, f.get, f.args(location, reference)...))
 }
 
-// find reads a resource. If the service may lack the operation, a 404 doesn't
-// prove that the resource is missing. In that case, find also reads the list: a
+// getReferred gets a resource to which the argument called field refers by its ID.
+// It returns an ArgumentError if the resource isn't in the location.
+func getReferred(ctx context.Context, c *conn, f anyFamily, operation, location, field, id string) (any, error) {
+	record, err := f.readOnce(ctx, c, location, id)
+	if isMissing(err) {
+		return nil, notInLocation(f, operation, field, id)
+	}
+	return record, err
+}
+
+func notInLocation(f anyFamily, operation, field, id string) error {
+	return argumentError(operation, field, id, "is not the ID of a "+f.kind().String()+" in the location")
+}
+
+// read gets a resource. If the service may lack the operation, a 404 doesn't
+// prove that the resource is missing. In that case, read also reads the list: a
 // server that has the list has the operation.
-func (f *family[T]) find(ctx context.Context, c *conn, location, reference string) (*T, error) {
-	record, err := fetch[T](ctx, c, f.get, f.args(location, reference)...)
+func (f *family[T]) read(ctx context.Context, c *conn, location, reference string) (*T, error) {
+	record, err := perform[T](ctx, c, f.get, f.args(location, reference)...)
 	if e, ok := errors.AsType[*Error](err); ok && f.get.traits&unproven != 0 && e.isMaybeUnsupported() {
 		if _, lookup := list[T](ctx, c, f.lists, nil); lookup == nil {
 			proven := *e
@@ -101,17 +115,17 @@ func (f *family[T]) find(ctx context.Context, c *conn, location, reference strin
 // exists reports whether a resource exists. It returns [ErrForbidden] if the
 // token may not see it. If r has no ID, only the name must match.
 func (f *family[T]) exists(ctx context.Context, c *conn, r Resource) (bool, error) {
-	record, err := f.find(ctx, c, r.Location, addressOf(f, r))
+	record, err := f.read(ctx, c, r.Location, addressOf(f, r))
 	if IsGone(err) {
 		return false, nil
 	}
 	return err == nil && (r.ID == "" || resourceOf(record).ID == r.ID), err
 }
 
-// locate returns the resource with an ID, in any location of the project.
-func (f *family[T]) locate(ctx context.Context, c *conn, id string) (*Resource, error) {
+// resolve returns the resource with an ID, in any location of the project.
+func (f *family[T]) resolve(ctx context.Context, c *conn, id string) (*Resource, error) {
 	if opProjectsObjectInfo.lastRule().kinds.has(f.kind()) {
-		r, err := locate(ctx, c, f.kind(), id)
+		r, err := resolveID(ctx, c, f.kind(), id)
 		if f.get.traits&serviceOnly != 0 && errors.Is(err, ErrInvalidRequest) { // the contract's operation refuses IDs of kinds that it lacks
 			err = fmt.Errorf("%w: %w", ErrMaybeUnsupported, unprefixed{err})
 		}
@@ -184,7 +198,7 @@ func (f *family[T]) waiter(c *conn, operation, location, ref string) waiter[T] {
 		operation: operation,
 		resource:  qualify(location, ref),
 		config:    *f.pauses,
-		fetch:     func(ctx context.Context) (*T, error) { return f.find(ctx, c, location, ref) },
+		get:       func(ctx context.Context) (*T, error) { return f.read(ctx, c, location, ref) },
 		join:      func(ctx context.Context) *sharedlist.List[T] { return f.join(ctx, c, location) },
 		reference: ref,
 	}

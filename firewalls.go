@@ -215,7 +215,7 @@ func (s *FirewallsService) CreateInProject(ctx context.Context, name string, req
 
 // Get returns a firewall with its rules and subnets.
 func (s *FirewallsService) Get(ctx context.Context, location, firewall string) (*Firewall, error) {
-	return fetch[Firewall](ctx, s.conn, &opFirewallsGet, location, firewall)
+	return perform[Firewall](ctx, s.conn, &opFirewallsGet, location, firewall)
 }
 
 // Create creates a firewall without rules: no traffic gets in. The request may
@@ -402,7 +402,7 @@ func (s *FirewallsService) ranges(ctx context.Context, location, source string, 
 
 // GetRule returns a rule.
 func (s *FirewallsService) GetRule(ctx context.Context, location, firewall, ruleID string) (*FirewallRule, error) {
-	return fetch[FirewallRule](ctx, s.conn, &opFirewallsGetRule, location, firewall, ruleID)
+	return perform[FirewallRule](ctx, s.conn, &opFirewallsGetRule, location, firewall, ruleID)
 }
 
 // UpdateRule changes a rule; the service has [FirewallsService.ModifyRule].

@@ -90,7 +90,7 @@ func (s *GitHubService) AllInstallations(ctx context.Context, opts *ListOptions)
 
 // GetInstallation returns an installation.
 func (s *GitHubService) GetInstallation(ctx context.Context, installation string) (*GitHubInstallation, error) {
-	return fetch[GitHubInstallation](ctx, s.conn, &opGitHubGetInstallation, installation)
+	return perform[GitHubInstallation](ctx, s.conn, &opGitHubGetInstallation, installation)
 }
 
 // ListRepositories returns one page of the repositories of an installation. In
@@ -107,7 +107,7 @@ func (s *GitHubService) AllRepositories(ctx context.Context, installation string
 
 // GetRepository returns a repository by its ID or [GitHubRepository.Name].
 func (s *GitHubService) GetRepository(ctx context.Context, installation, repository string) (*GitHubRepository, error) {
-	return fetch[GitHubRepository](ctx, s.conn, &opGitHubGetRepository, installation, repository)
+	return perform[GitHubRepository](ctx, s.conn, &opGitHubGetRepository, installation, repository)
 }
 
 // ListCacheEntries returns one page of a repository's cache, ordered by ID.
@@ -122,7 +122,7 @@ func (s *GitHubService) AllCacheEntries(ctx context.Context, installation, repos
 
 // GetCacheEntry returns an entry.
 func (s *GitHubService) GetCacheEntry(ctx context.Context, installation, repository, entryID string) (*GitHubCacheEntry, error) {
-	return fetch[GitHubCacheEntry](ctx, s.conn, &opGitHubGetCacheEntry, installation, repository, entryID)
+	return perform[GitHubCacheEntry](ctx, s.conn, &opGitHubGetCacheEntry, installation, repository, entryID)
 }
 
 // DeleteCacheEntry deletes an entry, even while a workflow uploads it.

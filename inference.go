@@ -93,7 +93,7 @@ func (s *InferenceAPIKeysService) Create(ctx context.Context) (*InferenceAPIKey,
 
 // Get returns a key.
 func (s *InferenceAPIKeysService) Get(ctx context.Context, keyID string) (*InferenceAPIKey, error) {
-	return fetch[InferenceAPIKey](ctx, s.conn, &opInferenceAPIKeysGet, keyID)
+	return perform[InferenceAPIKey](ctx, s.conn, &opInferenceAPIKeysGet, keyID)
 }
 
 // Delete deletes a key, or does nothing if the token can't see the key.

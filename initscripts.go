@@ -78,7 +78,7 @@ func (s *VMInitScriptsService) Create(ctx context.Context, name string, request 
 
 // Get returns an init script.
 func (s *VMInitScriptsService) Get(ctx context.Context, script string) (*VMInitScript, error) {
-	return fetch[VMInitScript](ctx, s.conn, &opVMInitScriptsGet, script)
+	return perform[VMInitScript](ctx, s.conn, &opVMInitScriptsGet, script)
 }
 
 // Update changes an init script's name, text, or both. VMs don't rerun it.

@@ -90,7 +90,7 @@ func (s *KubernetesService) Watch(ctx context.Context, opts *WatchOptions, known
 
 // Get returns a cluster with its nodes.
 func (s *KubernetesService) Get(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
-	return fetch[KubernetesCluster](ctx, s.conn, &opKubernetesGet, location, cluster)
+	return perform[KubernetesCluster](ctx, s.conn, &opKubernetesGet, location, cluster)
 }
 
 // Create creates a cluster. It returns while the cluster is "creating" and has
@@ -180,7 +180,7 @@ func (s *KubernetesService) Rename(ctx context.Context, location, cluster, newNa
 // [ErrInvalidRequest] for the newest version, or if a node pool is more than
 // two minor versions older than the control plane. † Only the service has this.
 func (s *KubernetesService) Upgrade(ctx context.Context, location, cluster string) (*KubernetesCluster, error) {
-	return fetch[KubernetesCluster](ctx, s.conn, &opKubernetesUpgrade, location, cluster)
+	return perform[KubernetesCluster](ctx, s.conn, &opKubernetesUpgrade, location, cluster)
 }
 
 // WaitRunning waits until a cluster is running, which takes minutes.
@@ -303,7 +303,7 @@ func isClusterBusy(err error) bool {
 // ones. It returns [ErrInvalidRequest] (422) if the node pool has that version
 // already. † Only the service has this.
 func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, cluster, nodePool string) (*KubernetesNodePool, error) {
-	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesUpgradeNodePool, location, cluster, nodePool)
+	return perform[KubernetesNodePool](ctx, s.conn, &opKubernetesUpgradeNodePool, location, cluster, nodePool)
 }
 
 // RetireNode drains and removes a worker node; node is the name of its VM. The
@@ -311,7 +311,7 @@ func (s *KubernetesService) UpgradeNodePool(ctx context.Context, location, clust
 // [KubernetesService.WaitNodeRetired]. It returns [ErrInvalidRequest] (422) for
 // the last node of a node pool. † Only the service has this.
 func (s *KubernetesService) RetireNode(ctx context.Context, location, cluster, node string) (*KubernetesNodePool, error) {
-	return fetch[KubernetesNodePool](ctx, s.conn, &opKubernetesRetireNode, location, cluster, node)
+	return perform[KubernetesNodePool](ctx, s.conn, &opKubernetesRetireNode, location, cluster, node)
 }
 
 // WaitNodePool waits until a node pool has the desired number of VMs, all
@@ -342,7 +342,7 @@ func (s *KubernetesService) waitNodePool(ctx context.Context, operation, locatio
 		operation: operation,
 		resource:  qualify(location, cluster) + "/" + nodePool,
 		config:    waitSlow,
-		fetch: func(ctx context.Context) (*KubernetesNodePool, error) {
+		get: func(ctx context.Context) (*KubernetesNodePool, error) {
 			k, err := s.Get(ctx, location, cluster)
 			if err != nil {
 				return nil, err
@@ -384,7 +384,7 @@ func (s *KubernetesService) waitGone(ctx context.Context, operation, location, c
 		resource:  qualify(location, cluster) + "/" + name,
 		config:    waitSlow,
 		gone:      true,
-		fetch:     func(ctx context.Context) (*KubernetesCluster, error) { return s.Get(ctx, location, cluster) },
+		get:       func(ctx context.Context) (*KubernetesCluster, error) { return s.Get(ctx, location, cluster) },
 		done: func(k *KubernetesCluster) (bool, error) {
 			return !slices.ContainsFunc(k.NodePools, func(p KubernetesNodePool) bool { return found(&p, name) }), nil
 		},

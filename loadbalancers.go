@@ -175,7 +175,7 @@ func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions, kn
 
 // Get returns a load balancer with its subnet and VMs.
 func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer string) (*LoadBalancer, error) {
-	l, err := fetch[LoadBalancer](ctx, s.conn, &opLoadBalancersGet, location, loadBalancer)
+	l, err := perform[LoadBalancer](ctx, s.conn, &opLoadBalancersGet, location, loadBalancer)
 	return l, s.withPortlessHint(ctx, err, listWithAll)
 }
 
@@ -194,7 +194,7 @@ func (s *LoadBalancersService) Create(ctx context.Context, location, name string
 		return nil, err
 	}
 	in.want.location = "" // the server creates the load balancer in its subnet's location
-	return perform[LoadBalancer](ctx, in)
+	return doRecord[LoadBalancer](ctx, in)
 }
 
 // Update replaces all settings of a load balancer, including its VMs. Copy
@@ -296,7 +296,7 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, operation, location
 	if IsPlanned(subnetID) {
 		return nil, fmt.Errorf("cloudapi: %s: %s is in a subnet that is only planned: %w", operation, name, ErrNotFound)
 	}
-	subnet, err := locate(ctx, s.conn, KindPrivateSubnet, subnetID)
+	subnet, err := resolveID(ctx, s.conn, KindPrivateSubnet, subnetID)
 	if err != nil {
 		return nil, err
 	}
@@ -526,7 +526,7 @@ func (s *LoadBalancersService) getOnce(ctx context.Context, r Resource) error {
 	in, err := s.conn.invoke(&opLoadBalancersGet, nil, []string{r.Location, r.Name})
 	if err == nil {
 		in.request.NoRetryOn500 = true
-		_, err = perform[LoadBalancer](ctx, in)
+		_, err = doRecord[LoadBalancer](ctx, in)
 	}
 	return err
 }

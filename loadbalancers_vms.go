@@ -49,14 +49,14 @@ func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalance
 	const operation = "LoadBalancers.SetVMs"
 	vms := &VMsService{s.conn}
 	var detached []string // not yet out of the list
-	dry := dryRunIn(location, orZero(opts).DryRun)
-	set := exactSet[VM, string]{
+	element := func(id string) *VM { return &VM{ID: id, Location: location} }
+	set := attachedSet(s.conn, &vmFamily, "vm_id", element, exactSet[VM, string]{
 		operation: operation,
 		argument:  "vmIDs",
 		get:       &opLoadBalancersGet,
 		location:  location,
 		reference: loadBalancer,
-		dry:       dry,
+		dry:       dryRunIn(location, orZero(opts).DryRun),
 		pauses:    &WaitOptions{Interval: attachPause, MaxInterval: attachPause},
 		list: func(ctx context.Context) ([]VM, error) {
 			l, err := s.Get(ctx, location, loadBalancer)
@@ -72,20 +72,6 @@ func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalance
 				members = append(members, VM{ID: id, Location: l.Location})
 			}
 			return members, nil
-		},
-		read: func(_ context.Context, id string) ([]*VM, error) {
-			if err := dry.idOf(KindVM).check("", "vm_id", id); err != nil {
-				return nil, err
-			}
-			return []*VM{{ID: id, Location: location}}, nil
-		},
-		key: func(vm *VM) string { return vm.ID },
-		look: func(ctx context.Context, vm *VM) (*VM, error) {
-			record, err := vms.Get(ctx, location, vm.ID)
-			if isMissing(err) {
-				err = argumentError(operation, "vm_id", vm.ID, "is not the ID of a VM in the location")
-			}
-			return record, err
 		},
 		add: func(ctx context.Context, id string, vm *VM) (*VM, error) {
 			_, err := s.AttachVM(ctx, location, loadBalancer, id)
@@ -121,7 +107,7 @@ func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalance
 			_, err := w.run(ctx, nil)
 			return err
 		},
-	}
+	})
 	return set.apply(ctx, vmIDs)
 }
 

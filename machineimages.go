@@ -85,7 +85,7 @@ func (s *MachineImagesService) Watch(ctx context.Context, opts *WatchOptions, kn
 
 // Get returns a machine image.
 func (s *MachineImagesService) Get(ctx context.Context, location, image string) (*MachineImage, error) {
-	return fetch[MachineImage](ctx, s.conn, &opMachineImagesGet, location, image)
+	return perform[MachineImage](ctx, s.conn, &opMachineImagesGet, location, image)
 }
 
 // Create creates a machine image; [MachineImagesService.WaitVersion] waits for
@@ -233,7 +233,7 @@ func (s *MachineImagesService) WaitVersion(ctx context.Context, location, image,
 		operation: "MachineImages.WaitVersion",
 		resource:  qualify(location, image) + "@" + version,
 		config:    waitSlow,
-		fetch: func(ctx context.Context) (*MachineImageVersion, error) {
+		get: func(ctx context.Context) (*MachineImageVersion, error) {
 			versions, err := Collect(s.AllVersions(ctx, location, image, nil))
 			if err != nil {
 				return nil, err
@@ -267,7 +267,7 @@ func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location,
 		resource:  qualify(location, image),
 		config:    waitSlow,
 		gone:      true,
-		fetch: func(ctx context.Context) (*[]*MachineImageVersion, error) {
+		get: func(ctx context.Context) (*[]*MachineImageVersion, error) {
 			versions, err := Collect(s.AllVersions(ctx, location, image, nil))
 			if err != nil {
 				return nil, err

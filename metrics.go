@@ -134,5 +134,5 @@ func metrics(ctx context.Context, c *conn, op *Operation, opts *MetricsOptions, 
 	if err != nil {
 		return nil, err
 	}
-	return perform[Metrics](ctx, in)
+	return doRecord[Metrics](ctx, in)
 }

@@ -227,7 +227,7 @@ func all[T any](ctx context.Context, c *conn, routes *listRoutes, opts *ListOpti
 // again, after the delay of a retry. Nothing has to be wrong: somebody may have
 // created an item between a page and its Count, or before the cursor.
 func walk[T any](c *conn, routes *listRoutes, o ListOptions, args []string) pageSeq[T] {
-	pages := follow(routes.project.Name, o.StartAfter, func(ctx context.Context, cursor string) (*Page[T], error) {
+	pages := pagesFrom(routes.project.Name, o.StartAfter, func(ctx context.Context, cursor string) (*Page[T], error) {
 		asked := o
 		asked.StartAfter = cursor
 		page, err := list[T](ctx, c, routes, &asked, args...)
@@ -317,19 +317,19 @@ func items[T any](ctx context.Context, c *conn, pages pageSeq[T]) iter.Seq2[*T, 
 	}
 }
 
-// maxEmptyPages is how many pages without items follow fetches in a row.
+// maxEmptyPages is how many pages without items pagesFrom takes in a row.
 const maxEmptyPages = 100
 
-// follow fetches pages until one has no next cursor. start is the cursor of the
+// pagesFrom gets pages until one has no next cursor. start is the cursor of the
 // first page. It doesn't interpret cursors. It ends with an error if the next
 // cursor of a page was already used, or if too many pages have no items.
-func follow[T any](operation, start string, fetch func(ctx context.Context, cursor string) (*Page[T], error)) pageSeq[T] {
+func pagesFrom[T any](operation, start string, get func(ctx context.Context, cursor string) (*Page[T], error)) pageSeq[T] {
 	return func(ctx context.Context) iter.Seq2[*Page[T], error] {
 		return func(yield func(*Page[T], error) bool) {
 			asked, empty := map[string]bool{}, 0
 			for cursor, more := start, true; more; {
 				asked[cursor] = true
-				page, err := fetch(ctx, cursor)
+				page, err := get(ctx, cursor)
 				if err == nil {
 					more = page.Next != ""
 					if empty++; len(page.Items) > 0 {

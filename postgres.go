@@ -317,7 +317,7 @@ func sortedTags(tags []PostgresTag) []PostgresTag {
 
 // Get returns a database with all its fields, including the password.
 func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*Postgres, error) {
-	return fetch[Postgres](ctx, s.conn, &opPostgresGet, location, postgres)
+	return perform[Postgres](ctx, s.conn, &opPostgresGet, location, postgres)
 }
 
 // Create creates a database. It returns while the database is "creating";
@@ -535,7 +535,7 @@ func (s *PostgresService) ResetSuperuserPassword(ctx context.Context, location, 
 // "restarting"; see [PostgresService.WaitRunning]. With the contract, the
 // database stays "running", and no record shows when the restart is over.
 func (s *PostgresService) Restart(ctx context.Context, location, postgres string) (*Postgres, error) {
-	return fetch[Postgres](ctx, s.conn, &opPostgresRestart, location, postgres)
+	return perform[Postgres](ctx, s.conn, &opPostgresRestart, location, postgres)
 }
 
 // SetMaintenanceWindow replaces the maintenance window of a database. It returns

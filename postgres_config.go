@@ -88,7 +88,7 @@ var (
 
 // GetConfig returns the settings that users have set in a database.
 func (s *PostgresService) GetConfig(ctx context.Context, location, postgres string) (*PostgresConfig, error) {
-	return fetch[PostgresConfig](ctx, s.conn, &opPostgresGetConfig, location, postgres)
+	return perform[PostgresConfig](ctx, s.conn, &opPostgresGetConfig, location, postgres)
 }
 
 // ReplaceConfig replaces the configuration of a database, and returns it.
@@ -181,5 +181,5 @@ var opPostgresCapabilities = Operation{"Postgres.Capabilities", "GET", projectRo
 // project. It returns [ErrForbidden] if the token can't see databases. † Only
 // the service has this.
 func (s *PostgresService) Capabilities(ctx context.Context) (*PostgresCapabilities, error) {
-	return fetch[PostgresCapabilities](ctx, s.conn, &opPostgresCapabilities)
+	return perform[PostgresCapabilities](ctx, s.conn, &opPostgresCapabilities)
 }

@@ -88,7 +88,7 @@ func (s *PostgresService) listLogs(ctx context.Context, op *Operation, location,
 
 // logPages returns the pages of a period, the newest line first.
 func (s *PostgresService) logPages(op *Operation, location, postgres string, o PostgresLogsOptions) pageSeq[PostgresLogEntry] {
-	return follow(op.Name, o.PaginationKey, func(ctx context.Context, key string) (*Page[PostgresLogEntry], error) {
+	return pagesFrom(op.Name, o.PaginationKey, func(ctx context.Context, key string) (*Page[PostgresLogEntry], error) {
 		o.PaginationKey = key
 		page, err := s.listLogs(ctx, op, location, postgres, o)
 		if err == nil {

@@ -27,7 +27,7 @@ var (
 // [ErrMaybeUnsupported] if it has none, or the project can't have any.
 // † Only the service has this.
 func (s *PostgresService) PrivateLinkService(ctx context.Context, location, postgres string) (*PrivateLinkService, error) {
-	return fetch[PrivateLinkService](ctx, s.conn, &opPostgresPrivateLinkService, location, postgres)
+	return perform[PrivateLinkService](ctx, s.conn, &opPostgresPrivateLinkService, location, postgres)
 }
 
 // CreatePrivateLinkService creates a private link service for a database, as

@@ -76,7 +76,7 @@ func (s *PostgresService) AllServers(ctx context.Context, location, postgres str
 // Recycle replaces the primary of a database through a failover; see
 // [PostgresService.WaitRecycled]. † Only the service has this.
 func (s *PostgresService) Recycle(ctx context.Context, location, postgres string) (*Postgres, error) {
-	return fetch[Postgres](ctx, s.conn, &opPostgresRecycle, location, postgres)
+	return perform[Postgres](ctx, s.conn, &opPostgresRecycle, location, postgres)
 }
 
 // WaitServers waits until a database has [Postgres.TargetServerCount] servers,
@@ -116,7 +116,7 @@ func (s *PostgresService) waitServers(ctx context.Context, operation, location, 
 		}), err
 	}
 	w := postgresFamily.waiter(s.conn, operation, location, postgres)
-	w.fetch = get
+	w.get = get
 	w.done = settled
 	w.lacks = func(p *Postgres) string { return missing("target_server_count", p.TargetServerCount <= 0) }
 	return w.run(ctx, opts)
@@ -171,7 +171,7 @@ func (s *PostgresService) AllBackups(ctx context.Context, location, postgres str
 // and, in most projects, if the backups aren't on AWS. After
 // [ErrOutcomeUnknown], call it again. † Only the service has this.
 func (s *PostgresService) CreateBackupCredentials(ctx context.Context, location, postgres string) (*PostgresBackupCredentials, error) {
-	return fetch[PostgresBackupCredentials](ctx, s.conn, &opPostgresCreateBackupCredentials, location, postgres)
+	return perform[PostgresBackupCredentials](ctx, s.conn, &opPostgresCreateBackupCredentials, location, postgres)
 }
 
 // PostgresRestoreRequest is the body of [PostgresService.Restore].
@@ -219,7 +219,7 @@ var (
 // Deprecated: Use [PostgresService.PromoteReadReplica], which only the service
 // has; the contract has only Promote.
 func (s *PostgresService) Promote(ctx context.Context, location, postgres string) (*Postgres, error) {
-	return fetch[Postgres](ctx, s.conn, &opPostgresPromote, location, postgres)
+	return perform[Postgres](ctx, s.conn, &opPostgresPromote, location, postgres)
 }
 
 // PromoteReadReplica turns a read replica into an independent database. It
@@ -227,7 +227,7 @@ func (s *PostgresService) Promote(ctx context.Context, location, postgres string
 // waits. PromoteReadReplica returns [ErrInvalidRequest] if the database isn't a
 // replica. † Only the service has this.
 func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, postgres string) (*Postgres, error) {
-	return fetch[Postgres](ctx, s.conn, &opPostgresPromoteReadReplica, location, postgres)
+	return perform[Postgres](ctx, s.conn, &opPostgresPromoteReadReplica, location, postgres)
 }
 
 // CreateReadReplica creates a read replica of a database, with the same size
@@ -263,8 +263,8 @@ func (s *PostgresService) WaitPromoted(ctx context.Context, location, postgres s
 	}
 	w := postgresFamily.waiter(s.conn, "Postgres.WaitPromoted", location, postgres)
 	tells := false // whether the record has read_replica
-	w.fetch = func(ctx context.Context) (*Postgres, error) {
-		p, err := fetch[promotedPostgres](ctx, s.conn, &opPostgresGet, location, postgres)
+	w.get = func(ctx context.Context) (*Postgres, error) {
+		p, err := perform[promotedPostgres](ctx, s.conn, &opPostgresGet, location, postgres)
 		if err != nil {
 			return nil, err
 		}
@@ -306,13 +306,13 @@ var (
 // a read replica, a flavor other than "standard", or the latest version.
 // [Error.FieldErrors] has the reason. † Only the service has this.
 func (s *PostgresService) Upgrade(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
-	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgrade, location, postgres)
+	return perform[PostgresUpgrade](ctx, s.conn, &opPostgresUpgrade, location, postgres)
 }
 
 // UpgradeStatus returns the progress of an upgrade, or [ErrInvalidRequest] if
 // there's none or it has succeeded. † Only the service has this.
 func (s *PostgresService) UpgradeStatus(ctx context.Context, location, postgres string) (*PostgresUpgrade, error) {
-	return fetch[PostgresUpgrade](ctx, s.conn, &opPostgresUpgradeStatus, location, postgres)
+	return perform[PostgresUpgrade](ctx, s.conn, &opPostgresUpgradeStatus, location, postgres)
 }
 
 // WaitUpgraded waits until an upgrade is complete, and returns the database, or
@@ -340,7 +340,7 @@ func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres s
 		return running && !upgrading && p.Version == p.TargetVersion, err
 	}
 	w := postgresFamily.waiter(s.conn, "Postgres.WaitUpgraded", location, postgres)
-	w.fetch = get
+	w.get = get
 	w.done = upgraded
 	w.lacks = func(p *Postgres) string { return missing("target_version", p.TargetVersion == "") }
 	return w.run(ctx, opts)

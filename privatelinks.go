@@ -163,7 +163,7 @@ func (s *PrivateLinkServicesService) Watch(ctx context.Context, opts *WatchOptio
 
 // Get returns a private link service with all its fields.
 func (s *PrivateLinkServicesService) Get(ctx context.Context, location, privateLinkService string) (*PrivateLinkService, error) {
-	return fetch[PrivateLinkService](ctx, s.conn, &opPrivateLinkServicesGet, location, privateLinkService)
+	return perform[PrivateLinkService](ctx, s.conn, &opPrivateLinkServicesGet, location, privateLinkService)
 }
 
 // Create creates a private link service; it returns while the state is

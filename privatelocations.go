@@ -92,7 +92,7 @@ func (s *PrivateLocationsService) Create(ctx context.Context, name string, reque
 
 // Get returns a private location.
 func (s *PrivateLocationsService) Get(ctx context.Context, name string) (*PrivateLocation, error) {
-	return fetch[PrivateLocation](ctx, s.conn, &opPrivateLocationsGet, name)
+	return perform[PrivateLocation](ctx, s.conn, &opPrivateLocationsGet, name)
 }
 
 // Rename changes the UIName of a private location, and so the location of all

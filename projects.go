@@ -90,7 +90,7 @@ func (s *ProjectsService) Create(ctx context.Context, name string) (*Project, er
 // Get returns a project. It returns [ErrNotFound] or [ErrForbidden] if the
 // project doesn't exist or the token has no role in it.
 func (s *ProjectsService) Get(ctx context.Context, projectID string) (*Project, error) {
-	return fetch[Project](ctx, s.conn, &opProjectsGet, projectID)
+	return perform[Project](ctx, s.conn, &opProjectsGet, projectID)
 }
 
 // Delete deletes an empty project. It returns [ErrConflict] if the project has
@@ -104,13 +104,13 @@ func (s *ProjectsService) Delete(ctx context.Context, projectID string) error {
 // image. It returns [ErrNotFound] if the object doesn't exist, is in another
 // project, or isn't visible to the token.
 func (s *ProjectsService) ObjectInfo(ctx context.Context, projectID, objectID string) (*ObjectInfo, error) {
-	return fetch[ObjectInfo](ctx, s.conn, &opProjectsObjectInfo, projectID, objectID)
+	return perform[ObjectInfo](ctx, s.conn, &opProjectsObjectInfo, projectID, objectID)
 }
 
-// locate returns the resource with an ID, in any location of the project. The
-// operation must take IDs of the kind; see [family.locate].
-func locate(ctx context.Context, c *conn, kind Kind, id string) (*Resource, error) {
-	info, err := fetch[ObjectInfo](ctx, c, &opProjectsObjectInfo, id)
+// resolveID returns the resource with an ID, in any location of the project. The
+// operation must take IDs of the kind; see [family.resolve].
+func resolveID(ctx context.Context, c *conn, kind Kind, id string) (*Resource, error) {
+	info, err := perform[ObjectInfo](ctx, c, &opProjectsObjectInfo, id)
 	if err != nil {
 		return nil, err
 	}

@@ -118,7 +118,7 @@ func (c *Client) target(ctx context.Context, operation string, r Resource) (anyF
 	if ctx == nil {
 		return nil, nil, noContext(operation)
 	}
-	record, err := c.seeker(operation, nil, f, r).seek(ctx)
+	record, err := c.fetcher(operation, nil, f, r).fetch(ctx)
 	if IsGone(err) {
 		return f, nil, nil
 	} else if err != nil {
@@ -137,7 +137,7 @@ func (c *Client) CheckAccess(ctx context.Context) error {
 	if ctx == nil {
 		return noContext("CheckAccess")
 	}
-	_, err := fetch[Project](ctx, &c.conn, &opProjectsGet)
+	_, err := perform[Project](ctx, &c.conn, &opProjectsGet)
 	return err
 }
 
@@ -182,15 +182,8 @@ func checkID(operation string, f anyFamily, r Resource) error {
 // With kinds, Resolve ignores other kinds. It returns [ErrAmbiguous] if two
 // resources have the name, and [ErrInvalidRequest] for a name such as "Web_1".
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
-	resource, _, err := c.find(ctx, "Resolve", reference, kinds)
+	resource, _, err := c.resolve(ctx, "Resolve", reference, kinds)
 	return resource, err
-}
-
-// Fetch is the function [Fetch] for resources of any kind: it returns a *[VM]
-// for [KindVM], and so on. An empty Kind is that of the ID. For a resource inside
-// another, such as a rule, Parent must be set.
-func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
-	return c.sought(ctx, "Fetch", resource)
 }
 
 // Lookup returns the full record of a reference, as in [Client.Resolve]:
@@ -204,7 +197,7 @@ func Lookup[T any, P interface {
 	identified
 }](ctx context.Context, c *Client, reference string) (*T, error) {
 	kind := kindOf[T]()
-	resource, record, err := c.find(ctx, "Lookup", reference, []Kind{kind})
+	resource, record, err := c.resolve(ctx, "Lookup", reference, []Kind{kind})
 	if err == nil && record == nil {
 		record, err = c.Fetch(ctx, *resource)
 	}
@@ -217,12 +210,12 @@ func Lookup[T any, P interface {
 // DeleteExisting finds a resource as [Client.Resolve] does, deletes it by its
 // ID, and returns it, or [ErrNotFound] if there is none.
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
-	ref, _ := parseReference(reference) // c.find returns the error, if any
+	ref, _ := parseReference(reference) // c.resolve returns the error, if any
 	if _, child := familyOf(ID(ref.ID).Kind()); child != nil {
 		return nil, argumentError("DeleteExisting", "reference", reference,
 			"is a "+child.kind.String()+": delete it with the service of its "+child.parent.String())
 	}
-	resource, _, err := c.find(ctx, "DeleteExisting", reference, kinds)
+	resource, _, err := c.resolve(ctx, "DeleteExisting", reference, kinds)
 	if err != nil {
 		return nil, err
 	}
@@ -236,15 +229,15 @@ func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...
 	return resource, nil
 }
 
-// find implements Resolve. It also returns the full record, if one was read.
-func (c *Client) find(ctx context.Context, operation, reference string, kinds []Kind) (*Resource, any, error) {
+// resolve implements Resolve. It also returns the full record, if one was read.
+func (c *Client) resolve(ctx context.Context, operation, reference string, kinds []Kind) (*Resource, any, error) {
 	ref, err := parseReference(reference)
 	if e, ok := errors.AsType[*ArgumentError](err); ok {
 		e.Operation = operation
 		return nil, nil, e
 	}
 	if ref.ID == "" {
-		return c.findName(ctx, operation, ref, kinds)
+		return c.resolveName(ctx, operation, ref, kinds)
 	}
 	kind := ID(ref.ID).Kind()
 	switch i := slices.IndexFunc(kinds, func(k Kind) bool { return IsID(ref.ID, k) }); {
@@ -266,24 +259,19 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 	var record any
 	switch {
 	case child != nil:
-		return c.findChild(ctx, operation, f, child, ref)
+		return c.resolveChild(ctx, operation, f, child, ref)
 	case f.hasLocations() && ref.Location == "":
-		resource, lookup := f.locate(ctx, &c.conn, ref.ID)
+		resource, lookup := f.resolve(ctx, &c.conn, ref.ID)
 		if !isMissing(lookup) || errors.Is(lookup, ErrMaybeUnsupported) {
 			return resource, nil, lookup
 		}
 		group, leave := c.group(ctx)
 		defer leave()
-		record, err = c.seeker(operation, group, f, Resource{Kind: kind, ID: ref.ID}).prove(ctx, nil)
+		record, err = c.fetcher(operation, group, f, Resource{Kind: kind, ID: ref.ID}).prove(ctx, nil)
 	case !f.takesIDs():
-		record, err = c.search(ctx, operation, f, ref, func(item any) (any, error) {
-			if resourceOf(item).ID != ref.ID {
-				return nil, nil
-			}
-			return item, nil
-		})
+		record, err = f.search(ctx, &c.conn, ref.ID)
 	default:
-		record, err = f.read(ctx, &c.conn, ref.Location, ref.ID)
+		record, err = f.readAny(ctx, &c.conn, ref.Location, ref.ID)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -292,8 +280,8 @@ func (c *Client) find(ctx context.Context, operation, reference string, kinds []
 	return &resource, record, nil
 }
 
-// findName looks for a name in each family that may have it.
-func (c *Client) findName(ctx context.Context, operation string, ref reference, kinds []Kind) (*Resource, any, error) {
+// resolveName looks for a name in each family that may have it.
+func (c *Client) resolveName(ctx context.Context, operation string, ref reference, kinds []Kind) (*Resource, any, error) {
 	var candidates []anyFamily
 	for _, f := range families() {
 		if f.takesNames() && f.hasLocations() == (ref.Location != "") && (len(kinds) == 0 || slices.Contains(kinds, f.kind())) {
@@ -306,7 +294,7 @@ func (c *Client) findName(ctx context.Context, operation string, ref reference, 
 	}
 	records, errs := make([]any, len(candidates)), make([]error, len(candidates))
 	parallel.Do(len(candidates), 0, func(i int) {
-		records[i], errs[i] = c.findNamed(ctx, operation, ref, candidates[i], len(candidates) == 1)
+		records[i], errs[i] = c.resolveIn(ctx, operation, ref, candidates[i], len(candidates) == 1)
 	})
 
 	var found []Resource
@@ -345,13 +333,13 @@ func (c *Client) findName(ctx context.Context, operation string, ref reference, 
 	return &found[0], record, nil
 }
 
-// findNamed returns an error if several resources of the family have the name.
+// resolveIn returns an error if several resources of the family have the name.
 // If isOnly, the family is the only one in which the name is looked for, and a
 // 404 must prove that it lacks the name.
-func (c *Client) findNamed(ctx context.Context, operation string, ref reference, f anyFamily, isOnly bool) (any, error) {
+func (c *Client) resolveIn(ctx context.Context, operation string, ref reference, f anyFamily, isOnly bool) (any, error) {
 	read := f.readOnce
 	if isOnly {
-		read = f.read
+		read = f.readAny
 	}
 	record, err := read(ctx, &c.conn, ref.Location, ref.Name)
 	if err != nil || !f.hasHomonyms() {
@@ -376,42 +364,29 @@ func ambiguous(operation string, ref reference, one, other Resource) error {
 	return fmt.Errorf("cloudapi: %s: %v: %w: %v and %v", operation, ref, ErrAmbiguous, one, other)
 }
 
-// findChild searches all resources that may contain a child, such as a rule.
-func (c *Client) findChild(ctx context.Context, operation string, f anyFamily, child *child, ref reference) (*Resource, any, error) {
-	var parent Resource
-	record, err := c.search(ctx, operation, f, ref, func(item any) (any, error) {
-		parent = resourceOf(item)
-		if !child.listed {
-			var err error
-			item, err = child.container(ctx, &c.conn, f, parent)
-			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden) {
-				return nil, nil // a list has just shown the parent, so the parent is gone or being deleted
-			} else if err != nil {
-				return nil, err
-			}
-		}
-		return child.find(item, ref.ID), nil
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	resource := resourceOf(record)
-	resource.Parent = &parent
-	return &resource, record, nil
-}
-
-// search calls pick for a family's items until a result isn't nil, and returns
-// that result.
-func (c *Client) search(ctx context.Context, operation string, f anyFamily, ref reference, pick func(item any) (any, error)) (any, error) {
+// resolveChild looks for a child, such as a rule, in all resources that may
+// contain it.
+func (c *Client) resolveChild(ctx context.Context, operation string, f anyFamily, child *child, ref reference) (*Resource, any, error) {
 	for item, err := range f.all(ctx, &c.conn, &ListOptions{Location: ref.Location}) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if record, err := pick(item); record != nil || err != nil {
-			return record, err
+		parent := resourceOf(item)
+		if !child.listed {
+			item, err = child.container(ctx, &c.conn, f, parent)
+			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden) {
+				continue // a list has just shown the parent, so the parent is gone or being deleted
+			} else if err != nil {
+				return nil, nil, err
+			}
+		}
+		if record := child.pick(item, ref.ID); record != nil {
+			resource := resourceOf(record)
+			resource.Parent = &parent
+			return &resource, record, nil
 		}
 	}
-	return nil, fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, errNotShown)
+	return nil, nil, fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, errNotShown)
 }
 
 // families returns all families. It's a function because a variable would link
@@ -449,7 +424,7 @@ type child struct {
 	// list lists the children. It's nil if the parent's full record has them.
 	list func(ctx context.Context, c *conn, parent Resource) (any, error)
 
-	find func(container any, id string) any // finds a child in what the container method returns
+	pick func(container any, id string) any // returns a child in what the container method returns
 }
 
 // container returns the list of a parent's children if ch.list is set, else the
@@ -458,29 +433,29 @@ func (ch *child) container(ctx context.Context, c *conn, f anyFamily, parent Res
 	if ch.list != nil {
 		return ch.list(ctx, c, parent)
 	}
-	return f.read(ctx, c, parent.Location, addressOf(f, parent))
+	return f.readAny(ctx, c, parent.Location, addressOf(f, parent))
 }
 
 var children = []child{
 	{kind: KindFirewallRule, parent: KindFirewall, listed: true,
-		find: func(record any, id string) any { return member(record.(*Firewall).FirewallRules, id) }},
+		pick: func(record any, id string) any { return member(record.(*Firewall).FirewallRules, id) }},
 	{kind: KindNIC, parent: KindPrivateSubnet, listed: true,
-		find: func(record any, id string) any { return member(record.(*PrivateSubnet).NICs, id) }},
+		pick: func(record any, id string) any { return member(record.(*PrivateSubnet).NICs, id) }},
 	{kind: KindKubernetesNodePool, parent: KindKubernetesCluster,
-		find: func(record any, id string) any { return member(record.(*KubernetesCluster).NodePools, id) }},
+		pick: func(record any, id string) any { return member(record.(*KubernetesCluster).NodePools, id) }},
 	{kind: KindMachineImageVersion, parent: KindMachineImage,
-		find: func(list any, id string) any { return itemOf(list.([]*MachineImageVersion), id) },
+		pick: func(list any, id string) any { return itemOf(list.([]*MachineImageVersion), id) },
 		list: func(ctx context.Context, c *conn, parent Resource) (any, error) {
 			return Collect((&MachineImagesService{c}).AllVersions(ctx, parent.Location, parent.ID, nil))
 		}},
 	{kind: KindPostgresFirewallRule, parent: KindPostgres,
-		find: func(record any, id string) any { return member(record.(*Postgres).FirewallRules, id) }},
+		pick: func(record any, id string) any { return member(record.(*Postgres).FirewallRules, id) }},
 	{kind: KindPostgresLogDestination, parent: KindPostgres,
-		find: func(record any, id string) any { return member(record.(*Postgres).LogDestinations, id) }},
+		pick: func(record any, id string) any { return member(record.(*Postgres).LogDestinations, id) }},
 	{kind: KindPostgresMetricDestination, parent: KindPostgres,
-		find: func(record any, id string) any { return member(record.(*Postgres).MetricDestinations, id) }},
+		pick: func(record any, id string) any { return member(record.(*Postgres).MetricDestinations, id) }},
 	{kind: KindPostgresServer, parent: KindPostgres,
-		find: func(list any, id string) any { return itemOf(list.([]*PostgresServer), id) },
+		pick: func(list any, id string) any { return itemOf(list.([]*PostgresServer), id) },
 		list: func(ctx context.Context, c *conn, parent Resource) (any, error) {
 			return Collect((&PostgresService{c}).AllServers(ctx, parent.Location, parent.ID))
 		}},

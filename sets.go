@@ -112,6 +112,26 @@ type exactSet[T, W any] struct {
 	isHalf func([]*T) bool
 }
 
+// attachedSet completes a set of resources that are attached by their IDs.
+// element returns the record for an ID, and field is what errors call the ID.
+func attachedSet[T any](c *conn, f *family[T], field string, element func(id string) *T, set exactSet[T, string]) exactSet[T, string] {
+	set.key = func(record *T) string { return resourceOf(record).ID }
+	set.read = func(_ context.Context, id string) ([]*T, error) {
+		if err := set.dry.idOf(f.kind()).check("", field, id); err != nil {
+			return nil, err
+		}
+		return []*T{element(id)}, nil
+	}
+	set.look = func(ctx context.Context, record *T) (*T, error) {
+		found, err := getReferred(ctx, c, f, set.operation, set.location, field, resourceOf(record).ID)
+		if err != nil {
+			return nil, err
+		}
+		return found.(*T), nil
+	}
+	return set
+}
+
 // wantedElement is an element that the caller wants, and the request for it.
 type wantedElement[T, W any] struct {
 	record  *T

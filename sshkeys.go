@@ -95,7 +95,7 @@ func (s *SSHPublicKeysService) Create(ctx context.Context, name string, request 
 
 // Get returns an SSH public key.
 func (s *SSHPublicKeysService) Get(ctx context.Context, key string) (*SSHPublicKey, error) {
-	return fetch[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysGet, key)
+	return perform[SSHPublicKey](ctx, s.conn, &opSSHPublicKeysGet, key)
 }
 
 // Update changes the name of an SSH public key, the key itself, or both. VMs

@@ -95,7 +95,7 @@ func (s *PrivateSubnetsService) Watch(ctx context.Context, opts *WatchOptions, k
 
 // Get returns a private subnet.
 func (s *PrivateSubnetsService) Get(ctx context.Context, location, subnet string) (*PrivateSubnet, error) {
-	return fetch[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsGet, location, subnet)
+	return perform[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsGet, location, subnet)
 }
 
 // Create creates a private subnet, usable immediately. The request may be nil.
@@ -180,17 +180,14 @@ func (s *PrivateSubnetsService) SetFirewalls(ctx context.Context, location, subn
 func (s *PrivateSubnetsService) setFirewalls(ctx context.Context, operation, location, subnet string, firewallIDs []string, opts *SetOptions) (*SetChanges[Firewall], *PrivateSubnet, error) {
 	firewalls := &FirewallsService{s.conn}
 	var last *PrivateSubnet
-	unknown := func(id string) error {
-		return argumentError(operation, "firewall_id", id, "is not the ID of a firewall in the location")
-	}
-	dry := dryRunIn(location, orZero(opts).DryRun)
-	set := exactSet[Firewall, string]{
+	element := func(id string) *Firewall { return &Firewall{ID: id, Location: location} }
+	set := attachedSet(s.conn, &firewallFamily, "firewall_id", element, exactSet[Firewall, string]{
 		operation: operation,
 		argument:  "firewallIDs",
 		get:       &opPrivateSubnetsGet,
 		location:  location,
 		reference: subnet,
-		dry:       dry,
+		dry:       dryRunIn(location, orZero(opts).DryRun),
 		list: func(ctx context.Context) ([]Firewall, error) {
 			record, err := s.Get(ctx, location, subnet)
 			if err != nil {
@@ -199,33 +196,19 @@ func (s *PrivateSubnetsService) setFirewalls(ctx context.Context, operation, loc
 			last, subnet = record, record.ID
 			return record.Firewalls, nil
 		},
-		read: func(_ context.Context, id string) ([]*Firewall, error) {
-			if err := dry.idOf(KindFirewall).check("", "firewall_id", id); err != nil {
-				return nil, err
-			}
-			return []*Firewall{{ID: id, Location: location}}, nil
-		},
-		key: func(firewall *Firewall) string { return firewall.ID },
 		created: func() ([]Firewall, error) {
 			first := plannedFirewall(location, subnet)
 			for _, id := range firewallIDs {
 				if ubid.PlannedWith(subnet, id) {
-					first = Firewall{ID: id, Location: location}
+					first = *element(id)
 				}
 			}
 			return []Firewall{first}, nil
 		},
-		look: func(ctx context.Context, firewall *Firewall) (*Firewall, error) {
-			record, err := firewalls.Get(ctx, location, firewall.ID)
-			if isMissing(err) {
-				err = unknown(firewall.ID)
-			}
-			return record, err
-		},
 		add: func(ctx context.Context, id string, _ *Firewall) (*Firewall, error) {
 			record, err := firewalls.AttachSubnet(ctx, location, id, subnet)
 			if isMissing(err) { // the firewall; a missing subnet is a 400
-				err = unknown(id)
+				err = notInLocation(&firewallFamily, operation, "firewall_id", id)
 			}
 			return record, err
 		},
@@ -236,7 +219,7 @@ func (s *PrivateSubnetsService) setFirewalls(ctx context.Context, operation, loc
 			}
 			return err
 		},
-	}
+	})
 	changes, err := set.apply(ctx, firewallIDs)
 	return changes, last, err
 }
@@ -249,7 +232,7 @@ func wantsSubnet(ctx context.Context, c *conn, d *drift, wantedID, location, fou
 	}
 	subnet, err := (*Resource)(nil), ErrNotFound
 	if !IsPlanned(wantedID) {
-		subnet, err = locate(ctx, c, KindPrivateSubnet, wantedID)
+		subnet, err = resolveID(ctx, c, KindPrivateSubnet, wantedID)
 	}
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
@@ -278,7 +261,7 @@ func (s *PrivateSubnetsService) Connect(ctx context.Context, location, subnet, o
 
 // Disconnect disconnects two private subnets, if they're connected.
 func (s *PrivateSubnetsService) Disconnect(ctx context.Context, location, subnet, otherSubnetID string) (*PrivateSubnet, error) {
-	return fetch[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsDisconnect, location, subnet, otherSubnetID)
+	return perform[PrivateSubnet](ctx, s.conn, &opPrivateSubnetsDisconnect, location, subnet, otherSubnetID)
 }
 
 // Rename renames a private subnet.

@@ -203,7 +203,7 @@ func (s *VMsService) Watch(ctx context.Context, opts *WatchOptions, known ...*VM
 
 // Get returns a VM with all its fields.
 func (s *VMsService) Get(ctx context.Context, location, vm string) (*VM, error) {
-	return fetch[VM](ctx, s.conn, &opVMsGet, location, vm)
+	return perform[VM](ctx, s.conn, &opVMsGet, location, vm)
 }
 
 // Create creates a VM, and returns before it's running; see
@@ -280,7 +280,7 @@ func (s *VMsService) Rename(ctx context.Context, location, vm, newName string) (
 // returned VM still has its previous state; Get then reports "restarting". With
 // the service, it returns [ErrInvalidRequest] unless the VM is running.
 func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, error) {
-	return fetch[VM](ctx, s.conn, &opVMsRestart, location, vm)
+	return perform[VM](ctx, s.conn, &opVMsRestart, location, vm)
 }
 
 // Start starts a VM that is stopped or unavailable, and returns it in state
@@ -288,7 +288,7 @@ func (s *VMsService) Restart(ctx context.Context, location, vm string) (*VM, err
 // states, and while the server creates a machine image from the VM, Start
 // returns [ErrInvalidRequest]. † Only the service has this.
 func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error) {
-	return fetch[VM](ctx, s.conn, &opVMsStart, location, vm)
+	return perform[VM](ctx, s.conn, &opVMsStart, location, vm)
 }
 
 // Stop stops a VM that is running, starting, restarting, rebooting or
@@ -297,7 +297,7 @@ func (s *VMsService) Start(ctx context.Context, location, vm string) (*VM, error
 // [VMsService.WaitStopped]. A stopped VM costs as much as a running one.
 // † Only the service has this.
 func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error) {
-	return fetch[VM](ctx, s.conn, &opVMsStop, location, vm)
+	return perform[VM](ctx, s.conn, &opVMsStop, location, vm)
 }
 
 // SetMaintenanceWindow sets the maintenance window of a VM. It returns
@@ -317,7 +317,7 @@ func (s *VMsService) SerialLog(ctx context.Context, location, vm string, opts *V
 	if err != nil {
 		return nil, err
 	}
-	return perform[VMSerialLog](ctx, in)
+	return doRecord[VMSerialLog](ctx, in)
 }
 
 // WaitSerialLog waits until a VM's serial log is fetched, and returns it. The
@@ -329,7 +329,7 @@ func (s *VMsService) WaitSerialLog(ctx context.Context, location, vm string, opt
 		operation: "VMs.WaitSerialLog",
 		resource:  qualify(location, vm),
 		config:    waitQuick,
-		fetch:     func(ctx context.Context) (*VMSerialLog, error) { return s.SerialLog(ctx, location, vm, nil) },
+		get:       func(ctx context.Context) (*VMSerialLog, error) { return s.SerialLog(ctx, location, vm, nil) },
 		done: func(l *VMSerialLog) (bool, error) {
 			if l.Status == VMSerialLogStatusFailed {
 				return false, fmt.Errorf("%w: the service couldn't fetch the log; SerialLog with Refresh tries again", ErrWaitFailed)

@@ -66,19 +66,19 @@ func (o *WaitOptions) over(defaults WaitOptions) WaitOptions {
 // stateDeleting is the one state that all families with states share.
 const stateDeleting = "deleting"
 
-// Wait polls with fetch until done reports true, and returns that record. It's
+// Wait polls with get until done reports true, and returns that record. It's
 // for conditions that no Wait method has. The first poll is immediate. Wait
-// tolerates transient errors of fetch as the options say. After any other error
-// of fetch, or any error of done, it returns a [*WaitError] with the last
+// tolerates transient errors of get as the options say. After any other error
+// of get, or any error of done, it returns a [*WaitError] with the last
 // record. Only the context limits the wait.
-func Wait[T any](ctx context.Context, fetch func(context.Context) (*T, error), done func(*T) (bool, error), opts *WaitOptions) (*T, error) {
+func Wait[T any](ctx context.Context, get func(context.Context) (*T, error), done func(*T) (bool, error), opts *WaitOptions) (*T, error) {
 	switch {
-	case fetch == nil:
-		return nil, &ArgumentError{Operation: "Wait", Name: "fetch", Reason: "must not be nil"}
+	case get == nil:
+		return nil, &ArgumentError{Operation: "Wait", Name: "get", Reason: "must not be nil"}
 	case done == nil:
 		return nil, &ArgumentError{Operation: "Wait", Name: "done", Reason: "must not be nil"}
 	}
-	w := waiter[T]{operation: "Wait", resource: "the resource", config: waitQuick, done: done, fetch: either("fetch", fetch)}
+	w := waiter[T]{operation: "Wait", resource: "the resource", config: waitQuick, done: done, get: either("get", get)}
 	return w.run(ctx, opts)
 }
 
@@ -102,7 +102,7 @@ type waiter[T any] struct {
 	operation string
 	resource  string
 	config    WaitOptions
-	fetch     func(context.Context) (*T, error)
+	get       func(context.Context) (*T, error)
 	done      func(*T) (bool, error)
 
 	// lacks, if not nil, returns the name of a field that done needs and the
@@ -113,7 +113,7 @@ type waiter[T any] struct {
 	gone bool
 
 	// isNotYet reports whether a record from a list shows that the wait isn't over.
-	// If it's set, polls read the list that join returns, if any, and call fetch
+	// If it's set, polls read the list that join returns, if any, and call get
 	// only if isNotYet returns false.
 	isNotYet  func(*T) bool
 	join      func(context.Context) *sharedlist.List[T]
@@ -169,7 +169,7 @@ func (w *waiter[T]) run(ctx context.Context, opts *WaitOptions) (*T, error) {
 
 // poll gets the record, and finds out whether the wait is over.
 func (w *waiter[T]) poll(ctx context.Context) (*T, step, error) {
-	record, err := w.fetch(ctx)
+	record, err := w.get(ctx)
 	switch {
 	case w.gone && IsGone(err):
 		return nil, finished, nil

@@ -181,7 +181,7 @@ func (f *family[T]) existsAnywhere(ctx context.Context, c *conn, r Resource) (bo
 	if !errors.Is(err, ErrLocationNotFound) {
 		return exists, err
 	}
-	_, err = f.locate(ctx, c, r.ID)
+	_, err = f.resolve(ctx, c, r.ID)
 	if isMissing(err) {
 		return false, nil
 	}

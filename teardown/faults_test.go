@@ -76,7 +76,7 @@ func TestTeardownIsNotBlind(t *testing.T) {
 		match cloudapitest.Match // the request that would find it out
 		fault cloudapitest.Fault
 		safe  []string // parts of the paths of what must stay
-		want  string   // an outcome in the report
+		want  string   // a failure in the report
 		err   error
 	}{
 		{"users, forbidden", cloudapitest.Match{Operation: "LoadBalancers.ListInLocation"}, sdktest.Refusal(403, "Forbidden"),
@@ -112,7 +112,7 @@ func TestTeardownIsNotBlind(t *testing.T) {
 				err := plan.Run(ctx)
 				over.Store(true)
 				report := checkReport(t, p, plan, err)
-				if got := outcomes(report); !slices.Contains(got, tt.want) || !errors.Is(report, tt.err) {
+				if got := failures(report); !slices.Contains(got, tt.want) || !errors.Is(report, tt.err) {
 					t.Errorf("%q, want %q: %v", got, tt.want, report)
 				}
 				for _, r := range p.Server.Requests()[before:] {
@@ -123,7 +123,7 @@ func TestTeardownIsNotBlind(t *testing.T) {
 					}
 				}
 				for _, f := range report.Failed {
-					if e := last[f.Resource.String()]; e.State != string(f.Outcome) || e.Err != f.Err {
+					if e := last[f.Resource.String()]; e.State != string(f.State) || e.Err != f.Err {
 						t.Errorf("the last event of %v is %+v", f, e)
 					}
 				}
@@ -153,7 +153,7 @@ func TestTeardownReportsTheLastTry(t *testing.T) {
 		defer cancel()
 		report := checkReport(t, p, plan, plan.Run(ctx))
 		want := []string{"failed private subnet eu-north-h1/net-1", "not tried firewall eu-north-h1/net-1-default", "failed SSH public key laptop"}
-		if got := outcomes(report); !slices.Equal(got, want) || !errors.Is(report.Failed[0].Err, cloudapi.ErrConflict) || !errors.Is(report.Failed[0].Err, context.DeadlineExceeded) ||
+		if got := failures(report); !slices.Equal(got, want) || !errors.Is(report.Failed[0].Err, cloudapi.ErrConflict) || !errors.Is(report.Failed[0].Err, context.DeadlineExceeded) ||
 			!errors.Is(report.Failed[2].Err, context.DeadlineExceeded) {
 			t.Errorf("%q, want %q: %v", got, want, report)
 		}
@@ -215,7 +215,7 @@ func TestTeardownAtADeadline(t *testing.T) {
 					t.Fatal(report)
 				}
 				f := report.Failed[i]
-				if string(f.Outcome) != tt.want || !errors.Is(f.Err, context.DeadlineExceeded) || cloudapi.IsTransient(err) || cloudapi.IsTransient(f.Err) || !tt.is(f.Err) || !strings.Contains(f.String(), tt.text) ||
+				if string(f.State) != tt.want || !errors.Is(f.Err, context.DeadlineExceeded) || cloudapi.IsTransient(err) || cloudapi.IsTransient(f.Err) || !tt.is(f.Err) || !strings.Contains(f.String(), tt.text) ||
 					!strings.Contains(f.String(), "context deadline exceeded") || strings.Contains(f.String(), "\n") {
 					t.Errorf("%v", f)
 				}

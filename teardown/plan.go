@@ -63,7 +63,7 @@ type Options struct {
 	// Progress is called when a deletion begins, at each poll, and when it ends,
 	// but never concurrently. Operation is "Teardown". Done and Total count the
 	// resources of the plan. State is the record's state, "deleting", "deleted",
-	// or an [Outcome] whose reason is in Err. The deletion of the resource waits
+	// or a [State] whose reason is in Err. The deletion of the resource waits
 	// until Progress returns.
 	Progress func(cloudapi.Progress)
 }

@@ -19,20 +19,20 @@ type Error struct {
 // Failure says why a resource wasn't deleted.
 type Failure struct {
 	Resource  cloudapi.Resource
-	Outcome   Outcome
-	BlockedBy []cloudapi.Resource // the resources that need this one, if Outcome is Blocked
+	State     State
+	BlockedBy []cloudapi.Resource // the resources that need this one, if State is Blocked
 	Err       error               // the reason
 }
 
-// Outcome says how far the deletion of a resource got.
-type Outcome string
+// State says how far the deletion of a resource got.
+type State string
 
-// Values of [Failure.Outcome].
+// Values of [Failure.State].
 const (
-	Failed   Outcome = "failed"    // the deletion, or a request before it, failed
-	UnderWay Outcome = "under way" // the server accepted the deletion of it, or of a cluster or database in it, but may not have finished
-	Blocked  Outcome = "blocked"   // not tried, because another resource needs it
-	NotTried Outcome = "not tried" // the context ended before Run requested the deletion
+	Failed   State = "failed"    // the deletion, or a request before it, failed
+	UnderWay State = "under way" // the server accepted the deletion of it, or of a cluster or database in it, but may not have finished
+	Blocked  State = "blocked"   // not tried, because another resource needs it
+	NotTried State = "not tried" // the context ended before Run requested the deletion
 )
 
 // Error returns one line with the number of resources that are left, and the
@@ -40,16 +40,16 @@ const (
 func (e *Error) Error() string {
 	var counts []string
 	var first *Failure
-	for _, outcome := range []Outcome{Failed, UnderWay, Blocked, NotTried} {
+	for _, state := range []State{Failed, UnderWay, Blocked, NotTried} {
 		n := 0
 		for i := range e.Failed {
-			if e.Failed[i].Outcome == outcome {
+			if e.Failed[i].State == state {
 				n++
 				first = cmp.Or(first, &e.Failed[i])
 			}
 		}
 		if n > 0 {
-			counts = append(counts, fmt.Sprintf("%d %s", n, outcome))
+			counts = append(counts, fmt.Sprintf("%d %s", n, state))
 		}
 	}
 	text := fmt.Sprintf("teardown: project %s: %d of %d resources left: %s",
@@ -71,7 +71,7 @@ func (e *Error) Unwrap() []error {
 
 // String describes the failure in one line.
 func (f Failure) String() string {
-	return fmt.Sprintf("%v: %s: %v", f.Resource, f.Outcome, unprefixed{f.Err})
+	return fmt.Sprintf("%v: %s: %v", f.Resource, f.State, unprefixed{f.Err})
 }
 
 type unprefixed struct{ error }

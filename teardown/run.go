@@ -138,7 +138,7 @@ func (r *run) step(ctx context.Context, s *step) *Failure {
 	}
 	failure := r.delete(ctx, &task{step: s})
 	if failure != nil {
-		r.report(s.resource, cloudapi.Progress{State: string(failure.Outcome), Err: failure.Err})
+		r.report(s.resource, cloudapi.Progress{State: string(failure.State), Err: failure.Err})
 	} else {
 		r.report(s.resource, cloudapi.Progress{State: stateDeleted})
 	}
@@ -254,10 +254,10 @@ func (r *run) unlisted(t *task, at cloudapi.Resource, listed []item) (unlisted [
 	return unlisted
 }
 
-// locate returns the resource under the present name of its private location,
+// target returns the resource under the present name of its private location,
 // since another private location may have taken the old name. The result has no
 // ID if the private location is gone, and with it everything inside.
-func (r *run) locate(ctx context.Context, resource cloudapi.Resource) (cloudapi.Resource, error) {
+func (r *run) target(ctx context.Context, resource cloudapi.Resource) (cloudapi.Resource, error) {
 	private := r.plan.graph.locations[resource.Location]
 	if resource.Kind == cloudapi.KindPrivateLocation {
 		private = resource.ID

@@ -66,11 +66,11 @@ func checkReport(t *testing.T, p *sdktest.Everything, plan *teardown.Plan, err e
 		if f.Err == nil {
 			t.Errorf("%v has no reason", f)
 		}
-		if untouched := f.Outcome == teardown.Blocked || f.Outcome == teardown.NotTried; untouched &&
+		if untouched := f.State == teardown.Blocked || f.State == teardown.NotTried; untouched &&
 			f.Resource.Kind != cloudapi.KindProject && there[f.Resource.ID] == "" {
 			t.Errorf("%v is gone", f)
 		}
-		if (f.Outcome == teardown.Blocked) != (len(f.BlockedBy) > 0) {
+		if (f.State == teardown.Blocked) != (len(f.BlockedBy) > 0) {
 			t.Errorf("%v is blocked by %v", f, f.BlockedBy)
 		}
 		delete(there, f.Resource.ID)
@@ -89,12 +89,12 @@ func checkReport(t *testing.T, p *sdktest.Everything, plan *teardown.Plan, err e
 	return report
 }
 
-// outcomes describes the failures of a report, such as "failed VM
+// failures describes those of a report, such as "failed VM
 // eu-central-h1/web-1".
-func outcomes(report *teardown.Error) []string {
+func failures(report *teardown.Error) []string {
 	var texts []string
 	for _, f := range report.Failed {
-		texts = append(texts, string(f.Outcome)+" "+sdktest.Described([]cloudapi.Resource{f.Resource})[0])
+		texts = append(texts, string(f.State)+" "+sdktest.Described([]cloudapi.Resource{f.Resource})[0])
 	}
 	return texts
 }
@@ -209,7 +209,7 @@ func TestTeardownFailure(t *testing.T) {
 			"blocked firewall eu-central-h1/fw-1",
 			"blocked project main",
 		}
-		if got := outcomes(report); !slices.Equal(got, want) {
+		if got := failures(report); !slices.Equal(got, want) {
 			t.Fatalf("%q, want %q", got, want)
 		}
 		equalTexts(t, "the subnet is blocked by", report.Failed[1].BlockedBy, "VM eu-central-h1/web-1")
@@ -255,7 +255,7 @@ func TestTeardownGivesUp(t *testing.T) {
 		before := len(p.Server.Requests())
 		report := checkReport(t, p, plan, plan.Run(t.Context()))
 		want := []string{"failed private subnet eu-north-h1/net-1", "blocked firewall eu-north-h1/net-1-default"}
-		if got := outcomes(report); !slices.Equal(got, want) {
+		if got := failures(report); !slices.Equal(got, want) {
 			t.Fatalf("%q, want %q", got, want)
 		}
 		var times []time.Time
@@ -303,7 +303,7 @@ func TestTeardownEndsWithItsContext(t *testing.T) {
 			"not tried private subnet eu-central-h1/net-1",
 			"not tried firewall eu-central-h1/fw-1",
 		}
-		if got := outcomes(report); !slices.Equal(got, want) {
+		if got := failures(report); !slices.Equal(got, want) {
 			t.Fatalf("%q, want %q", got, want)
 		}
 		var wait *cloudapi.WaitError
@@ -343,8 +343,8 @@ func TestTeardownCanceled(t *testing.T) {
 					t.Errorf("ended %v later", took)
 				}
 				report := checkReport(t, p, plan, err)
-				if !errors.Is(err, context.Canceled) || !strings.Contains(strings.Join(outcomes(report), "\n"), "not tried") {
-					t.Errorf("%q", outcomes(report))
+				if !errors.Is(err, context.Canceled) || !strings.Contains(strings.Join(failures(report), "\n"), "not tried") {
+					t.Errorf("%q", failures(report))
 				}
 				if at < 0 && (sent > 0 || len(report.Failed) != 19) {
 					t.Errorf("%d requests were sent: %v", sent, report)

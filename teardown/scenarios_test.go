@@ -21,7 +21,7 @@ var (
 	database = "Postgres database eu-central-h1/orders"
 )
 
-// blocked returns the outcomes of resources that are all blocked.
+// blocked returns the failures of resources that are all blocked.
 func blocked(resources ...string) []string {
 	for i := range resources {
 		resources[i] = "blocked " + resources[i]

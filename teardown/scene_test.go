@@ -36,7 +36,7 @@ type scenario struct {
 	at      func(p *scene, req *http.Request) bool // matches a request of the plan's client
 	then    func(t *testing.T, p *scene)           // called immediately before the first such request
 	runs    int                                    // number of concurrent runs; 0 means 1
-	want    []string                               // the outcomes in the report
+	want    []string                               // the failures in the report
 	err     error                                  // an error that the report wraps
 	deleted []cloudapi.Kind                        // the only kinds that the report lists as deleted; replaces want
 	blocker string                                 // what blocks the first failure in the report
@@ -287,8 +287,8 @@ func TestScenarios(t *testing.T) {
 				}
 				do(tt.between)
 				report := p.run(t, plan, max(tt.runs, 1), tt)
-				if want := p.named(tt.want); tt.deleted == nil && !slices.Equal(outcomes(report), want) {
-					t.Errorf("%q, want %q: %v", outcomes(report), want, report)
+				if want := p.named(tt.want); tt.deleted == nil && !slices.Equal(failures(report), want) {
+					t.Errorf("%q, want %q: %v", failures(report), want, report)
 				} else if tt.blocker != "" {
 					equalTexts(t, "the first is blocked by", report.Failed[0].BlockedBy, tt.blocker)
 				}

@@ -58,7 +58,7 @@ func (r *run) delete(ctx context.Context, t *task) *Failure {
 			tried++
 		}
 		// The server can forbid a deletion during another deletion of the resource.
-		again := last == nil && failure.Outcome == Failed && errors.Is(failure.Err, cloudapi.ErrForbidden)
+		again := last == nil && failure.State == Failed && errors.Is(failure.Err, cloudapi.ErrForbidden)
 		if tried == tries || !again && !r.mayBecomePossible(failure) {
 			return failure
 		}
@@ -84,7 +84,7 @@ func (r *run) try(ctx context.Context, t *task) *Failure {
 	switch {
 	case failure != nil && r.isDeleting(ctx, at, failure.Err): // the wait below is for that deletion
 	case failure != nil && r.mayHoldServers(t, failure.Err):
-		failure.Outcome = UnderWay
+		failure.State = UnderWay
 		return failure
 	case failure != nil || at.ID == "":
 		return failure
@@ -92,7 +92,7 @@ func (r *run) try(ctx context.Context, t *task) *Failure {
 	if err := r.wait(ctx, t, at); err != nil {
 		return t.failed(UnderWay, err)
 	}
-	switch now, err := r.locate(ctx, t.step.resource); {
+	switch now, err := r.target(ctx, t.step.resource); {
 	case err != nil:
 		return t.failed(UnderWay, err)
 	case now.ID != "" && now != at: // the private location was renamed during the wait, which looked for the old name
@@ -137,7 +137,7 @@ func (r *run) wait(ctx context.Context, t *task, requested cloudapi.Resource) er
 	}
 	start := time.Now()
 	_, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Resource, error) {
-		now, err := r.locate(ctx, t.step.resource)
+		now, err := r.target(ctx, t.step.resource)
 		return &now, err
 	}, func(now *cloudapi.Resource) (bool, error) {
 		if *now == requested && time.Since(start) > maxLocationWait {
@@ -159,7 +159,7 @@ func (r *run) waitOptions(t *task) *cloudapi.WaitOptions {
 
 // deleteVersions deletes the versions of a machine image.
 func (r *run) deleteVersions(ctx context.Context, t *task) *Failure {
-	at, err := r.locate(ctx, t.step.resource)
+	at, err := r.target(ctx, t.step.resource)
 	if err != nil || at.ID == "" {
 		return nil // request looks again, and reports the error
 	}
@@ -205,7 +205,7 @@ func (r *run) request(ctx context.Context, t *task, send func(*cloudapi.Client, 
 	var users []cloudapi.Resource
 	requested := false
 	err := r.plan.gate.withSlot(ctx, func(ctx context.Context) (err error) {
-		if at, err = r.locate(ctx, t.step.resource); err != nil || at.ID == "" {
+		if at, err = r.target(ctx, t.step.resource); err != nil || at.ID == "" {
 			return err
 		}
 		if users, err = r.users(ctx, t, at); err != nil {
@@ -218,7 +218,7 @@ func (r *run) request(ctx context.Context, t *task, send func(*cloudapi.Client, 
 			return nil
 		}
 		if at.Kind == cloudapi.KindPrivateLocation { // a private location is deleted by name
-			if now, err := r.locate(ctx, t.step.resource); err != nil || now != at {
+			if now, err := r.target(ctx, t.step.resource); err != nil || now != at {
 				return cmp.Or(err, renamed(now))
 			}
 		}
@@ -240,14 +240,14 @@ func (r *run) request(ctx context.Context, t *task, send func(*cloudapi.Client, 
 	case len(users) > 0 && t.requested:
 		return at, t.failed(Failed, fmt.Errorf("an earlier request may have deleted it: %w", r.blocked(users)))
 	case len(users) > 0:
-		return at, &Failure{Resource: t.step.resource, Outcome: Blocked, BlockedBy: users, Err: r.blocked(users)}
+		return at, &Failure{Resource: t.step.resource, State: Blocked, BlockedBy: users, Err: r.blocked(users)}
 	}
 	return at, nil
 }
 
 // mayBecomePossible reports whether another attempt of a deletion may succeed.
 func (r *run) mayBecomePossible(f *Failure) bool {
-	if f.Outcome == Blocked {
+	if f.State == Blocked {
 		return !slices.ContainsFunc(f.BlockedBy, func(by cloudapi.Resource) bool { return r.failureOf(by) != nil })
 	}
 	e, ok := errors.AsType[*cloudapi.Error](f.Err)
@@ -268,8 +268,8 @@ func (r *run) blocked(users []cloudapi.Resource) error {
 	return fmt.Errorf("%v needs it and is not in the plan: a new plan includes it", users[0])
 }
 
-func (t *task) failed(outcome Outcome, err error) *Failure {
-	return &Failure{Resource: t.step.resource, Outcome: outcome, Err: err}
+func (t *task) failed(state State, err error) *Failure {
+	return &Failure{Resource: t.step.resource, State: state, Err: err}
 }
 
 // notTried returns a failure for a context that ended before the deletion was
@@ -285,8 +285,8 @@ func (f *Failure) cutShort(ctx context.Context, previous *Failure) *Failure {
 	switch {
 	case !errors.Is(f.Err, ctx.Err()):
 		f.Err = withEnd(ctx, f.Err)
-	case previous == nil || f.Outcome == UnderWay:
-	case f.Outcome == NotTried || previous.Outcome == UnderWay:
+	case previous == nil || f.State == UnderWay:
+	case f.State == NotTried || previous.State == UnderWay:
 		previous.Err = withEnd(ctx, previous.Err)
 		return previous
 	default:

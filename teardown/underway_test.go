@@ -87,7 +87,7 @@ func TestSubnetUnderWay(t *testing.T) {
 				}
 				report, ok := errors.AsType[*teardown.Error](err)
 				want := "under way " + p.named([]string{tt.left})[0]
-				if !ok || outcomes(report)[0] != want {
+				if !ok || failures(report)[0] != want {
 					t.Fatalf("%v, want %q", err, want)
 				}
 				for _, want := range tt.errs {
@@ -99,7 +99,7 @@ func TestSubnetUnderWay(t *testing.T) {
 					t.Errorf("%v is %v", report.Failed[0], tt.not)
 				}
 				for _, f := range report.Failed[1:] { // the database's firewall, which Run had no time to look for
-					if f.Outcome != teardown.NotTried || f.Resource.Kind != cloudapi.KindFirewall || ctx.Err() == nil {
+					if f.State != teardown.NotTried || f.Resource.Kind != cloudapi.KindFirewall || ctx.Err() == nil {
 						t.Error(f)
 					}
 				}
@@ -140,8 +140,8 @@ func TestSubnetNotUnderWay(t *testing.T) {
 					t.Fatal(report)
 				}
 				i := slices.IndexFunc(report.Failed, func(f teardown.Failure) bool { return f.Resource.ID == refused })
-				if i < 0 || report.Failed[i].Outcome != teardown.Failed || !errors.Is(report.Failed[i].Err, cloudapi.ErrConflict) {
-					t.Errorf("%q: %v", outcomes(report), report)
+				if i < 0 || report.Failed[i].State != teardown.Failed || !errors.Is(report.Failed[i].Err, cloudapi.ErrConflict) {
+					t.Errorf("%q: %v", failures(report), report)
 				}
 				attempts := 0
 				for _, r := range p.Server.Requests()[before:] {

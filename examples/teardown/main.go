@@ -166,7 +166,7 @@ func (c *command) report(err error, total int) error {
 		return err
 	}
 	for _, f := range failure.Failed {
-		fmt.Fprintf(c.stderr, "%v: %s\n  %v\n", f.Resource, f.Outcome, f.Err)
+		fmt.Fprintf(c.stderr, "%v: %s\n  %v\n", f.Resource, f.State, f.Err)
 	}
 	return fmt.Errorf("deleted %d, %d left: run it again, or see the reasons above (%w)", len(failure.Deleted), len(failure.Failed), err)
 }

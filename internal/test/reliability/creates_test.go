@@ -70,14 +70,14 @@ type cut struct {
 	reset          bool
 }
 
-type cutOutcome struct {
+type cutResult struct {
 	value          any
 	err            error
 	executed       int
 	sent, received int // bytes, on the first connection
 }
 
-func cutExchange(t *testing.T, op operation, c cut) (o cutOutcome) {
+func cutExchange(t *testing.T, op operation, c cut) (o cutResult) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := &peer{op: &op, script: reads((*exchange).works)}

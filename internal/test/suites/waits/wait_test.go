@@ -256,13 +256,13 @@ func TestWaitRefusesToPanic(t *testing.T) {
 	nothing := func(context.Context) (*cloudapi.VM, error) { return nil, nil }
 	running := func(*cloudapi.VM) (bool, error) { return true, nil }
 	if _, err := cloudapi.Wait(t.Context(), nil, running, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
-		t.Errorf("without fetch: %v", err)
+		t.Errorf("without get: %v", err)
 	}
 	if _, err := cloudapi.Wait(t.Context(), nothing, nil, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without done: %v", err)
 	}
 	if vm, err := cloudapi.Wait(t.Context(), nothing, running, nil); vm != nil || err == nil {
-		t.Errorf("fetch returns nothing: %v, %v", vm, err)
+		t.Errorf("get returns nothing: %v, %v", vm, err)
 	}
 	var none context.Context
 	if vm, err := cloudapi.Wait(none, func(context.Context) (*cloudapi.VM, error) { return new(cloudapi.VM), nil }, running, nil); vm != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
