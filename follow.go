@@ -160,7 +160,7 @@ func (f *follower[T]) tolerated(err error) int {
 // the range reaches the present.
 func (f *follower[T]) poll(ctx context.Context) (entries []*T, next LogMarker, wait bool, err error) {
 	if f.marker.Seen == nil { // the program chose the Start: ask for the time of the server first, since the program's clock can be ahead
-		if _, err := f.read(ctx, time.Time{}, time.Time{}, math.MaxInt); err != nil {
+		if _, err := f.read(ctx, time.Time{}, time.Time{}, 0, 0); err != nil {
 			return nil, f.marker, true, err
 		}
 		if f.marker.Start.IsZero() {
@@ -179,11 +179,14 @@ func (f *follower[T]) poll(ctx context.Context) (entries []*T, next LogMarker, w
 	}
 	shortest = min(shortest, f.maxSpan)
 	f.span = max(f.span, shortest)
-	end, most := start.Add(f.span), maxRangeLines
+	// If the program leaves the loop in a range, the next loop reads all of it
+	// again, and entries that were late. So a range that could be shorter takes
+	// half of the memory.
+	end, most, held := start.Add(f.span), maxRangeLines, f.maxHeld/2
 	if f.span == shortest {
-		most = math.MaxInt
+		most, held = math.MaxInt, f.maxHeld
 	}
-	entries, err = f.read(ctx, start, end, most)
+	entries, err = f.read(ctx, start, end, most, held)
 	switch oldest := f.sent.Add(f.behind - f.kept); {
 	case start.Before(oldest) && (f.isSilent || errors.Is(err, ErrInvalidRequest)):
 		next = LogMarker{Start: oldest.Add(f.slack), Seen: map[string]int{}}
@@ -224,10 +227,10 @@ func (f *follower[T]) nextSpan(n int) time.Duration {
 }
 
 // read returns the entries of a range, the oldest first. It returns
-// ErrPaginationStalled if there are more entries than most, or than fit into
-// memory. It also records when it sent the request for the first page: entries
+// ErrPaginationStalled if there are more entries than most, or if they have more
+// bytes than held. It also records when it sent the request for the first page: entries
 // written later aren't in the range's pages.
-func (f *follower[T]) read(ctx context.Context, start, end time.Time, most int) ([]*T, error) {
+func (f *follower[T]) read(ctx context.Context, start, end time.Time, most, held int) ([]*T, error) {
 	var entries []*T // the newest first
 	size := 0
 	sent, isFirst := time.Now().Round(0).UTC(), true // without the monotonic clock, which can stop while the machine sleeps
@@ -246,7 +249,7 @@ func (f *follower[T]) read(ctx context.Context, start, end time.Time, most int) 
 		for _, entry := range page.Items {
 			size += logEntrySize + f.textSize(entry)
 		}
-		if entries = append(entries, page.Items...); len(entries) > most || size > f.maxHeld {
+		if entries = append(entries, page.Items...); len(entries) > most || size > held {
 			return nil, fmt.Errorf("cloudapi: %s: %w: more than %d MiB of entries from %s to %s; use filters, a shorter Overlap, or a marker with only a Start", f.operation,
 				ErrPaginationStalled, f.maxHeld>>20, start.Format(time.RFC3339), end.Format(time.RFC3339))
 		}

@@ -8,8 +8,10 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,49 +21,69 @@ import (
 
 // followedLog is a log with entries, and the method that follows it.
 type followedLog struct {
-	receive func(text string)
-	follow  func(ctx context.Context, m LogMarker, checkpoint func(LogMarker), progress func(Progress)) iter.Seq2[string, error] // until now
-	answer  func(func(request int) (*http.Response, error))                                                                      // sets what answers the next requests instead, if it returns something
+	receive func(text string, lag time.Duration) // adds an entry, which is in responses after the lag
+	since   func(start time.Time) []string       // returns the entries, the oldest first
+	follow  func(context.Context, followOptions) iter.Seq2[string, error]
+	now     func() time.Time // by the service's clock
+	kept    time.Duration    // how old the start of a loop can be
+
+	// answer sets what answers the next requests, or changes the header of the
+	// response if it returns nothing.
+	answer func(func(query map[string][]string, header http.Header) (*http.Response, error))
 }
 
-// forEachLog calls test for each kind of log that can be followed.
+type followOptions struct {
+	marker      LogMarker
+	untilNow    bool
+	maxInterval time.Duration
+	maxHeld     int
+	checkpoint  func(LogMarker)
+	progress    func(Progress)
+}
+
+// newLogs are the kinds of logs that can be followed.
+var newLogs = map[string]func(t *testing.T, ahead, slow time.Duration, size int) followedLog{
+	"logs": func(t *testing.T, ahead, slow time.Duration, size int) followedLog {
+		s := &logStore{t: t, ahead: ahead, slow: slow, size: size}
+		ages := []time.Duration{0, 0, time.Minute, 2 * time.Hour}
+		return followedLog{
+			receive: func(text string, lag time.Duration) { s.receive(text, ages[int(text[len(text)-1])%len(ages)], lag) },
+			since:   s.since,
+			follow: func(ctx context.Context, o followOptions) iter.Seq2[string, error] {
+				return texts(s.client().Postgres.FollowLogs(ctx, "eu-central-h1", "orders-db", &PostgresFollowLogsOptions{
+					Marker: o.marker, UntilNow: o.untilNow, MaxInterval: o.maxInterval, maxHeld: o.maxHeld, Checkpoint: o.checkpoint, Progress: o.progress}), text)
+			},
+			now:    s.now,
+			kept:   logsKept,
+			answer: func(answer func(map[string][]string, http.Header) (*http.Response, error)) { s.answer = answer },
+		}
+	},
+	"audit log": func(t *testing.T, ahead, slow time.Duration, size int) followedLog {
+		s := &auditStore{t: t, ahead: ahead, slow: slow, size: size}
+		return followedLog{
+			receive: s.receive,
+			since:   func(start time.Time) []string { return s.between(start, s.now().Add(time.Second)) },
+			follow: func(ctx context.Context, o followOptions) iter.Seq2[string, error] {
+				return texts(s.client().AuditLog.Follow(ctx, &AuditLogFollowOptions{
+					Marker: o.marker, UntilNow: o.untilNow, MaxInterval: o.maxInterval, maxHeld: o.maxHeld, Checkpoint: o.checkpoint, Progress: o.progress}), entryText)
+			},
+			now:    s.now,
+			kept:   auditLogSpan - time.Hour,
+			answer: func(answer func(map[string][]string, http.Header) (*http.Response, error)) { s.answer = answer },
+		}
+	},
+}
+
+// forEachLog calls test for each kind of log, with pages of four entries.
 func forEachLog(t *testing.T, test func(*testing.T, followedLog)) {
 	t.Helper()
 	t.Parallel()
-	t.Run("logs", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			s := &logStore{t: t, size: 4}
-			test(t, followedLog{
-				receive: func(text string) { s.receive(text, 0, 0) },
-				follow: func(ctx context.Context, m LogMarker, checkpoint func(LogMarker), progress func(Progress)) iter.Seq2[string, error] {
-					o := &PostgresFollowLogsOptions{Marker: m, UntilNow: true, Checkpoint: checkpoint, Progress: progress}
-					return texts(s.client().Postgres.FollowLogs(ctx, "eu-central-h1", "orders-db", o), func(e *PostgresLogEntry) string { return e.Message })
-				},
-				answer: func(answer func(int) (*http.Response, error)) {
-					n := 0
-					s.answer = func(map[string][]string, http.Header) (*http.Response, error) { n++; return answer(n) }
-				},
-			})
+	for kind, newLog := range newLogs {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { test(t, newLog(t, 0, 0, 4)) })
 		})
-	})
-	t.Run("audit log", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			s := &auditStore{t: t, size: 4}
-			test(t, followedLog{
-				receive: func(text string) { s.receive(text, 0) },
-				follow: func(ctx context.Context, m LogMarker, checkpoint func(LogMarker), progress func(Progress)) iter.Seq2[string, error] {
-					o := &AuditLogFollowOptions{Marker: m, UntilNow: true, Checkpoint: checkpoint, Progress: progress}
-					return texts(s.client().AuditLog.Follow(ctx, o), func(e *AuditLogEntry) string { return e.Action })
-				},
-				answer: func(answer func(int) (*http.Response, error)) {
-					n := 0
-					s.answer = func(map[string][]string, http.Header) (*http.Response, error) { n++; return answer(n) }
-				},
-			})
-		})
-	})
+	}
 }
 
 func texts[T any](entries iter.Seq2[*T, error], text func(*T) string) iter.Seq2[string, error] {
@@ -91,17 +113,128 @@ func copyOf(t *testing.T, m LogMarker) (c LogMarker) {
 // ends of pages.
 func (l followedLog) receiveAll() (want []string) {
 	stub.Elapse(time.Second - time.Duration(time.Now().Nanosecond()))
+	start := time.Now()
 	for _, text := range []string{"a", "a", "a", "a", "a", "b", "a", "", "b", "b", "c", "", "", "b", "a", "a", "b", "a"} {
 		if text == "" {
 			stub.Elapse(20 * time.Second)
 			continue
 		}
-		l.receive(text)
+		l.receive(text, 0)
 		stub.Elapse(time.Millisecond)
-		want = append(want, text)
 	}
 	stub.Elapse(time.Second)
-	return want
+	return l.since(start)
+}
+
+// TestFollowAtRandom: a program gets each entry once, in the order of the
+// service. It restarts at random with the JSON of the last marker, because it
+// can't process an entry or its context ends. Also at random, requests fail or
+// are slow, a clock is wrong, and entries are equal, late, or more than the loop
+// holds.
+func TestFollowAtRandom(t *testing.T) {
+	t.Parallel()
+	for kind, newLog := range newLogs {
+		for seed := range uint64(32) {
+			t.Run(fmt.Sprint(kind, seed), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { followAtRandom(t, rand.New(rand.NewPCG(seed, 0)), newLog) })
+			})
+		}
+	}
+}
+
+func followAtRandom(t *testing.T, r *rand.Rand, newLog func(t *testing.T, ahead, slow time.Duration, size int) followedLog) {
+	pick := func(d ...time.Duration) time.Duration { return d[r.IntN(len(d))] }
+	ahead := pick(0, 5*time.Minute, -5*time.Minute, 3*time.Hour, -3*time.Hour)
+	l := newLog(t, ahead, pick(0, 0, time.Minute), 5+r.IntN(60))
+	maxLag, undated, calm, isDated := pick(0, 50*time.Second), ahead == 0 && r.IntN(2) == 0, false, false
+	var choices sync.Mutex // guards r, which the program and the service use
+	chance := func(n int) bool {
+		choices.Lock()
+		defer choices.Unlock()
+		return r.IntN(n) == 0
+	}
+	l.answer(func(query map[string][]string, header http.Header) (*http.Response, error) {
+		switch {
+		case undated, !calm && isDated && chance(9):
+			header.Del("Date")
+		case !calm && ahead <= 0 && chance(9): // does no harm, since this machine's clock isn't behind
+			header.Set("Date", l.now().Add(-time.Hour).Format(http.TimeFormat))
+		case !calm && ahead >= 0 && chance(9): // does no harm, since this machine's clock isn't ahead
+			header.Set("Date", l.now().Add(5*time.Hour).Format(http.TimeFormat))
+		}
+		switch {
+		case !calm && chance(30):
+			return stub.Respond(502, "<html>Bad Gateway</html>"), nil
+		case !calm && chance(30):
+			return nil, io.ErrUnexpectedEOF
+		case !calm && chance(30), len(query["pagination_key"]) > 0 && query["pagination_key"][0] == "x":
+			return stub.Respond(200, `{"items":[],"logs":[],"pagination_key":"x"}`), nil
+		}
+		isDated = isDated || header.Get("Date") != ""
+		return nil, nil
+	})
+	receive := func(n int, gaps ...time.Duration) {
+		for i := range n {
+			choices.Lock()
+			gap, lag, text := pick(gaps...), time.Duration(0), fmt.Sprint("entry ", i)
+			if r.IntN(2) == 0 {
+				text = fmt.Sprint("entry ", r.IntN(4)) // entries that look alike
+			}
+			if maxLag > 0 {
+				lag = time.Duration(r.Int64N(int64(maxLag)))
+			}
+			choices.Unlock()
+			l.receive(text, lag)
+			stub.Elapse(gap)
+		}
+	}
+	start := l.now()
+	receive(400, 0, 300*time.Millisecond, time.Minute, l.kept/150) // they come in about two thirds of the time for which they are kept
+	stub.Elapse(2 * time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	o := followOptions{marker: LogMarker{Start: start}, maxInterval: pick(0, 5*time.Minute), maxHeld: 150 * logEntrySize}
+	go func() {
+		defer cancel()
+		receive(150, 0, 300*time.Millisecond, 7*time.Second, 10*time.Minute) // they come in about six hours
+		stub.Elapse(2 * time.Hour)
+	}()
+	o.checkpoint = func(m LogMarker) { o.marker = copyOf(t, m) }
+	o.progress = func(p Progress) {
+		if errors.Is(p.Err, ErrLogsExpired) || p.Record != nil {
+			t.Errorf("progress: %+v", p)
+		}
+	}
+	var got []string
+	for isLast := false; !isLast; {
+		isLast, isDated = ctx.Err() != nil, false
+		run, stop := context.WithCancel(ctx)
+		if isLast {
+			run, calm, o.untilNow = t.Context(), true, true
+		}
+		for entry, err := range l.follow(run, o) {
+			if err != nil && isLast {
+				t.Error(err)
+			}
+			if err != nil || !isLast && chance(200) {
+				break
+			}
+			if got = append(got, entry); chance(200) {
+				stop()
+			}
+		}
+		stop()
+	}
+	want := l.since(start)
+	if maxLag > 0 {
+		slices.Sort(got)
+		slices.Sort(want)
+	}
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] {
+			t.Fatalf("%d of %d entries: entry %d is wrong", len(got), len(want), i)
+		}
+	}
 }
 
 // TestLogsAfterBreaks: a program that leaves the loop after n entries gets the
@@ -119,7 +252,7 @@ func TestLogsAfterBreaks(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					marks, read := 0, 0
 					isOver = true
-					for text, err := range l.follow(ctx, copyOf(t, m), func(next LogMarker) { marks++; m = next }, nil) {
+					for entry, err := range l.follow(ctx, followOptions{marker: copyOf(t, m), untilNow: true, checkpoint: func(next LogMarker) { marks++; m = next }}) {
 						if err != nil && !errors.Is(err, context.Canceled) {
 							t.Error(err)
 						}
@@ -127,7 +260,7 @@ func TestLogsAfterBreaks(t *testing.T) {
 							isOver = false
 							break
 						}
-						got = append(got, text)
+						got = append(got, entry)
 						if read++; isCanceled && read == n {
 							cancel()
 						}
@@ -159,8 +292,9 @@ func TestLogsAfterFailures(t *testing.T) {
 		for i, fail := range failures {
 			for failing, isOver := 1, false; !isOver && failing < 50; failing++ {
 				isOver = true
-				l.answer(func(request int) (*http.Response, error) {
-					if request == failing {
+				request := 0
+				l.answer(func(map[string][]string, http.Header) (*http.Response, error) {
+					if request++; request == failing {
 						isOver = false
 						return fail()
 					}
@@ -169,12 +303,12 @@ func TestLogsAfterFailures(t *testing.T) {
 				var got []string
 				m, failures := LogMarker{Start: start}, 0
 				for range 2 {
-					for text, err := range l.follow(t.Context(), copyOf(t, m), func(next LogMarker) { m = next }, nil) {
+					for entry, err := range l.follow(t.Context(), followOptions{marker: copyOf(t, m), untilNow: true, checkpoint: func(next LogMarker) { m = next }}) {
 						if err != nil {
 							failures++
 							break
 						}
-						got = append(got, text)
+						got = append(got, entry)
 					}
 				}
 				if !slices.Equal(got, want) || failures > 1 || isOver && failing < 6 {
@@ -203,7 +337,7 @@ func TestCheckpoints(t *testing.T) {
 				t.Errorf("report %d after %d markers: %+v", reports, len(marks), p)
 			}
 		}
-		for _, err := range l.follow(t.Context(), first, mark, report) {
+		for _, err := range l.follow(t.Context(), followOptions{marker: first, untilNow: true, checkpoint: mark, progress: report}) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -213,7 +347,7 @@ func TestCheckpoints(t *testing.T) {
 			t.Errorf("the last marker is %+v", last)
 		}
 		l.receiveAll()
-		for range l.follow(t.Context(), last, mark, nil) {
+		for range l.follow(t.Context(), followOptions{marker: last, untilNow: true, checkpoint: mark}) {
 			break
 		}
 		for i, m := range marks {
@@ -222,8 +356,10 @@ func TestCheckpoints(t *testing.T) {
 			}
 		}
 		marks, reports = nil, 0
-		l.answer(func(int) (*http.Response, error) { return stub.Respond(500, stub.Envelope(500)), nil })
-		for range l.follow(t.Context(), last, mark, report) {
+		l.answer(func(map[string][]string, http.Header) (*http.Response, error) {
+			return stub.Respond(500, stub.Envelope(500)), nil
+		})
+		for range l.follow(t.Context(), followOptions{marker: last, untilNow: true, checkpoint: mark, progress: report}) {
 		}
 		if reports != 1 || len(marks) != 0 {
 			t.Errorf("%d reports and %d markers of a failed poll", reports, len(marks))

@@ -167,7 +167,7 @@ type PostgresFollowLogsOptions struct {
 // recognizes lines by their contents. It can miss a line that appears later
 // than Overlap. This machine's clock or the Date of the server's responses must
 // be right, and the two must differ by less than a day. FollowLogs holds up to
-// about 64 MiB of lines in memory. If a range has more, or more than 10,000
+// about 64 MiB of lines in memory. If a range has more than 32 MiB or 10,000
 // lines, it requests shorter ranges, but none shorter than twice the Overlap. It
 // yields ErrPaginationStalled if even that has more than 64 MiB. † Only the
 // service has this.
