@@ -71,7 +71,7 @@ const socks5 = 5
 // message, must begin within connectTimeout.
 type dialedConn struct {
 	net.Conn
-	written    atomic.Int64 // bytes
+	written    atomic.Int64 // bytes, with all of those that it's writing
 	connecting atomic.Bool  // whether it waits for a response to CONNECT
 }
 
@@ -80,8 +80,9 @@ func (c *dialedConn) Write(b []byte) (int, error) {
 		c.connecting.Store(true)
 		c.SetReadDeadline(time.Now().Add(connectTimeout))
 	}
+	c.written.Add(int64(len(b))) // before the server can respond
 	n, err := c.Conn.Write(b)
-	c.written.Add(int64(n))
+	c.written.Add(int64(n - len(b)))
 	return n, err
 }
 

@@ -61,3 +61,23 @@ func TestSilentProxy(t *testing.T) {
 		})
 	}
 }
+
+// TestWrittenBytes: bytes count as written before the server can have them, and
+// those that couldn't be written don't count afterwards.
+func TestWrittenBytes(t *testing.T) {
+	t.Parallel()
+	near, far := net.Pipe()
+	conn := &dialedConn{Conn: near}
+	written := make(chan error)
+	go func() {
+		_, err := conn.Write([]byte("request"))
+		written <- err
+	}()
+	if _, err := io.ReadFull(far, make([]byte, 4)); err != nil || conn.written.Load() != 7 {
+		t.Errorf("%d bytes count as written, %v", conn.written.Load(), err)
+	}
+	far.Close()
+	if err := <-written; err == nil || conn.written.Load() != 4 {
+		t.Errorf("%d bytes count as written after %v", conn.written.Load(), err)
+	}
+}
