@@ -74,12 +74,15 @@ func (a *Attempt) isUnwritten() bool {
 }
 
 // Sent reports whether the server may have executed the request, given the
-// transport's error. It returns false only if no transport accepted the
-// request, if there was no connection to send it on, if the request was the
-// first on a connection for which the server refused the TLS handshake or which
-// it takes for HTTP/2 or on which nothing of it was written, or if the server
-// said that it didn't execute the request. Sent returns true for every request that may be executed twice, since net/http
-// may have sent it before.
+// transport's error. It returns true for every request that may be executed
+// twice, since net/http may have sent it before. Otherwise, it returns false
+// only
+//
+//   - if no transport accepted the request, or it got no connection;
+//   - if the request was the first on a connection, and the server refused the
+//     TLS handshake or took the connection for HTTP/2, or nothing of the request
+//     was written; or
+//   - if the server said that it didn't execute the request.
 func (a *Attempt) Sent(err error) bool {
 	_, refused := errors.AsType[refusedError](err)
 	unusable := a.got.Load() && !a.reused.Load() && (isRefusedHandshake(err) || errors.Is(err, errHTTP2))

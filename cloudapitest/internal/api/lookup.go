@@ -12,13 +12,13 @@ import (
 // of the kind, and in the call's project and location. Find returns an error if
 // there is no such object, or if the token may not execute the operation on it.
 func Find[T Stored](c *Call, kind cloudapi.Kind, param string) (T, error) {
-	o, ok := LookUp[T](c, kind, param)
+	o, ok := FindUnchecked[T](c, kind, param)
 	return o, c.Admit(o, ok)
 }
 
-// LookUp is [Find] without the check of permissions. If the parameter's name
+// FindUnchecked is [Find] without the check of permissions. If the parameter's name
 // ends in _reference, its value may be an ID or a name; otherwise it's an ID.
-func LookUp[T Stored](c *Call, kind cloudapi.Kind, param string) (T, bool) {
+func FindUnchecked[T Stored](c *Call, kind cloudapi.Kind, param string) (T, bool) {
 	ref := c.Params[param]
 	o, ok := byID[T](c, kind, ref)
 	if ok && o.Core().Location != c.Location {

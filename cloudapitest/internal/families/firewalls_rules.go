@@ -266,7 +266,7 @@ func findFirewallRule(c *api.Call) (*firewall, int, error) {
 // firewallOfRule returns the firewall in the path of a request for a rule. It
 // fails if the rule's ID is invalid.
 func firewallOfRule(c *api.Call) (*firewall, error) {
-	f, ok := api.LookUp[*firewall](c, cloudapi.KindFirewall, "firewall_reference")
+	f, ok := api.FindUnchecked[*firewall](c, cloudapi.KindFirewall, "firewall_reference")
 	if !ok || !api.ValidID(c.Params["firewall_rule_id"]) {
 		return nil, reply.NotFound()
 	}

@@ -111,7 +111,7 @@ func findNodePool(c *api.Call) (*nodePool, error) {
 // path. It looks for the node pool before it checks the permission, as the real
 // server does.
 func findPool(c *api.Call, poolIn func(*kubernetesCluster) *nodePool) (*nodePool, error) {
-	k, ok := api.LookUp[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, "kubernetes_cluster_reference")
+	k, ok := api.FindUnchecked[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, "kubernetes_cluster_reference")
 	if !ok {
 		return nil, reply.NotFound()
 	}
@@ -174,7 +174,7 @@ func (g *nodeGroup) setCount(c *api.Call) error {
 // deleteNodePool succeeds if the node pool doesn't exist, but not if the
 // cluster doesn't exist.
 func deleteNodePool(c *api.Call) (any, error) {
-	if _, ok := api.LookUp[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, "kubernetes_cluster_reference"); !ok {
+	if _, ok := api.FindUnchecked[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, "kubernetes_cluster_reference"); !ok {
 		return nil, reply.NotFound()
 	}
 	return api.Delete(findNodePool, (*nodePool).delete)(c)
