@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,7 +23,7 @@ type block struct {
 	path     string // of the file, from the root
 	line     int    // of its first line
 	language string
-	given    string // declarations that the code needs and a reader doesn't
+	given    string // see the constant
 	code     string
 }
 
@@ -61,8 +62,9 @@ func documents(t *testing.T) []document {
 	return all
 }
 
-// given begins a comment in front of a block that declares what the block uses
-// without showing where it comes from.
+// given begins a comment in front of a block. Before Go code, it declares what the
+// code uses without showing where it comes from. Before commands, it's the line
+// that a reader types while they run.
 const given = "<!-- given: "
 
 // split returns the fenced blocks of a document and the lines outside them.
@@ -96,6 +98,30 @@ func (d document) split() (blocks []block, prose []string) {
 		prose = append(prose, "")
 	}
 	return blocks, prose
+}
+
+// A command is a line for a shell in a document.
+type command struct {
+	place  string // its document and line
+	line   string
+	input  string   // what a reader types while the command runs
+	output []string // the lines below it, without the input
+}
+
+// commands returns the commands of a block: all lines of a script, or the lines
+// after a prompt.
+func (b block) commands() (all []command) {
+	for i, line := range strings.Split(b.code, "\n") {
+		line, prompt := strings.CutPrefix(line, "$ ")
+		switch {
+		case prompt || b.language == "sh":
+			all = append(all, command{place: fmt.Sprintf("%s:%d", b.path, b.line+i), line: line, input: b.given})
+		case len(all) > 0 && line != b.given:
+			last := &all[len(all)-1]
+			last.output = append(last.output, line)
+		}
+	}
+	return all
 }
 
 // spans returns the inline code of a line.
