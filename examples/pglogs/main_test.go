@@ -42,7 +42,7 @@ func TestPrintsNothingThatATerminalExecutes(t *testing.T) {
 			Timestamp: time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC), SeverityLevel: "INFO", StreamName: "postgres", ServerRole: "primary",
 			Message: "relation \"\x1b[2J\x1b]0;title\a\" is\r\u009b31m \u202efake\tgrün\n2026", Context: context,
 		}
-		want = "2026-08-01 12:00:00.000 INFO  primary postgres" + want + "relation \"\\x1b[2J\\x1b]0;title\\a\" is\\r\\u009b31m \\u202efake\tgrün\n\t2026\n"
+		want = "2026-08-01 12:00:00.000Z INFO  primary postgres" + want + "relation \"\\x1b[2J\\x1b]0;title\\a\" is\\r\\u009b31m \\u202efake\tgrün\n\t2026\n"
 		if err := printText(&stdout)(&line); err != nil || stdout.String() != want {
 			t.Errorf("printed %q, want %q", stdout.String(), want)
 		}

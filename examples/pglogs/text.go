@@ -20,7 +20,7 @@ func printText(w io.Writer) func(*cloudapi.PostgresLogEntry) error {
 		for part := range strings.Lines(line.Message) {
 			text += visible(strings.TrimSuffix(part, "\n")) + "\n\t"
 		}
-		_, err := fmt.Fprintf(w, "%s %s\n", line.Timestamp.Format("2006-01-02 15:04:05.000"), strings.TrimSuffix(text, "\n\t"))
+		_, err := fmt.Fprintf(w, "%s %s\n", line.Timestamp.UTC().Format("2006-01-02 15:04:05.000Z"), strings.TrimSuffix(text, "\n\t"))
 		return err
 	}
 }

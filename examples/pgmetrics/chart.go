@@ -56,7 +56,7 @@ func chart(m cloudapi.Metric, width int) string {
 		options = append(options,
 			asciigraph.XAxisRange(float64(first.Unix()), float64(last.Unix())),
 			asciigraph.XAxisTickCount(5),
-			asciigraph.XAxisValueFormatter(func(v float64) string { return time.Unix(int64(v), 0).Format(layout) }))
+			asciigraph.XAxisValueFormatter(func(v float64) string { return time.Unix(int64(v), 0).UTC().Format(layout) }))
 	}
 	chars := slices.Repeat(characters, len(data)/len(characters)+1)[:len(data)]
 	for i := range legends {

@@ -119,7 +119,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 
-	fmt.Fprintf(stdout, "%s from %s to %s\n", name, start.Format(time.DateTime), end.Format(time.DateTime))
+	fmt.Fprintf(stdout, "%s from %s to %s UTC\n", name, start.UTC().Format(time.DateTime), end.UTC().Format(time.DateTime))
 	for _, m := range metrics {
 		fmt.Fprintf(stdout, "\n%s\n", chart(m, *width))
 	}

@@ -49,7 +49,7 @@ func TestGapsAndNothing(t *testing.T) {
 			{Time: at, Value: 1}, {Time: at.Add(time.Minute), Value: math.NaN()}, {Time: at.Add(2 * time.Minute), Value: 3}, {Time: at.Add(3 * time.Minute), Value: math.Inf(1)}}}}},
 		{Key: "../nothing", Name: "Nothing"},
 	}
-	if got := chart(metrics[0], 40); !strings.Contains(got, "value now 3") {
+	if got := chart(metrics[0], 40); !strings.Contains(got, "value now 3") || !strings.Contains(got, "08:00") {
 		t.Errorf("chart with gaps:\n%s", got)
 	}
 	if got := chart(metrics[1], 40); got != "Nothing: no values" {
