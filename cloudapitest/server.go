@@ -328,20 +328,27 @@ func (s *Server) answer(r api.Request, fault Fault) reply.Reply {
 		}
 	}
 	out, remarks := s.service.Execute(r)
-	for _, name := range remarks.Unknown {
-		s.misuse("cloudapitest: %s has no %s", r.Operation.Target(), name)
-	}
-	if s.config.api == "" { // a server of Service refuses them, and the test of a server of Contract expects them
-		for _, name := range remarks.ContractOnly {
-			if _, again := s.logged.LoadOrStore(name, true); !again {
-				s.logf("cloudapitest: %s is in the contract, but not in the service, which refuses it", name)
-			}
-		}
-	}
+	s.report(r.Operation, remarks)
 	if fault.kind == beforeCount && !split && !fault.canMiss() {
 		s.complain("cloudapitest: BeforeCount: the response to %s %s is no page with a count", r.Method, r.URL.EscapedPath())
 	}
 	return out
+}
+
+// report reports names that the API doesn't have. It logs names that only the
+// contract has if the server implements both versions.
+func (s *Server) report(op *api.Operation, remarks api.Remarks) {
+	for _, name := range remarks.Unknown {
+		s.misuse("cloudapitest: %s has no %s", op.Target(), name)
+	}
+	if !s.config.implemented().Both {
+		return
+	}
+	for _, name := range remarks.ContractOnly {
+		if _, again := s.logged.LoadOrStore(name, true); !again {
+			s.logf("cloudapitest: %s is in the contract, but not in the service, which refuses it", name)
+		}
+	}
 }
 
 // reportPanic reports a panic, such as one in a function of the test. net/http

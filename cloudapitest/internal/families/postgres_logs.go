@@ -263,8 +263,9 @@ func (f logFilter) lets(line postgresLogLine) bool {
 		strings.Contains(line.Message, f.pattern)
 }
 
-// inventedLines are the generated lines, which each server writes in a cycle.
-var inventedLines = []postgresLogLine{
+// generatedLines are the lines that each server writes, one every logInterval
+// seconds. After the last one, it begins again.
+var generatedLines = []postgresLogLine{
 	{Stream: "postgres", Severity: "INFO", Message: "checkpoint complete: wrote 17 buffers"},
 	{Stream: "postgres", Severity: "WARN", Message: "checkpoints are occurring too frequently"},
 	{Stream: "postgres", Severity: "DEBUG", Message: `autovacuum: processing database "postgres"`},
@@ -275,7 +276,7 @@ var inventedLines = []postgresLogLine{
 }
 
 func generateLine(position logPosition, server postgresServerRecord) postgresLogLine {
-	line := inventedLines[position.received.Unix()/logInterval%int64(len(inventedLines))]
+	line := generatedLines[position.received.Unix()/logInterval%int64(len(generatedLines))]
 	line.Timestamp, line.Server, line.Role = logTimestamp(position.received), server.ID, server.Role
 	return line
 }

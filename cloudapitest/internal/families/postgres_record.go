@@ -121,8 +121,7 @@ func (p *postgres) state(at *api.Moment) string {
 	if !explicit || p.parent == nil {
 		return "creating"
 	}
-	stages := postgresStages(!p.restored.IsZero())
-	return stages[stage(at.Now, p.ordered, p.running, len(stages))]
+	return stageAt(at.Now, p.ordered, p.running, postgresStages(!p.restored.IsZero()))
 }
 
 // postgresStages returns the states of a copy before it is running.
@@ -133,14 +132,14 @@ func postgresStages(restored bool) []string {
 	return []string{"creating", "restoring_backup", "replaying_wal"}
 }
 
-// stage returns which of n equal parts of a range of time contains now, counted
-// from 0. After the range, it returns the last one.
-func stage(now, from, to time.Time, n int) int {
-	total := to.Sub(from)
-	if !now.Before(to) || total <= 0 {
-		return n - 1
+// stageAt returns the stage that a change has reached. All stages take the same
+// time. After the change, stageAt returns the last one.
+func stageAt(now, begun, end time.Time, stages []string) string {
+	n, takes := len(stages), end.Sub(begun)
+	if !now.Before(end) || takes <= 0 {
+		return stages[n-1]
 	}
-	return max(0, int(now.Sub(from)*time.Duration(n)/total))
+	return stages[max(0, int(now.Sub(begun)*time.Duration(n)/takes))]
 }
 
 // pathOfParent returns the path of the database that this one was replicated or
@@ -156,19 +155,20 @@ func (p *postgres) pathOfParent(at *api.Moment) *string {
 }
 
 func (p *postgres) details(at *api.Moment) postgresDetails {
+	public, private := p.hosts(at)
 	d := postgresDetails{
 		postgresRecord:     p.record(at),
-		ConnectionString:   p.connectionString(at, ""),
+		ConnectionString:   p.connectionString(at, public),
 		Primary:            p.isPrimary(at.Now),
 		FirewallRules:      api.Records(p.rules(at), recordPostgresRule),
 		MetricDestinations: p.destinations,
 		ReadReplicas:       api.Records(p.replicas(at), api.At(at, (*postgres).record)),
 	}
 	d.PostgresServiceDetails = api.InService(at, PostgresServiceDetails{
-		PrivateConnectionString: p.connectionString(at, ".private"),
+		PrivateConnectionString: p.connectionString(at, private),
 		Username:                superuser,
 		Password:                invented(p.password),
-		Hostname:                invented(p.host(at, "")),
+		Hostname:                invented(public),
 		LogDestinations:         p.logs,
 	})
 	if !d.Primary {
@@ -184,21 +184,22 @@ func (p *postgres) details(at *api.Moment) postgresDetails {
 	return d
 }
 
-// connectionString returns the URL for the public network, "", or for the
-// private network, ".private".
-func (p *postgres) connectionString(at *api.Moment, network string) invented {
+func (p *postgres) connectionString(at *api.Moment, host string) invented {
 	u := url.URL{
 		Scheme:   "postgres",
 		User:     url.UserPassword(superuser, p.password),
-		Host:     p.host(at, network) + ":5432",
+		Host:     host + ":5432",
 		Path:     "/postgres",
 		RawQuery: postgresTermsOf(at).sslQuery,
 	}
 	return invented(u.String())
 }
 
-func (p *postgres) host(at *api.Moment, network string) string {
-	return fmt.Sprintf("%s.%s%s.%s.localhost", p.Name, p.ID, network, postgresTermsOf(at).domain)
+// hosts returns the host names of the database in the public and in the private
+// network.
+func (p *postgres) hosts(at *api.Moment) (public, private string) {
+	host, domain := p.Name+"."+p.ID, postgresTermsOf(at).domain+".localhost"
+	return host + "." + domain, host + ".private." + domain
 }
 
 func (p *postgres) replicas(at *api.Moment) []*postgres {

@@ -111,12 +111,12 @@ func (p *postgres) newServerState(now time.Time, primary bool) (state, status st
 		if primary {
 			status = p.status(now, primary)
 		}
-		return []string{"updating", "creating"}[stage(now, p.ordered, p.running, 2)], status
+		return stageAt(now, p.ordered, p.running, []string{"updating", "creating"}), status
 	}
 	if !now.Before(p.ready) {
 		return "running", p.status(now, primary)
 	}
-	return []string{"updating", "creating", "synchronizing"}[stage(now, p.begun, p.ready, 3)], "catching_up"
+	return stageAt(now, p.begun, p.ready, []string{"updating", "creating", "synchronizing"}), "catching_up"
 }
 
 // converging reports whether a change of the servers is in progress.

@@ -68,11 +68,11 @@ func (t postgresTerms) versionsOf(flavor string) []string {
 	return t.versions
 }
 
-// sizeName returns the name of the requested size. In the service, sizes with
-// shared CPUs have two names.
-func (t postgresTerms) sizeName(asked string) string {
-	if number, ok := strings.CutPrefix(asked, "burstable-"); ok {
+// sizeName returns the name that records have for a requested size. The service
+// accepts burstable-1 for hobby-1.
+func (t postgresTerms) sizeName(requested string) string {
+	if number, ok := strings.CutPrefix(requested, "burstable-"); ok {
 		return t.shared + "-" + number
 	}
-	return asked
+	return requested
 }

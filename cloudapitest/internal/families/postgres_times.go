@@ -42,17 +42,16 @@ func (p *postgres) current(now time.Time) postgresServers {
 	return servers
 }
 
-// resize keeps as many servers as it can if only the number of standbys
-// differs.
+// resize replaces all servers. But if only the number of standbys changes, it
+// adds or removes standbys.
 func (p *postgres) resize(c *api.Call, to postgresServers) {
-	kept := p.fleet
-	switch {
-	case to == p.target:
+	if to == p.target {
 		return
-	case to.withoutStandbys() != p.target.withoutStandbys():
-		kept = nil
 	}
-	kept = slices.Clone(kept[:min(len(kept), to.standbys+1)])
+	var kept []string
+	if to.withoutStandbys() == p.target.withoutStandbys() {
+		kept = slices.Clone(p.fleet[:min(len(p.fleet), to.standbys+1)])
+	}
 	p.replace(c, to, append(kept, newServerIDs(to.standbys+1-len(kept))...))
 }
 

@@ -40,19 +40,18 @@ func (p *postgres) showUpgrade(c *api.Call) (any, error) {
 
 func (p *postgres) upgradeRecord(now time.Time) postgresUpgradeRecord {
 	r := postgresUpgradeRecord{p.built.version, p.target.version, "running", nil}
-	var stages []string
+	var stage string
 	switch {
 	case now.Before(p.ready):
-		stages = []string{"", "provision_servers", "wait_servers_to_be_ready"}
-		stages = stages[stage(now, p.begun, p.ready, len(stages)):]
+		stage = stageAt(now, p.begun, p.ready, []string{"", "provision_servers", "wait_servers_to_be_ready"})
 	case now.Before(p.due):
-		stages = []string{"wait_for_maintenance_window"}
+		stage = "wait_for_maintenance_window"
 	default:
-		stages = []string{"wait_fence_primary", "upgrade_standby", "update_metadata", "recycle_representative_server"}
-		stages = stages[stage(now, p.due, p.due.Add(4*p.step), len(stages)):]
+		stage = stageAt(now, p.due, p.due.Add(4*p.step),
+			[]string{"wait_fence_primary", "upgrade_standby", "update_metadata", "recycle_representative_server"})
 	}
-	if stages[0] != "" {
-		r.Stage = &stages[0]
+	if stage != "" {
+		r.Stage = &stage
 	}
 	return r
 }

@@ -91,12 +91,12 @@ func askedMetrics(c *api.Call, metrics []metric) ([]metric, error) {
 	return metrics[i : i+1], nil
 }
 
-// samples returns the values in a range of Unix times. The values depend only
-// on the time. The interval between the values is 15 seconds for a range of up
-// to two hours, 30 seconds for up to four hours, and so on.
+// samples returns the values in a range of Unix times. A value depends only on
+// its time. The values are 15 seconds apart in a range of up to two hours, 30
+// seconds in a range of up to four hours, and so on.
 func (s series) samples(start, end int64) []sample {
-	const interval, pair, hour = 15, 2 * 60 * 60, 60 * 60
-	step := interval * max(1, (end-start+pair-1)/pair)
+	const interval, hour = 15, 60 * 60
+	step := interval * max(1, (end-start+2*hour-1)/(2*hour))
 	values := []sample{}
 	for at := start - start%step; at <= end; at += step {
 		wave := math.Sin(2 * math.Pi * float64(at%hour) / hour)

@@ -20,21 +20,20 @@ type API struct {
 	Both    bool
 }
 
-// Select returns the operations or fields that the API has. describe returns an
-// item's version, or "" if both versions have the item, and the item's name. If
-// the versions have different items with the same name, Select returns only the
-// item of a.Version.
-func Select[T any](a API, all []T, describe func(*T) (Version, string)) []T {
-	var selected []T
-	names := map[string]bool{}
+// Select returns the operations or fields that the API has. describe returns the
+// only version that has an item, or "" if both have it. If each version has an
+// item with the same name, Select returns the item of a.Version.
+func Select[T any](a API, all []T, describe func(*T) (only Version, name string)) []T {
+	inVersion := map[string]bool{} // the names of the items of a.Version
 	for i := range all {
-		if v, name := describe(&all[i]); v == "" || v == a.Version {
-			names[name] = true
+		if only, name := describe(&all[i]); only == "" || only == a.Version {
+			inVersion[name] = true
 		}
 	}
+	var selected []T
 	for i := range all {
-		v, name := describe(&all[i])
-		if v == "" || v == a.Version || a.Both && !names[name] {
+		only, name := describe(&all[i])
+		if only == "" || only == a.Version || a.Both && !inVersion[name] {
 			selected = append(selected, all[i])
 		}
 	}
