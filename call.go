@@ -110,10 +110,14 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 			in.want = expected{location: want.location, name: name}
 		}
 	}
-	if request != nil {
-		if err := encodeBody(op.Name, &in.request, request); err != nil {
-			return nil, err
-		}
+	if request == nil {
+		return in, nil
+	}
+	if err := checkRequest(op.Name, request, nil); err != nil {
+		return nil, err
+	}
+	if err := encodeBody(op.Name, &in.request, request); err != nil {
+		return nil, err
 	}
 	return in, nil
 }

@@ -22,9 +22,6 @@ func encodeBody(operation string, to *call.Request, request any) (err error) {
 	if isNil(request) {
 		request = struct{}{}
 	}
-	if err := checkRequest(operation, request, nil); err != nil {
-		return err
-	}
 	to.Body, err = json.Marshal(request)
 	if err == nil && hasMask(to.Body) {
 		to.Secrets = mask.SecretsIn(request)
@@ -116,9 +113,8 @@ func textsOf(request reflect.Value) iter.Seq2[reflect.StructField, string] {
 					return
 				}
 			case field.Type == reflect.TypeFor[[]string]():
-				texts, _ := reflect.TypeAssert[[]string](f)
-				for _, text := range texts {
-					if !yield(field, text) {
+				for _, text := range f.Seq2() {
+					if !yield(field, text.String()) {
 						return
 					}
 				}

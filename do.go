@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/validate"
 )
 
@@ -16,9 +17,11 @@ import (
 // retried like a create, any other request like an idempotent one.
 //
 // The segments are the path below the base URL; Do escapes them. The body is
-// the JSON encoding of in, with each [Secret] in clear. If in is nil, there is no
-// body, or {} in a POST, PUT or PATCH. Do decodes the JSON response into out, or
-// drops it if out is nil. If out is a *[]byte, it gets the response unchanged.
+// the JSON encoding of in, with each [Secret] in clear, except that a type with a
+// MarshalJSON or MarshalText of its own must call [Secret.Reveal]. If in is nil,
+// there is no body, or {} in a POST, PUT or PATCH. Do decodes the JSON response
+// into out, or drops it if out is nil. If out is a *[]byte, it gets the response
+// unchanged.
 func (c *Client) Do(ctx context.Context, method string, segments []string, query url.Values, in, out any) error {
 	method = strings.ToUpper(method)
 	op := &Operation{Name: "Do", Method: method}
@@ -53,6 +56,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		if err := encodeBody(inv.op.Name, &inv.request, in); err != nil {
 			return err
 		}
+		inv.request.Secrets = mask.SecretsIn(in) // a type that encodes itself reveals what it wants
 	}
 	return inv.do(ctx, func(r call.Response) error {
 		switch out := out.(type) {

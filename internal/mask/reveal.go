@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+	"unsafe"
 )
 
 // secret is a value with two texts: MarshalText returns the masked one, and
@@ -15,8 +16,8 @@ type secret interface {
 	encoding.TextMarshaler
 }
 
-// Reveal returns the decoded JSON of a value, with its secrets in clear. Each
-// number is a [json.Number].
+// Reveal returns the decoded JSON of a value, with its secrets in clear, except
+// those in types that encode themselves. Each number is a [json.Number].
 func Reveal(v any) (any, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -28,79 +29,136 @@ func Reveal(v any) (any, error) {
 	if err := decoder.Decode(&tree); err != nil {
 		return nil, err
 	}
-	return walk(reflect.ValueOf(v), tree, func(string) {}), nil
+	w := walker{found: func(string) {}}
+	return w.walk(reflect.ValueOf(v), tree), nil
 }
 
-// SecretsIn returns the secrets in a value.
+// SecretsIn returns the secrets in what encoding/json encodes of a value. A type
+// that encodes itself can reveal any of its secrets, so these are all in the
+// result but those of unexported fields.
 func SecretsIn(v any) (secrets []string) {
-	walk(reflect.ValueOf(v), nil, func(secret string) { secrets = append(secrets, secret) })
+	w := walker{found: func(secret string) { secrets = append(secrets, secret) }}
+	w.walk(reflect.ValueOf(v), nil)
 	return secrets
+}
+
+// walker walks through a value as encoding/json does.
+type walker struct {
+	found func(secret string)
+
+	isOwn bool               // whether the value is in a type that encodes itself
+	seen  map[reference]bool // what it has followed there: a value can lead back to itself
+}
+
+type reference struct {
+	to     unsafe.Pointer
+	as     reflect.Type
+	length int // of a slice
 }
 
 // walk returns tree, the decoded JSON of v, with its masked secrets in clear.
 // It calls found for each secret in v, even if tree is nil.
-func walk(v reflect.Value, tree any, found func(string)) any {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			return walk(v.Elem(), tree, found)
+func (w *walker) walk(v reflect.Value, tree any) any {
+	switch kind := v.Kind(); {
+	case kind == reflect.Invalid, w.isOwn && w.wasSeen(v):
+		return tree
+	case kind == reflect.Pointer, kind == reflect.Interface:
+		if v.IsNil() {
+			return tree
 		}
+		return w.walk(v.Elem(), tree)
+	}
+	if s, ok := asSecret(v); ok {
+		w.found(s.Reveal())
+		if text, _ := s.MarshalText(); tree == any(string(text)) {
+			return s.Reveal()
+		}
+		return tree // which is nil, or belongs to another field with the same name
+	}
+	if !w.isOwn && encodesItself(v) {
+		own := walker{found: w.found, isOwn: true, seen: map[reference]bool{}}
+		own.walk(v, nil)
+		return tree
+	}
+	switch v.Kind() {
 	case reflect.Slice, reflect.Array:
+		if k := v.Type().Elem().Kind(); k < reflect.Array || k == reflect.String {
+			return tree // it's much faster for bytes
+		}
 		items, _ := tree.([]any)
 		for i := range v.Len() {
 			if i < len(items) {
-				items[i] = walk(v.Index(i), items[i], found)
+				items[i] = w.walk(v.Index(i), items[i])
 			} else {
-				walk(v.Index(i), nil, found)
+				w.walk(v.Index(i), nil)
 			}
 		}
 	case reflect.Map:
 		members, _ := tree.(map[string]any)
 		for entries := v.MapRange(); entries.Next(); {
-			walkMember(members, entries.Key().String(), entries.Value(), found)
+			w.walkMember(members, entries.Key().String(), entries.Value())
 		}
 	case reflect.Struct:
-		if v.CanInterface() {
-			if s, ok := v.Interface().(secret); ok {
-				found(s.Reveal())
-				if text, _ := s.MarshalText(); tree == any(string(text)) {
-					return s.Reveal()
-				}
-				return tree // which is nil, or belongs to another field with the same name
-			}
-		}
 		members, _ := tree.(map[string]any)
 		var embedded []reflect.Value
 		for i := range v.NumField() {
 			field := v.Type().Field(i)
-			if !field.IsExported() && !field.Anonymous {
-				continue
-			}
 			tag := field.Tag.Get("json")
 			name, _, _ := strings.Cut(tag, ",")
 			switch {
-			case tag == "-":
-				walk(v.Field(i), nil, found)
+			case !field.IsExported() && !field.Anonymous, tag == "-" && !w.isOwn:
 			case name != "":
-				walkMember(members, name, v.Field(i), found)
+				w.walkMember(members, name, v.Field(i))
 			case field.Anonymous:
 				embedded = append(embedded, v.Field(i))
 			default:
-				walkMember(members, field.Name, v.Field(i), found)
+				w.walkMember(members, field.Name, v.Field(i))
 			}
 		}
 		// JSON has the fields of an embedded struct on the same level, but a field of
 		// the struct itself has precedence.
 		for _, e := range embedded {
-			walk(e, tree, found)
+			w.walk(e, tree)
 		}
 	}
 	return tree
 }
 
-func walkMember(members map[string]any, name string, v reflect.Value, found func(string)) {
+func (w *walker) walkMember(members map[string]any, name string, v reflect.Value) {
 	member, ok := members[name]
-	if member = walk(v, member, found); ok {
+	if member = w.walk(v, member); ok {
 		members[name] = member
 	}
+}
+
+// wasSeen reports whether v is a reference for which wasSeen was called before.
+func (w *walker) wasSeen(v reflect.Value) bool {
+	r := reference{as: v.Type()}
+	switch v.Kind() {
+	case reflect.Slice:
+		r.length = v.Len()
+	case reflect.Pointer, reflect.Map:
+	default:
+		return false
+	}
+	r.to = v.UnsafePointer()
+	defer func() { w.seen[r] = true }()
+	return w.seen[r]
+}
+
+func asSecret(v reflect.Value) (secret, bool) {
+	if v.Kind() != reflect.Struct || !v.CanInterface() {
+		return nil, false
+	}
+	s, ok := v.Interface().(secret)
+	return s, ok
+}
+
+// encodesItself reports whether encoding/json calls a method of v.
+func encodesItself(v reflect.Value) bool {
+	t := v.Type()
+	is := func(t reflect.Type) bool {
+		return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+	}
+	return is(t) || v.CanAddr() && is(reflect.PointerTo(t))
 }

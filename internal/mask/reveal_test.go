@@ -29,6 +29,38 @@ type outer struct {
 	Raw      json.RawMessage    `json:"raw,omitzero"`
 }
 
+// family has a cycle that encoding/json doesn't see.
+type family struct {
+	Name     string
+	Key      hidden
+	Parent   *family `json:"-"`
+	Children []*family
+}
+
+// link is in a ring, and encodes itself.
+type link struct {
+	Key  hidden
+	Next *link
+	Own  map[string]any
+}
+
+func (*link) MarshalJSON() ([]byte, error) { return []byte(`"own"`), nil }
+
+func ring(key string) *link {
+	l := &link{Key: hidden{key}, Own: map[string]any{}}
+	l.Next, l.Own["it"], l.Own["its"] = &link{Next: l}, l, []any{l.Own}
+	return l
+}
+
+// own leaves out its first element.
+type own []hidden
+
+func (o own) MarshalJSON() ([]byte, error) { return json.Marshal([]hidden(o[1:])) }
+
+type byText struct{ Key hidden }
+
+func (*byText) MarshalText() ([]byte, error) { return []byte("***"), nil }
+
 // TestReveal: the JSON of a value has its secrets wherever they are, and nothing
 // that the value's JSON leaves out. Numbers keep their digits.
 func TestReveal(t *testing.T) {
@@ -55,7 +87,11 @@ func TestReveal(t *testing.T) {
 		{struct {
 			Unsent hidden `json:"-"`
 			Sent   hidden
-		}{hidden{"u"}, hidden{"s"}}, `{"Sent":"s"}`, []string{"u", "s"}},
+		}{hidden{"u"}, hidden{"s"}}, `{"Sent":"s"}`, []string{"s"}},
+		{&family{Name: "a", Children: []*family{{Key: hidden{"x"}}}}, `{"Children":[{"Children":null,"Key":"x","Name":""}],"Key":"","Name":"a"}`, []string{"", "x"}},
+		{ring("r"), `"own"`, []string{"r", "", "r"}},
+		{[]any{own{{"a"}, {"b"}}, &byText{Key: hidden{"c"}}}, `[["***"],"***"]`, []string{"a", "b", "c"}},
+		{struct{ Key byText }{byText{Key: hidden{"d"}}}, `{"Key":{"Key":"d"}}`, []string{"d"}}, // MarshalText needs a pointer
 		{outer{ID: 9007199254740993}, `{"ID":9007199254740993,"any":null,"key":"","map":null,"pointer":null}`, []string{"", ""}},
 		{
 			&outer{
@@ -66,13 +102,16 @@ func TestReveal(t *testing.T) {
 			[]string{"p", "q", "l", "n", "k"},
 		},
 	} {
+		if f, ok := tt.value.(*family); ok {
+			f.Children[0].Parent = f
+		}
 		tree, err := Reveal(tt.value)
 		text, encodeErr := json.Marshal(tree)
 		if err != nil || encodeErr != nil || string(text) != tt.want {
-			t.Errorf("%#v: %s, %v, %v, want %s", tt.value, text, err, encodeErr, tt.want)
+			t.Errorf("%T: %s, %v, %v, want %s", tt.value, text, err, encodeErr, tt.want)
 		}
 		if got := SecretsIn(tt.value); !slices.Equal(got, tt.secrets) {
-			t.Errorf("%#v: the secrets are %q, want %q", tt.value, got, tt.secrets)
+			t.Errorf("%T: the secrets are %q, want %q", tt.value, got, tt.secrets)
 		}
 	}
 	if tree, err := Reveal(map[string]any{"a": func() {}}); err == nil {

@@ -221,6 +221,11 @@ func TestDo(t *testing.T) {
 		{"delete with a nil pointer", "DELETE", []string{"x"}, nil, (*cloudapi.VMCreateRequest)(nil), "DELETE /x "},
 		{"put without a body", "PUT", []string{"x"}, nil, nil, "PUT /x {}"},
 		{"get with a body", "GET", []string{"x"}, nil, []int{1}, "GET /x [1]"},
+		{"unexported fields and a program's own tags", "POST", []string{"x"}, nil, &struct {
+			Name  string `json:"name" id:"users"`
+			cache []string
+			plain
+		}{"n", []string{"c"}, plain{cache: []string{"d"}, Kept: []string{"e"}}}, `POST /x {"name":"n","Kept":["e"]}`},
 		{"lower case", "post", []string{"x"}, nil, nil, "POST /x {}"},
 	} {
 		var network stub.Recorder
@@ -240,6 +245,12 @@ func TestDo(t *testing.T) {
 			t.Errorf("%s: the error is %q, of %q", tt.name, err, e.Path)
 		}
 	}
+}
+
+// plain is embedded in a request.
+type plain struct {
+	cache []string
+	Kept  []string
 }
 
 func TestDoRefuses(t *testing.T) {

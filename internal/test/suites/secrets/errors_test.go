@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -211,6 +212,8 @@ func TestSecretsInOwnRequests(t *testing.T) {
 		}{destination, 60, cloudapi.NewSecret("proxy-key")},
 			`{"interval":60,"options":{"headers":{"X-Key":"` + secretPassword + `"}},"password":"","proxy":"proxy-key","url":"https://example.com","username":""}`},
 		{map[string]any{"key": cloudapi.NewSecret(secretPassword)}, `{"key":"` + secretPassword + `"}`},
+		{revealing{cloudapi.NewSecret(secretPassword)}, `{"key":"` + secretPassword + `"}`},
+		{map[string]any{"in": []any{&revealing{cloudapi.NewSecret(secretPassword)}}}, `{"in":[{"key":"` + secretPassword + `"}]}`},
 	} {
 		network := &stub.Recorder{Answer: stub.Always(400, "no "+secretPassword)}
 		err := sdktest.Recorded(t, network).Do(t.Context(), "POST", []string{"x"}, nil, tt.in, nil)
@@ -221,10 +224,36 @@ func TestSecretsInOwnRequests(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	}
-	err := sdktest.SendingNothing(t).Do(t.Context(), "POST", []string{"x"}, nil, sealed{cloudapi.NewSecret(secretPassword)}, nil)
-	if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || !strings.HasPrefix(e.Reason, "holds a Secret, which would be sent masked") {
-		t.Errorf("a Secret that only its type can encode: %v", err)
+	for _, in := range []any{sealed{cloudapi.NewSecret(secretPassword)}, headers{{Name: "off"}, {"on", cloudapi.NewSecret(secretPassword)}}} {
+		err := sdktest.SendingNothing(t).Do(t.Context(), "POST", []string{"x"}, nil, in, nil)
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || !strings.HasPrefix(e.Reason, "holds a Secret, which would be sent masked") {
+			t.Errorf("%T: a Secret that only its type can encode: %v", in, err)
+		}
 	}
+}
+
+// headers encodes itself, without the elements that are off: the position of an
+// element doesn't say which Secret it has.
+type headers []struct {
+	Name  string
+	Value cloudapi.Secret
+}
+
+func (h headers) MarshalJSON() ([]byte, error) {
+	type plain headers
+	return json.Marshal(slices.DeleteFunc(slices.Clone(plain(h)), func(e struct {
+		Name  string
+		Value cloudapi.Secret
+	}) bool {
+		return e.Name == "off"
+	}))
+}
+
+// revealing encodes itself, with its secret in clear.
+type revealing struct{ Key cloudapi.Secret }
+
+func (r revealing) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]string{"key": r.Key.Reveal()})
 }
 
 // sealed encodes a field that reflection can't read.
