@@ -38,8 +38,9 @@ type EnsureOptions struct {
 	// [*DriftError] that it would return without DryRun. Ensure doesn't wait. If it
 	// would create a resource, the record has what the request sets, and a planned
 	// ID, which other dry runs accept; see [IsPlanned]. A dry run sees whether the
-	// resources in the request exist, but not what only the server checks, such as
-	// a size, a port or a quota, and not that the contract lacks an update.
+	// resources exist whose IDs are in the request, but not what only the server
+	// checks, such as a size, a port, a quota, or the name of a key, script or image,
+	// and not that the contract lacks an update.
 	DryRun bool
 
 	// Progress is called at each step, on the caller's goroutine. Its State
@@ -120,9 +121,10 @@ type ensureSpec[T any] struct {
 	// for that reason.
 	isBusy func(error) bool
 
-	// look, in a dry run, returns an error if a resource that the request refers to
-	// isn't in the location. It's nil if Ensure doesn't know the request.
-	look func(context.Context) error
+	// look, in a dry run, returns an error if the server lacks the operations, or if
+	// a resource that the request refers to isn't in the location. missing is the
+	// error of the lookup, or nil. look is nil if Ensure doesn't know the request.
+	look func(ctx context.Context, missing error) error
 
 	// maxTaken is how many creates may find the name taken while find finds
 	// nothing; 0 means any number, until the context ends.
@@ -150,7 +152,14 @@ func (f *family[T]) ensure(ctx context.Context, c *conn, location, name string, 
 	if reason != "" {
 		return nil, "", argumentError(e.operation, "name", name, reason)
 	}
-	e.look = func(ctx context.Context) error { return checkReferences(ctx, c, e.operation, location, e.request) }
+	e.look = func(ctx context.Context, missing error) error {
+		if errors.Is(missing, ErrMaybeUnsupported) {
+			if _, err := list[T](ctx, c, f.lists, nil); err != nil {
+				return missing
+			}
+		}
+		return checkReferences(ctx, c, e.operation, location, e.request)
+	}
 	o := orZero(opts)
 	if err := checkRequest(e.operation, e.request, dryRunIn(location, o.DryRun)); err != nil {
 		return nil, "", err
@@ -204,7 +213,7 @@ func (e *ensuring[T]) turn(ctx context.Context) (*T, EnsureOutcome, error) {
 	found, err := e.find(ctx)
 	switch {
 	case e.options.DryRun && (IsGone(err) || errors.Is(err, errNotShown) || isDeleting(found)):
-		return e.plan(ctx)
+		return e.plan(ctx, err)
 	case isDeleting(found):
 		return nil, "", e.failed(e.waitForDeletion(ctx))
 	case err == nil:
@@ -295,12 +304,13 @@ func (e *ensuring[T]) failed(err error) error {
 }
 
 // plan returns what a dry run returns for a resource that it would create.
-func (e *ensureSpec[T]) plan(ctx context.Context) (*T, EnsureOutcome, error) {
+// missing is the error of the lookup, or nil.
+func (e *ensureSpec[T]) plan(ctx context.Context, missing error) (*T, EnsureOutcome, error) {
 	record := e.planned
 	if e.name == "" {
 		return &record, EnsureCreated, nil
 	}
-	if err := e.look(ctx); err != nil {
+	if err := e.look(ctx, missing); err != nil {
 		return nil, "", err
 	}
 	kind := kindOf[T]()
@@ -366,7 +376,7 @@ func (e *ensuring[T]) reconcile(ctx context.Context, found *T) (*T, EnsureOutcom
 	if err == nil && e.options.Update && len(differences) > 0 && differences.updatable() {
 		outcome = EnsureUpdated
 		if e.options.DryRun {
-			return found, outcome, e.look(ctx)
+			return found, outcome, e.look(ctx, nil)
 		}
 		e.say("updating", found, nil)
 		var failure error

@@ -48,7 +48,7 @@ type anyFamily interface {
 	readOnce(ctx context.Context, c *conn, location, reference string) (any, error) // a 404 may not prove that the resource is missing
 	exists(ctx context.Context, c *conn, r Resource) (bool, error)
 	resolve(ctx context.Context, c *conn, id string) (*Resource, error)
-	search(ctx context.Context, c *conn, id string) (any, error)
+	searchAny(ctx context.Context, c *conn, id string) (any, error)
 	remove(ctx context.Context, c *conn, location, reference string) error
 	waitGone(ctx context.Context, c *conn, r Resource, opts *WaitOptions) error
 }
@@ -140,7 +140,7 @@ func (f *family[T]) resolve(ctx context.Context, c *conn, id string) (*Resource,
 }
 
 // search returns the item with an ID in the list of all locations.
-func (f *family[T]) search(ctx context.Context, c *conn, id string) (any, error) {
+func (f *family[T]) search(ctx context.Context, c *conn, id string) (*T, error) {
 	for record, err := range f.items(ctx, c, nil) {
 		if err != nil {
 			return nil, err
@@ -150,6 +150,10 @@ func (f *family[T]) search(ctx context.Context, c *conn, id string) (any, error)
 		}
 	}
 	return nil, fmt.Errorf("cloudapi: %s: %s: %w", f.lists.project.Name, id, errNotShown)
+}
+
+func (f *family[T]) searchAny(ctx context.Context, c *conn, id string) (any, error) {
+	return untypedRecord(f.search(ctx, c, id))
 }
 
 func (f *family[T]) remove(ctx context.Context, c *conn, location, reference string) error {
@@ -269,6 +273,15 @@ func (f *family[T]) waitUntilGone(ctx context.Context, c *conn, location, ref, i
 	}
 	current := func(record *T) string { return resourceOf(record).ID }
 	w := f.waiter(c, operation, location, ref)
+	if id != "" && !f.takesIDs() {
+		w.get = func(ctx context.Context) (*T, error) { // its name may change
+			record, err := f.search(ctx, c, id)
+			if errors.Is(err, errNotShown) {
+				return nil, ErrNotFound
+			}
+			return record, err
+		}
+	}
 	w.gone = true
 	w.done = func(record *T) (bool, error) {
 		id = cmp.Or(id, current(record))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
@@ -20,8 +21,8 @@ import (
 //	case err != nil: // nothing is proven
 //	}
 //
-// Only the ID is required, or for a private location the name. The Location
-// saves requests if it's right. The Kind can be empty. For a missing resource,
+// Only the ID is required, or for a private location the name instead. The
+// Location saves requests if it's right. The Kind can be empty. For a missing resource,
 // Fetch also looks for the ID in the project and in each of its locations, and
 // gets the project, which the token must be able to see; in a [WaitAll], or with
 // [WithSharedWaits], calls at the same time share what they can. It returns
@@ -37,6 +38,9 @@ func Fetch[T any, P interface {
 	identified
 }](ctx context.Context, c *Client, resource Resource) (*T, error) {
 	const operation = "Fetch"
+	if err := checkRecord[T](operation); err != nil {
+		return nil, err
+	}
 	kind := kindOf[T]()
 	if resource.Kind == "" {
 		resource.Kind = kind
@@ -49,6 +53,15 @@ func Fetch[T any, P interface {
 		return nil, err
 	}
 	return record.(*T), nil
+}
+
+// checkRecord returns an error unless T is a type of this package: a type that
+// embeds one would also be accepted by the compiler.
+func checkRecord[T any](operation string) error {
+	if t := reflect.TypeFor[T](); t.PkgPath() != reflect.TypeFor[Resource]().PkgPath() {
+		return argumentError(operation, "T", t.String(), "is not a record of the SDK")
+	}
+	return nil
 }
 
 // Fetch is the function [Fetch] for resources of any kind: it returns a *[VM]
@@ -131,8 +144,9 @@ func (c *conn) fetcher(operation string, group *sharedlist.Group, f anyFamily, r
 // errNotShown only if it's proven that the resource isn't in the project.
 func (f *fetcher) fetch(ctx context.Context) (any, error) {
 	r := f.resource
-	var missing error // from the location of the resource
-	if r.Location != "" || !f.family.hasLocations() {
+	var missing error                                       // from the location of the resource
+	isUnnamed := r.ID != "" && addressOf(f.family, r) == "" // of a family that takes only names
+	if r.Location != "" || !f.family.hasLocations() && !isUnnamed {
 		record, err := f.read(ctx, r.Location)
 		if !errors.Is(err, ErrNotFound) && !f.isOther(record, err) {
 			return record, f.failed(err)
@@ -173,7 +187,7 @@ func (f *fetcher) prove(ctx context.Context, missing error) (any, error) {
 			return nil, f.unproven(missing)
 		}
 	case !f.family.takesIDs() && r.ID != "":
-		record, err := f.family.search(ctx, f.conn, r.ID) // it may have been renamed
+		record, err := f.family.searchAny(ctx, f.conn, r.ID) // it may have been renamed
 		if errors.Is(err, errNotShown) {
 			return nil, f.gone(ErrNotFound)
 		}

@@ -97,6 +97,9 @@ func (f *follower[T]) run(ctx context.Context, yield func(*T, error) bool) error
 		return argumentError(f.operation, "Overlap", f.overlap.String(), "must be at most 12 hours")
 	}
 	ctx, f.last = CaptureExchange(ctx)
+	if f.marker.Start.IsZero() {
+		f.marker.Seen = nil // it's no position
+	}
 	if f.marker.Seen == nil {
 		f.marker.Start = earlier(f.marker.Start, time.Now()) // a Start in the future would skip entries
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -47,7 +46,12 @@ func PostgresConnectionURL(connection Secret, opts *PostgresConnectionOptions) (
 	text, password := connection.Reveal(), o.Password.Reveal()
 	unescaped, _ := url.PathUnescape(text) // as a driver decodes it
 	parameters := map[string]string{"sslmode": o.SSLMode, "sslrootcert": o.SSLRootCert}
-	maps.Copy(parameters, o.Parameters)
+	for name, value := range o.Parameters {
+		if parameters[name] != "" {
+			return refuse("opts", "have "+name+" as a field and as a parameter")
+		}
+		parameters[name] = value
+	}
 	for _, texts := range []map[string]string{{"connection": unescaped, "User": o.User, "Password": password, "Database": o.Database}, parameters} {
 		for name, value := range texts {
 			if reason := unusable(value); reason != "" {

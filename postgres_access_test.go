@@ -92,6 +92,26 @@ func TestConnectionURLWithNUL(t *testing.T) {
 	}
 }
 
+// TestConnectionURLRefusesTwoValues: a parameter doesn't replace a field, such as
+// the verification of the server.
+func TestConnectionURLRefusesTwoValues(t *testing.T) {
+	t.Parallel()
+	connection := cloudapi.NewSecret("postgres://postgres:hunter2@orders.example.net:5432/postgres?sslmode=require")
+	for _, options := range []cloudapi.PostgresConnectionOptions{
+		{SSLMode: "verify-full", Parameters: map[string]string{"sslmode": ""}},
+		{SSLMode: "verify-full", Parameters: map[string]string{"sslmode": "disable"}},
+		{SSLRootCert: "ca.pem", Parameters: map[string]string{"sslrootcert": "system"}},
+	} {
+		if got, err := cloudapi.PostgresConnectionURL(connection, &options); !errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.Contains(fmt.Sprint(err), "as a field and as a parameter") {
+			t.Errorf("%+v: %v, %v", options, got.Reveal(), err)
+		}
+	}
+	got, err := cloudapi.PostgresConnectionURL(connection, &cloudapi.PostgresConnectionOptions{Parameters: map[string]string{"sslmode": "disable"}})
+	if err != nil || !strings.HasSuffix(got.Reveal(), "sslmode=disable") {
+		t.Errorf("only a parameter: %v, %v", got.Reveal(), err)
+	}
+}
+
 // TestConnectionURLOfAMaskedValue: a URL that was stored in its masked form
 // gives an error that says so.
 func TestConnectionURLOfAMaskedValue(t *testing.T) {

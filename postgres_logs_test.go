@@ -553,6 +553,21 @@ func TestFollowElsewhere(t *testing.T) {
 	})
 }
 
+// TestFollowWithoutStart: a marker without a Start is no position, so the loop
+// begins at the default.
+func TestFollowWithoutStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &logStore{t: t}
+		s.receive("a line", 0, 0)
+		stub.Elapse(time.Second)
+		found, err := s.follow(t.Context(), PostgresFollowLogsOptions{Marker: LogMarker{Seen: map[string]int{}}, UntilNow: true})
+		if err != nil || len(found) != 1 || len(s.requests) > 5 {
+			t.Errorf("%q in %d requests: %v", found, len(s.requests), err)
+		}
+	})
+}
+
 // TestFollowApart: if the clocks differ by more than a range can have, FollowLogs
 // pauses between the ranges nevertheless.
 func TestFollowApart(t *testing.T) {

@@ -196,8 +196,11 @@ func Lookup[T any, P interface {
 	*T
 	identified
 }](ctx context.Context, c *Client, reference string) (*T, error) {
-	kind := kindOf[T]()
-	resource, record, err := c.resolve(ctx, "Lookup", reference, []Kind{kind})
+	const operation = "Lookup"
+	if err := checkRecord[T](operation); err != nil {
+		return nil, err
+	}
+	resource, record, err := c.resolve(ctx, operation, reference, []Kind{kindOf[T]()})
 	if err == nil && record == nil {
 		record, err = c.Fetch(ctx, *resource)
 	}
@@ -269,7 +272,7 @@ func (c *Client) resolve(ctx context.Context, operation, reference string, kinds
 		defer leave()
 		record, err = c.fetcher(operation, group, f, Resource{Kind: kind, ID: ref.ID}).prove(ctx, nil)
 	case !f.takesIDs():
-		record, err = f.search(ctx, &c.conn, ref.ID)
+		record, err = f.searchAny(ctx, &c.conn, ref.ID)
 	default:
 		record, err = f.readAny(ctx, &c.conn, ref.Location, ref.ID)
 	}

@@ -739,3 +739,18 @@ func TestPlannedRecordsMatch(t *testing.T) {
 		}
 	}
 }
+
+// TestDryRunOfMissingFamily: a dry run says that the server lacks a family. It
+// finds out by the list, since a 404 is also the response for a resource that
+// doesn't exist.
+func TestDryRunOfMissingFamily(t *testing.T) {
+	t.Parallel()
+	for api, isThere := range map[cloudapitest.API]bool{cloudapitest.Contract: false, cloudapitest.Service: true} {
+		srv := cloudapitest.New(t, cloudapitest.WithAPI(api))
+		request := &cloudapi.MachineImageCreateRequest{VMID: srv.AddVMs(sdktest.Somewhere, "web", 1)[0]}
+		_, outcome, err := srv.Client().MachineImages.Ensure(t.Context(), sdktest.Somewhere, "golden", request, &cloudapi.EnsureOptions{DryRun: true})
+		if (outcome == cloudapi.EnsureCreated) != isThere || errors.Is(err, cloudapi.ErrMaybeUnsupported) == isThere {
+			t.Errorf("%v: %q, %v", api, outcome, err)
+		}
+	}
+}

@@ -147,10 +147,20 @@ func TestDeletePrivateLocation(t *testing.T) {
 		theirs := create()
 		wait, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
+		go func() {
+			stub.Elapse(5 * time.Second)
+			stub.Must(client.PrivateLocations.Rename(ctx, "old", "older"))(t)
+		}()
 		if err := client.WaitDeleted(wait, mine, nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("it was renamed, and WaitDeleted returns %v", err)
+			t.Errorf("it was renamed twice, and WaitDeleted returns %v", err)
 		}
-		for range 2 { // once it exists, and once only another has its name
+		for _, missing := range []cloudapi.Resource{{Kind: cloudapi.KindPrivateLocation}, {Kind: cloudapi.KindPrivateLocation, Location: "aws"}} {
+			if _, err := client.Fetch(ctx, missing); !errors.Is(err, cloudapi.ErrInvalidArgument) || cloudapi.IsGone(err) {
+				t.Errorf("without a name and an ID: %v", err)
+			}
+		}
+		mine.Name = "" // the ID is enough
+		for range 2 {  // once it exists, and once only another has its name
 			if err := errors.Join(client.Delete(ctx, mine), client.WaitDeleted(ctx, mine, nil)); err != nil {
 				t.Error(err)
 			}

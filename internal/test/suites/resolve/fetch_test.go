@@ -92,6 +92,14 @@ func TestFetchRefuses(t *testing.T) {
 	if _, err := cloudapi.Fetch[cloudapi.Firewall](t.Context(), client, cloudapi.Resource{ID: vm}); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("another kind: %v", err)
 	}
+	type embedding struct{ cloudapi.VM }
+	_, fetchErr := cloudapi.Fetch[embedding](t.Context(), client, cloudapi.Resource{ID: vm})
+	_, lookupErr := cloudapi.Lookup[embedding](t.Context(), client, vm)
+	for name, err := range map[string]error{"Fetch": fetchErr, "Lookup": lookupErr} {
+		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Operation != name || e.Name != "T" {
+			t.Errorf("%s of a type that embeds a record: %v", name, err)
+		}
+	}
 }
 
 // TestFetchExplains: Fetch says that the server can't show a load balancer, as
