@@ -73,7 +73,9 @@ func (r *FirewallRule) ruleText() string {
 func (r *FirewallRule) Resource() Resource { return Resource{Kind: KindFirewallRule, ID: r.ID} }
 
 // FirewallCreateRequest is the body of [FirewallsService.Create] and
-// [FirewallsService.CreateInProject].
+// [FirewallsService.CreateInProject]. A firewall is created without rules; see
+// [FirewallsService.SetRules]. It applies to the VMs in its subnets; see
+// [PrivateSubnetCreateRequest].
 type FirewallCreateRequest struct {
 	Description string `json:"description,omitzero"`
 }

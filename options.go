@@ -82,7 +82,8 @@ func defaultConfig() config {
 
 // FromEnv sets the base URL, the token and the project from CLOUDAPI_BASE_URL,
 // CLOUDAPI_TOKEN and CLOUDAPI_PROJECT, unless they're empty, and
-// [WithInsecureHTTP] from CLOUDAPI_INSECURE_HTTP, "true" or "false".
+// [WithInsecureHTTP] from CLOUDAPI_INSECURE_HTTP, "true" or "false". Calls that
+// need a variable that is missing say so.
 func FromEnv() Option {
 	return func(c *config) error {
 		c.fromEnv = true

@@ -39,8 +39,9 @@ type Page[T any] struct {
 	Items []*T
 	Count *int // the size of the list; nil if the server sends none, as for SSH keys
 
-	// Next is the StartAfter of the next page: the last item's ID or name, or "" if
-	// the page is empty or the list isn't paginated. In the audit log and the logs
+	// Next is the StartAfter of the next page: the last item's ID or name, also on
+	// the last page with items, or "" if the page is empty or the list isn't
+	// paginated. In the audit log and the logs
 	// of a database, it's the PaginationKey of the next page, or "".
 	Next string
 }

@@ -231,7 +231,7 @@ func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, post
 }
 
 // CreateReadReplica creates a read replica of a database, with the same size
-// and no standby. It returns [ErrInvalidRequest] before the first backup.
+// and no standby. The request may be nil. It returns [ErrInvalidRequest] before the first backup.
 // [PostgresService.WaitRunning] waits until the replica runs, maybe for hours.
 func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, request *PostgresReadReplicaCreateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, readReplicaBody{named{name}, orZero(request)}, location, postgres)

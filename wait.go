@@ -15,7 +15,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/sharedlist"
 )
 
-// WaitOptions are settings of a wait; nil means the defaults.
+// WaitOptions are settings of a wait; nil means the defaults. A wait has no limit
+// of its own: give its context a deadline.
 type WaitOptions struct {
 	// Interval is the pause after the first poll. Each further pause is 50%
 	// longer, up to MaxInterval. If Interval is longer than MaxInterval, all

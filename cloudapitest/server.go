@@ -90,8 +90,8 @@ func New(t TB, opts ...Option) *Server {
 	return s
 }
 
-// NewServer starts a server for a program that isn't a test. It is always
-// lenient, and the caller must close it. NewServer panics if an option is
+// NewServer starts a server for a program that isn't a test; a test calls [New].
+// It is always lenient, and the caller must close it. NewServer panics if an option is
 // invalid. The server's methods panic where they would fail a test.
 func NewServer(opts ...Option) *Server {
 	cfg, err := newConfig(opts)

@@ -30,7 +30,7 @@ func (in *Input) Choice(name, fallback string) string {
 func (in *Input) NewName() (string, error) {
 	name, err := in.Body.NonEmpty("name")
 	if err == nil {
-		err = CheckNewName(name)
+		err = CheckNameForm(name)
 	}
 	return name, err
 }

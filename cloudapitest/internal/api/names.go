@@ -15,14 +15,14 @@ func looksLikeID(kind cloudapi.Kind, s string) bool {
 	return strings.HasPrefix(s, string(kind)) && idLike.MatchString(s)
 }
 
-// CheckName checks that an object of a kind with locations may have the name.
-// self is the object to rename, or nil.
-func CheckName[T Stored](c *Call, kind cloudapi.Kind, name string, self *Object) error {
+// CheckNameIsFree checks that no other object of a kind with locations has the
+// name, and that the name isn't like an ID. self is the object to rename, or nil.
+func CheckNameIsFree[T Stored](c *Call, kind cloudapi.Kind, name string, self *Object) error {
 	return reply.InvalidRecord(NameProblems[T](c, kind, name, self)...)
 }
 
-// NameProblems returns the problems that [CheckName] reports, for callers that
-// add other problems of the record.
+// NameProblems returns the problems that [CheckNameIsFree] reports, for callers
+// that add other problems of the record.
 func NameProblems[T Stored](c *Call, kind cloudapi.Kind, name string, self *Object) []string {
 	var problems []string
 	if o, ok := FindByName[T](c, kind, name); ok && o.Core() != self {
@@ -71,8 +71,9 @@ var NameForm = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9\-]{0,61}[a-z0-9])?$`)
 
 const nameRule = "must only contain lowercase letters, numbers, and hyphens and have max length 63."
 
-// CheckNewName checks the form of the name in a body.
-func CheckNewName(name string) error {
+// CheckNameForm checks the form of the name in a body. The form of a parameter in
+// a path is checked before, for all operations; see [Config.Pattern].
+func CheckNameForm(name string) error {
 	if !NameForm.MatchString(name) {
 		return reply.InvalidField("name", "Name %s", nameRule)
 	}
@@ -84,7 +85,7 @@ func CheckNewName(name string) error {
 func Rename[T Stored](c *Call, kind cloudapi.Kind, o T) error {
 	name, err := c.NewName()
 	if err == nil {
-		err = CheckName[T](c, kind, name, o.Core())
+		err = CheckNameIsFree[T](c, kind, name, o.Core())
 	}
 	if err == nil {
 		c.Rename(o, name)

@@ -132,7 +132,7 @@ func createFirewallInProject(c *api.Call) (any, error) {
 }
 
 func addFirewall(c *api.Call, name string) (any, error) {
-	if err := api.CheckName[*firewall](c, cloudapi.KindFirewall, name, nil); err != nil {
+	if err := api.CheckNameIsFree[*firewall](c, cloudapi.KindFirewall, name, nil); err != nil {
 		return nil, err
 	}
 	f := &firewall{Object: c.NewObject(cloudapi.KindFirewall, name), description: c.Body.Text("description")}

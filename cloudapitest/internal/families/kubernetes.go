@@ -182,7 +182,7 @@ func createKubernetesCluster(c *api.Call) (any, error) {
 		k.checkControlPlane,
 		checkKubernetesLocation,
 		func(c *api.Call) error {
-			return api.CheckName[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, name, nil)
+			return api.CheckNameIsFree[*kubernetesCluster](c, cloudapi.KindKubernetesCluster, name, nil)
 		},
 	)
 	if err != nil {

@@ -29,8 +29,13 @@ func testRows(t *testing.T, a version.API, rows []apitables.Row) {
 	slices.Sort(want)
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
-		t.Errorf("served are %d operations:\n%s\nwant %d:\n%s", len(got), strings.Join(got, "\n"), len(want), strings.Join(want, "\n"))
+		t.Errorf("not served:\n%s\nunknown:\n%s", strings.Join(without(want, got), "\n"), strings.Join(without(got, want), "\n"))
 	}
+}
+
+// without returns the lines that aren't among the others.
+func without(lines, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(others, line) })
 }
 
 // TestPermissionsOfOperations checks some permissions, mostly those that don't

@@ -177,7 +177,7 @@ func createPostgres(c *api.Call) (any, error) {
 	err = c.Run(
 		p.setConfig, p.checkSubnetName,
 		func(c *api.Call) error { return checkPostgresQuota(c, servers.vcpus()) },
-		func(c *api.Call) error { return api.CheckName[*postgres](c, cloudapi.KindPostgres, name, nil) },
+		func(c *api.Call) error { return api.CheckNameIsFree[*postgres](c, cloudapi.KindPostgres, name, nil) },
 	)
 	if err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func (p *postgres) restore(c *api.Call) (any, error) {
 func (p *postgres) newName(c *api.Call) (string, error) {
 	name, err := c.Body.NonEmpty("name")
 	if err == nil {
-		err = api.CheckNewName(name)
+		err = api.CheckNameForm(name)
 	}
 	if err == nil {
 		err = checkPostgresQuota(c, p.target.withoutStandbys().vcpus())
@@ -60,7 +60,7 @@ func (p *postgres) newName(c *api.Call) (string, error) {
 // derive creates a restored copy, or a read replica if restored is zero.
 // Neither gets p's standbys or firewall rules.
 func (p *postgres) derive(c *api.Call, name string, restored time.Time) (any, error) {
-	if err := api.CheckName[*postgres](c, cloudapi.KindPostgres, name, nil); err != nil {
+	if err := api.CheckNameIsFree[*postgres](c, cloudapi.KindPostgres, name, nil); err != nil {
 		return nil, err
 	}
 	copied := newPostgres(c, name, p.flavor, p.target.withoutStandbys())

@@ -20,10 +20,10 @@ func (p *postgres) defaultSubnetName() string { return p.ID + "-subnet" }
 
 func (p *postgres) checkSubnetName(c *api.Call) error {
 	name := c.Choice("private_subnet_name", p.defaultSubnetName())
-	if err := api.CheckNewName(name); err != nil {
+	if err := api.CheckNameForm(name); err != nil {
 		return err
 	}
-	return api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, name, nil)
+	return api.CheckNameIsFree[*privateSubnet](c, cloudapi.KindPrivateSubnet, name, nil)
 }
 
 func (p *postgres) makeNetwork(c *api.Call, open bool) error {

@@ -20,11 +20,11 @@ func AddVMs(at *api.Moment, p *api.Project, location, prefix string, n int) ([]s
 	vmName := func(i int) string { return fmt.Sprintf("%s-%d", prefix, i+1) }
 	subnetName := func(i int) string { return fmt.Sprintf("%s-net-%d", prefix, i/subnetVMs+1) }
 	for i := range n {
-		err := errors.Join(api.CheckNewName(vmName(i)), api.CheckName[*vm](c, cloudapi.KindVM, vmName(i), nil))
+		err := errors.Join(api.CheckNameForm(vmName(i)), api.CheckNameIsFree[*vm](c, cloudapi.KindVM, vmName(i), nil))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", vmName(i), err)
 		}
-		if err := api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, subnetName(i), nil); err != nil {
+		if err := api.CheckNameIsFree[*privateSubnet](c, cloudapi.KindPrivateSubnet, subnetName(i), nil); err != nil {
 			return nil, fmt.Errorf("%s: %w", subnetName(i), err)
 		}
 	}

@@ -145,7 +145,7 @@ func createPrivateSubnet(c *api.Call) (any, error) {
 
 // addPrivateSubnet creates a firewall for the subnet if f is nil.
 func addPrivateSubnet(c *api.Call, name string, f *firewall) (*privateSubnet, error) {
-	if err := api.CheckName[*privateSubnet](c, cloudapi.KindPrivateSubnet, name, nil); err != nil {
+	if err := api.CheckNameIsFree[*privateSubnet](c, cloudapi.KindPrivateSubnet, name, nil); err != nil {
 		return nil, err
 	}
 	bits := 26

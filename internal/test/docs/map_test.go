@@ -4,10 +4,13 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
 // mapLine is a line of the map of the repository: names, and what they contain.
@@ -65,4 +68,44 @@ func TestMap(t *testing.T) {
 			t.Errorf("the map has %s, which does not exist", entry)
 		}
 	}
+}
+
+// TestGuideShowsTheCode: what the guide adds for an operation is in the code,
+// except lines that it shortens with an ellipsis.
+func TestGuideShowsTheCode(t *testing.T) {
+	t.Parallel()
+	var code []string
+	for _, name := range []string{"vms.go", "internal/test/apitables/service.txt"} {
+		text := stub.Must(os.ReadFile(filepath.Join(root, name)))(t)
+		code = append(code, lines(string(text))...)
+	}
+	added := 0
+	for _, d := range documents(t) {
+		if d.path != ".github/CONTRIBUTING.md" {
+			continue
+		}
+		blocks, _ := d.split()
+		for _, b := range blocks {
+			for _, line := range lines(b.code) {
+				line, isAdded := strings.CutPrefix(line, "+")
+				if line = strings.TrimSpace(line); !isAdded || line == "//" || strings.Contains(line, "…") {
+					continue
+				}
+				if added++; !slices.Contains(code, line) {
+					t.Errorf("%s: the code has no line %q", d.path, line)
+				}
+			}
+		}
+	}
+	if added < 5 {
+		t.Errorf("the guide adds %d lines", added)
+	}
+}
+
+// lines returns the lines of a text, with single spaces.
+func lines(text string) (all []string) {
+	for line := range strings.Lines(text) {
+		all = append(all, strings.Join(strings.Fields(line), " "))
+	}
+	return all
 }

@@ -93,7 +93,7 @@ func TestEmptyRecords(t *testing.T) {
 		}
 		client := sdktest.Answering(t, http.StatusOK, "application/json", `{"items":[{}]}`)
 		if _, err := m.Call(t.Context(), client, m.Args); !errors.Is(err, cloudapi.ErrInvalidResponse) {
-			t.Errorf("%s: %v", m.Name, err)
+			t.Errorf("%s accepts an object without fields (%v): give its record a method lacks", m.Name, err)
 		}
 	}
 }
