@@ -13,7 +13,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -25,7 +24,7 @@ import (
 // in memory. It executes nothing: it prints what a script's echo lines say.
 type machine struct {
 	files   sftp.Handlers
-	execute func(m *machine, command string, stdout, stderr io.Writer) (status int)
+	execute func(ctx context.Context, command string, stdout, stderr io.Writer) (status int) // ctx ends with the session
 
 	// What the program has sent to create the VM.
 	host ssh.Signer
@@ -35,7 +34,9 @@ type machine struct {
 }
 
 func newMachine() *machine {
-	return &machine{files: sftp.InMemHandler(), execute: (*machine).play}
+	m := &machine{files: sftp.InMemHandler()}
+	m.execute = m.play
+	return m
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -80,7 +81,7 @@ func (m *machine) dial(context.Context, string, string) (net.Conn, error) {
 		m.booted, host = true, other.host
 	}
 	client, server := net.Pipe()
-	go m.serve(newUnhurried(server), host)
+	go m.serve(&unhurried{Conn: server}, host)
 	return client, nil
 }
 
@@ -117,7 +118,9 @@ func (m *machine) session(channel ssh.Channel, requests <-chan *ssh.Request) {
 			sftp.NewRequestServer(channel, m.files).Serve()
 			return
 		case "exec":
-			status := m.execute(m, payload.Text, channel, channel.Stderr())
+			ctx, end := context.WithCancel(context.Background())
+			go func() { ssh.DiscardRequests(requests); end() }()
+			status := m.execute(ctx, payload.Text, channel, channel.Stderr())
 			channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{uint32(status)}))
 			return
 		}
@@ -131,7 +134,7 @@ func (m *machine) session(channel ssh.Channel, requests <-chan *ssh.Request) {
 //	echo text > out/file
 //	sleep 1
 //	exit 3
-func (m *machine) play(command string, stdout, stderr io.Writer) (status int) {
+func (m *machine) play(ctx context.Context, command string, stdout, stderr io.Writer) (status int) {
 	name := unquote(command)
 	script, err := m.read("/" + folder + "/" + name)
 	if err != nil {
@@ -146,7 +149,10 @@ func (m *machine) play(command string, stdout, stderr io.Writer) (status int) {
 		case verb == "exit":
 			return n
 		case verb == "sleep":
-			time.Sleep(time.Duration(n) * time.Second)
+			select {
+			case <-time.After(time.Duration(n) * time.Second):
+			case <-ctx.Done():
+			}
 		case verb == "echo" && to == "":
 			io.WriteString(stdout, text)
 		case verb == "echo" && to == "&2":
@@ -198,40 +204,19 @@ func (m *machine) write(name, text string) error {
 // connection write first, so with [net.Pipe] alone they'd wait for each other.
 type unhurried struct {
 	net.Conn
-	queue  chan []byte
-	closed chan struct{}
-	close  func()
-}
-
-func newUnhurried(conn net.Conn) *unhurried {
-	closed := make(chan struct{})
-	u := &unhurried{conn, make(chan []byte, 1000), closed, sync.OnceFunc(func() { close(closed) })}
-	go func() {
-		defer conn.Close()
-		for {
-			select {
-			case p := <-u.queue:
-				conn.Write(p)
-			case <-closed:
-				if len(u.queue) == 0 {
-					return
-				}
-			}
-		}
-	}()
-	return u
+	last chan struct{} // closed once all earlier writes have ended
 }
 
 func (u *unhurried) Write(p []byte) (int, error) {
-	select {
-	case u.queue <- bytes.Clone(p):
-		return len(p), nil
-	case <-u.closed:
-		return 0, net.ErrClosed
-	}
-}
-
-func (u *unhurried) Close() error {
-	u.close()
-	return nil
+	p = bytes.Clone(p)
+	earlier, ended := u.last, make(chan struct{})
+	u.last = ended
+	go func() {
+		defer close(ended)
+		if earlier != nil {
+			<-earlier
+		}
+		u.Conn.Write(p) // if it fails, so do the reads
+	}()
+	return len(p), nil
 }

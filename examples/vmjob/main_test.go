@@ -183,7 +183,6 @@ func newRig(t *testing.T, paths ...string) *rig {
 		client: r.srv.Client(cloudapi.WithMiddleware(r.vm.watch)), location: "eu-central-h1", name: newName("ci", time.Now()), size: "standard-2",
 		from: netip.MustParsePrefix("203.0.113.7/32"), dial: r.vm.dial, stdout: &r.stdout, stderr: &r.stderr, start: time.Now(),
 	}
-	t.Cleanup(func() { time.Sleep(24 * time.Hour) }) // the machine's scripts end
 	closeFiles, err := r.open(paths, filepath.Join(t.TempDir(), "results"))
 	t.Cleanup(closeFiles)
 	if err != nil {
@@ -212,7 +211,7 @@ func TestVM(t *testing.T) {
 				addresses[address] = true
 				return r.vm.dial(ctx, network, address)
 			}
-			r.vm.execute = func(*machine, string, io.Writer, io.Writer) int {
+			r.vm.execute = func(context.Context, string, io.Writer, io.Writer) int {
 				vm, err := r.client.VMs.Get(t.Context(), r.location, r.name)
 				if err != nil || len(vm.Firewalls) != 1 || vm.Subnet != r.name || vm.IPv4Enabled != ip4 {
 					t.Errorf("VM %+v, %v", vm, err)
@@ -248,17 +247,17 @@ func TestCopies(t *testing.T) {
 		rand.NewChaCha8([32]byte{}).Read(big)
 		const name = "it's $HOME; a \"name\".bin"
 		r := newRig(t, script(t, "true"), file(t, name, string(big)), file(t, "empty", ""))
-		r.vm.execute = func(m *machine, command string, _, _ io.Writer) int {
+		r.vm.execute = func(_ context.Context, command string, _, _ io.Writer) int {
 			if want := `cd job && exec ./'job.sh' 'it'\''s $HOME; a "name".bin' 'empty'`; command != want {
 				t.Errorf("command %s, want %s", command, want)
 			}
-			got, err := m.read("/job/" + name)
-			empty, err2 := m.read("/job/empty")
+			got, err := r.vm.read("/job/" + name)
+			empty, err2 := r.vm.read("/job/empty")
 			if err := errors.Join(err, err2); err != nil || len(empty) > 0 {
 				t.Errorf("%q, %v", empty, err)
 			}
-			m.files.FileCmd.Filecmd(sftp.NewRequest("Mkdir", "/job/out/deep"))
-			if err := errors.Join(m.write("/job/out/deep/"+name, got), m.write("/job/out/empty", "")); err != nil {
+			r.vm.files.FileCmd.Filecmd(sftp.NewRequest("Mkdir", "/job/out/deep"))
+			if err := errors.Join(r.vm.write("/job/out/deep/"+name, got), r.vm.write("/job/out/empty", "")); err != nil {
 				t.Error(err)
 			}
 			return 3
@@ -303,7 +302,7 @@ func TestDeletes(t *testing.T) {
 		status  int
 	}{
 		"the script fails": {func(r *rig) {
-			r.vm.execute = func(*machine, string, io.Writer, io.Writer) int { return 3 }
+			r.vm.execute = func(context.Context, string, io.Writer, io.Writer) int { return 3 }
 		}, "status 3", 3},
 		"the location doesn't exist": {func(r *rig) { r.location = "nowhere" }, "Firewalls", 0},
 		"the firewall is refused":    {refuse("Firewalls.Create"), "Firewalls.Create", 0},
@@ -314,7 +313,7 @@ func TestDeletes(t *testing.T) {
 			r.srv.SetDelays(cloudapi.KindVM, "", cloudapitest.Delays{Create: 2 * time.Hour})
 		}, "deadline exceeded", 0},
 		"the script doesn't end": {func(r *rig) {
-			r.vm.execute = func(*machine, string, io.Writer, io.Writer) int { time.Sleep(2 * time.Hour); return 0 }
+			r.vm.execute = func(ctx context.Context, _ string, _, _ io.Writer) int { <-ctx.Done(); return 0 }
 		}, "the job hasn't ended: context deadline exceeded", 0},
 		"nothing answers": {func(r *rig) {
 			r.dial = func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }
@@ -326,7 +325,7 @@ func TestDeletes(t *testing.T) {
 				go io.Copy(io.Discard, server)
 				return client, nil
 			}
-			r.vm.execute = func(*machine, string, io.Writer, io.Writer) int { return 4 }
+			r.vm.execute = func(context.Context, string, io.Writer, io.Writer) int { return 4 }
 		}, "status 4", 4},
 		"the connection breaks": {func(r *rig) {
 			var conn net.Conn
@@ -334,7 +333,7 @@ func TestDeletes(t *testing.T) {
 				conn, err = r.vm.dial(ctx, network, address)
 				return conn, err
 			}
-			r.vm.execute = func(*machine, string, io.Writer, io.Writer) int { conn.Close(); return 0 }
+			r.vm.execute = func(context.Context, string, io.Writer, io.Writer) int { conn.Close(); return 0 }
 		}, "broke while the script was running", 0},
 		"the VM vanishes": {func(r *rig) {
 			gone := make(chan struct{})
@@ -342,10 +341,10 @@ func TestDeletes(t *testing.T) {
 				conn, err := r.vm.dial(ctx, network, address)
 				return &vanishing{Conn: conn, gone: gone, closed: make(chan struct{})}, err
 			}
-			r.vm.execute = func(*machine, string, io.Writer, io.Writer) int { close(gone); return 0 }
+			r.vm.execute = func(context.Context, string, io.Writer, io.Writer) int { close(gone); return 0 }
 		}, "the VM has stopped answering", 0},
 		"deletions fail for minutes": {func(r *rig) {
-			r.vm.execute = func(*machine, string, io.Writer, io.Writer) int {
+			r.vm.execute = func(context.Context, string, io.Writer, io.Writer) int {
 				r.srv.Fail(cloudapitest.Match{}, cloudapitest.Reply(502, nil, "").For(5*time.Minute))
 				return 1
 			}
@@ -454,9 +453,9 @@ func TestInterrupted(t *testing.T) {
 				step()
 				return r.vm.dial(ctx, network, address)
 			}
-			r.vm.execute = func(m *machine, command string, stdout, stderr io.Writer) int {
+			r.vm.execute = func(ctx context.Context, command string, stdout, stderr io.Writer) int {
 				step()
-				return m.play(command, stdout, stderr)
+				return r.vm.play(ctx, command, stdout, stderr)
 			}
 			if err := r.run(ctx); err != nil && !errors.Is(err, context.Canceled) {
 				t.Errorf("step %d: %v", n, err)
@@ -516,7 +515,7 @@ func TestLost(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, script(t, "true"))
 				script := r.srv.Fail(cloudapitest.Match{Nth: n}, fault.Optional())
-				r.vm.execute = func(*machine, string, io.Writer, io.Writer) int {
+				r.vm.execute = func(context.Context, string, io.Writer, io.Writer) int {
 					if n := len(r.ids()); n != 3 {
 						t.Errorf("it has created %d resources", n)
 					}
@@ -572,7 +571,7 @@ func TestWrongHostKey(t *testing.T) {
 					},
 				}
 				config.AddHostKey(other.host)
-				conn := newUnhurried(server)
+				conn := &unhurried{Conn: server}
 				defer conn.Close()
 				if _, _, _, err := ssh.NewServerConn(conn, config); err == nil {
 					t.Error("the client has logged in")
@@ -617,7 +616,7 @@ func TestProof(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, script(t, "true"))
-		r.vm.execute = func(*machine, string, io.Writer, io.Writer) int {
+		r.vm.execute = func(context.Context, string, io.Writer, io.Writer) int {
 			r.srv.Fail(cloudapitest.Match{}, cloudapitest.Reply(404, nil, `{"error":{"code":404,"type":"ResourceNotFound","message":"not found"}}`).Repeating())
 			return 0
 		}
@@ -671,7 +670,7 @@ func TestResultsStayInside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, script(t, "true"))
-		r.vm.execute = func(*machine, string, io.Writer, io.Writer) int { return 0 }
+		r.vm.execute = func(context.Context, string, io.Writer, io.Writer) int { return 0 }
 		r.vm.files.FileGet = reading{}
 		r.vm.files.FileList = listing{r.vm.files.FileList, []os.FileInfo{
 			hostile{"../evil", 0o644}, hostile{"../../evil", 0o644}, hostile{"../../../../../../evil", 0o644}, hostile{"/evil", 0o644},
