@@ -626,6 +626,62 @@ func TestProof(t *testing.T) {
 	})
 }
 
+// TestPausedReader: a job ends in time even if nobody reads its output.
+func TestPausedReader(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, script(t, "echo hello\nsleep 7200"))
+		paused, stdout := io.Pipe()
+		defer paused.Close()
+		r.job.stdout = stdout
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := r.run(ctx); err == nil || !strings.Contains(err.Error(), "was still running") {
+			t.Errorf("error %v", err)
+		}
+		if ids := r.ids(); len(ids) > 0 {
+			t.Errorf("%v are left", ids)
+		}
+	})
+}
+
+// TestUnreadableResults: the error stays short, and the script's status is kept.
+func TestUnreadableResults(t *testing.T) {
+	t.Parallel()
+	for want, read := range map[string]func(net.Conn, context.CancelFunc) error{
+		"and 10 more files":    func(net.Conn, context.CancelFunc) error { return os.ErrPermission },
+		"connection lost":      func(conn net.Conn, _ context.CancelFunc) error { return conn.Close() },
+		"the job hasn't ended": func(_ net.Conn, cancel context.CancelFunc) error { cancel(); return os.ErrPermission },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, script(t, "true"))
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var conn net.Conn
+			r.dial = func(ctx context.Context, network, address string) (_ net.Conn, err error) {
+				conn, err = r.vm.dial(ctx, network, address)
+				return conn, err
+			}
+			r.vm.files.FileGet = reading(func() (io.ReaderAt, error) { return strings.NewReader("x"), read(conn, cancel) })
+			r.vm.execute = func(context.Context, string, io.Writer, io.Writer) int {
+				for i := range 20 {
+					if err := r.vm.write(fmt.Sprintf("/job/out/%d", i), "x"); err != nil {
+						t.Error(err)
+					}
+				}
+				return 3
+			}
+			err := r.run(ctx)
+			if err == nil || !strings.Contains(err.Error(), want) || exitStatus(err) != 3 || strings.Count(err.Error(), "\n") > 13 {
+				t.Errorf("error %v with status %d, want %q", err, exitStatus(err), want)
+			}
+			if said := r.stderr.String(); !strings.Contains(said, "results: 0\n") {
+				t.Errorf("stderr %s", said)
+			}
+		})
+	}
+}
+
 // A hostile file has a name or a type that the client must not follow.
 type hostile struct {
 	name string
@@ -660,10 +716,10 @@ func (l listing) ListAt(to []os.FileInfo, offset int64) (int, error) {
 	return n, nil
 }
 
-// reading is a file server on which every file exists.
-type reading struct{}
+// reading is a file server on which a function reads every file.
+type reading func() (io.ReaderAt, error)
 
-func (reading) Fileread(*sftp.Request) (io.ReaderAt, error) { return strings.NewReader("x"), nil }
+func (f reading) Fileread(*sftp.Request) (io.ReaderAt, error) { return f() }
 
 // TestResultsStayInside: no name of a result leads out of the folder.
 func TestResultsStayInside(t *testing.T) {
@@ -671,7 +727,7 @@ func TestResultsStayInside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, script(t, "true"))
 		r.vm.execute = func(context.Context, string, io.Writer, io.Writer) int { return 0 }
-		r.vm.files.FileGet = reading{}
+		r.vm.files.FileGet = reading(func() (io.ReaderAt, error) { return strings.NewReader("x"), nil })
 		r.vm.files.FileList = listing{r.vm.files.FileList, []os.FileInfo{
 			hostile{"../evil", 0o644}, hostile{"../../evil", 0o644}, hostile{"../../../../../../evil", 0o644}, hostile{"/evil", 0o644},
 			hostile{"../out/../../evil", 0o644}, hostile{"..", 0o644}, hostile{".", 0o644}, hostile{"", 0o644}, hostile{"a/../../../evil", 0o644},

@@ -84,8 +84,8 @@ func (j *job) use(ctx context.Context, vm *cloudapi.VM, keys *keys) (err error) 
 	defer end(nil)
 	defer context.AfterFunc(ctx, func() { client.Close() })()
 	defer func() {
-		if err != nil && ctx.Err() != nil { // err is only that the connection is closed
-			err = fmt.Errorf("the job hasn't ended: %w", context.Cause(ctx))
+		if err != nil && ctx.Err() != nil { // err may be only that the connection is closed
+			err = errors.Join(fmt.Errorf("the job hasn't ended: %w", context.Cause(ctx)), err)
 		}
 	}()
 	go keepAlive(ctx, client, end)
@@ -97,7 +97,10 @@ func (j *job) use(ctx context.Context, vm *cloudapi.VM, keys *keys) (err error) 
 	if err := j.copyIn(files); err != nil {
 		return err
 	}
-	err = j.execute(client)
+	err = j.execute(ctx, client)
+	if ctx.Err() != nil {
+		return err
+	}
 	if j.out != nil {
 		return errors.Join(err, j.copyOut(files))
 	}
@@ -174,7 +177,7 @@ func keepAlive(ctx context.Context, client *ssh.Client, end context.CancelCauseF
 
 // execute runs the script. Its error is an [*ssh.ExitError], which has the exit
 // status, if the script fails.
-func (j *job) execute(client *ssh.Client) error {
+func (j *job) execute(ctx context.Context, client *ssh.Client) error {
 	session, err := client.NewSession()
 	if err != nil {
 		return err
@@ -186,11 +189,18 @@ func (j *job) execute(client *ssh.Client) error {
 		command += " " + quote(baseName(file))
 	}
 	j.say("running %s", baseName(j.script))
-	switch err := session.Run(command).(type) {
-	case nil:
+	ended := make(chan error, 1)
+	go func() { ended <- session.Run(command) }()
+	select {
+	case <-ctx.Done(): // Run may wait for a reader of the output that has paused, such as less
+		return errors.New("the script, or a process that it has started, was still running")
+	case err = <-ended:
+	}
+	switch {
+	case err == nil:
 		j.say("the script has succeeded")
 		return nil
-	case *ssh.ExitError:
+	case errors.As(err, new(*ssh.ExitError)):
 		return fmt.Errorf("the script has failed: %w", err)
 	default:
 		return fmt.Errorf("the connection to the VM broke while the script was running: %w", err)
@@ -228,7 +238,7 @@ func upload(files *sftp.Client, local *os.File, mode os.FileMode) error {
 	remote, err := files.OpenFile(path.Join(folder, baseName(local)), os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err == nil {
 		_, err = remote.ReadFrom(local)
-		err = errors.Join(err, remote.Chmod(mode|info.Mode().Perm()), remote.Close())
+		err = cmp.Or(err, remote.Chmod(mode|info.Mode().Perm()), remote.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("copy %s to the VM: %w", local.Name(), err)
@@ -237,7 +247,7 @@ func upload(files *sftp.Client, local *os.File, mode os.FileMode) error {
 }
 
 // copyOut copies the results to j.out, which they can't leave. It goes on after
-// a file that it can't copy.
+// a file that it can't copy, as long as there's a connection.
 func (j *job) copyOut(files *sftp.Client) error {
 	var failures []error
 	count := 0
@@ -251,16 +261,23 @@ func (j *job) copyOut(files *sftp.Client) error {
 		case walk.Stat().IsDir():
 			err = j.out.Mkdir(name, 0o755)
 		case walk.Stat().Mode().IsRegular():
-			err = j.download(files, walk.Path(), name, walk.Stat().Mode().Perm())
-			count++
+			if err = j.download(files, walk.Path(), name, walk.Stat().Mode().Perm()); err == nil {
+				count++
+			}
 		default:
 			err = errors.New("it's neither a file nor a folder")
 		}
 		if err != nil {
 			failures = append(failures, fmt.Errorf("copy %q from the VM: %w", walk.Path(), err))
 		}
+		if errors.Is(err, sftp.ErrSSHFxConnectionLost) {
+			break
+		}
 	}
 	j.say("files copied to %s: %d", j.out.Name(), count)
+	if more := len(failures) - 10; more > 0 {
+		failures = append(failures[:10], fmt.Errorf("and %d more files", more))
+	}
 	return errors.Join(failures...)
 }
 
