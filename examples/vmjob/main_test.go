@@ -23,16 +23,12 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/examples/demo/demotest"
 	"github.com/pkg/sftp"
 	"golang.org/x/crypto/ssh"
 )
 
-func TestMain(m *testing.M) {
-	for _, variable := range []string{cloudapi.EnvBaseURL, cloudapi.EnvToken, cloudapi.EnvProject} {
-		os.Unsetenv(variable)
-	}
-	m.Run()
-}
+func TestMain(m *testing.M) { demotest.Isolate(m) }
 
 // A log records when each line was written.
 type log struct {
@@ -159,9 +155,7 @@ func TestFrom(t *testing.T) {
 // TestNeedsFrom: a real VM must not be open to everybody.
 func TestNeedsFrom(t *testing.T) {
 	srv := cloudapitest.New(t)
-	t.Setenv(cloudapi.EnvBaseURL, srv.Start())
-	t.Setenv(cloudapi.EnvToken, srv.Token())
-	t.Setenv(cloudapi.EnvProject, srv.ProjectID())
+	demotest.Use(t, srv)
 	err := run(t.Context(), []string{script(t, "true")}, io.Discard, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "use --from") || len(srv.Requests()) > 0 {
 		t.Errorf("error %v after %d requests", err, len(srv.Requests()))
@@ -442,7 +436,7 @@ func TestInterrupted(t *testing.T) {
 					cancel()
 				}
 			}
-			r.client = must(r.client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+			r.client = demotest.Must(r.client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 				return roundTripper(func(q *http.Request) (*http.Response, error) {
 					step()
 					defer step()
@@ -558,7 +552,7 @@ func TestWrongHostKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, script(t, "true"))
-		other := must(newKeys())(t)
+		other := demotest.Must(newKeys())(t)
 		attempts := 0
 		r.dial = func(context.Context, string, string) (net.Conn, error) {
 			client, server := net.Pipe()
@@ -773,11 +767,11 @@ func TestCleans(t *testing.T) {
 		keep := []string{newName("ci2", past), busy, "job-ci-backup", "job-ci-20250101-000000-abcde-mine", "prefix-" + newName("ci", past), "job-ci-20259999-000000-abcde"}
 		ctx, client := t.Context(), r.srv.Client()
 		for _, name := range append([]string{whole, named}, keep...) {
-			firewall := must(client.Firewalls.Create(ctx, r.location, name, nil))(t)
-			subnet := must(client.PrivateSubnets.Create(ctx, r.location, name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}))(t)
-			must(client.VMs.Create(ctx, r.location, name, &cloudapi.VMCreateRequest{Size: "burstable-1", PrivateSubnetID: subnet.ID, PublicKey: "ssh-ed25519 AAAA"}))(t)
+			firewall := demotest.Must(client.Firewalls.Create(ctx, r.location, name, nil))(t)
+			subnet := demotest.Must(client.PrivateSubnets.Create(ctx, r.location, name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}))(t)
+			demotest.Must(client.VMs.Create(ctx, r.location, name, &cloudapi.VMCreateRequest{Size: "burstable-1", PrivateSubnetID: subnet.ID, PublicKey: "ssh-ed25519 AAAA"}))(t)
 		}
-		must(client.Firewalls.Create(ctx, "us-east-a2", newName("ci", past), nil))(t)
+		demotest.Must(client.Firewalls.Create(ctx, "us-east-a2", newName("ci", past), nil))(t)
 		if err := errors.Join(r.clean(ctx, "ci", nil), r.clean(ctx, "ci", []string{named})); err != nil {
 			t.Error(err)
 		}
@@ -815,22 +809,12 @@ func TestCleansWithoutPermission(t *testing.T) {
 // TestInitScriptFits: the service accepts 2000 characters.
 func TestInitScriptFits(t *testing.T) {
 	t.Parallel()
-	keys := must(newKeys())(t)
+	keys := demotest.Must(newKeys())(t)
 	host, err := ssh.ParsePrivateKey([]byte(keys.initScript()))
 	if err != nil || !bytes.Equal(host.PublicKey().Marshal(), keys.host.PublicKey().Marshal()) || len(keys.initScript()) > 1000 {
 		t.Errorf("%v\n%s", err, keys.initScript())
 	}
 	if strings.Contains(fmt.Sprint(keys.authorized()), "\n") {
 		t.Errorf("the key is %q", keys.authorized())
-	}
-}
-
-func must[T any](value T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return value
 	}
 }

@@ -215,6 +215,7 @@ func baseName(file *os.File) string { return filepath.Base(file.Name()) }
 // copyIn copies the script and its files to the VM. SFTP acknowledges all that
 // is written.
 func (j *job) copyIn(files *sftp.Client) error {
+	j.say("copying files to the VM: %d", 1+len(j.files))
 	err := files.Mkdir(folder)
 	if err == nil {
 		err = files.Mkdir(results)
