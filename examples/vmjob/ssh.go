@@ -216,13 +216,10 @@ func baseName(file *os.File) string { return filepath.Base(file.Name()) }
 // is written.
 func (j *job) copyIn(files *sftp.Client) error {
 	j.say("copying files to the VM: %d", 1+len(j.files))
-	err := files.Mkdir(folder)
-	if err == nil {
-		err = files.Mkdir(results)
+	if err := files.MkdirAll(results); err != nil {
+		return fmt.Errorf("create the folder %s on the VM: %w", results, err)
 	}
-	if err == nil {
-		err = upload(files, j.script, 0o700)
-	}
+	err := upload(files, j.script, 0o700)
 	for _, file := range j.files {
 		if err == nil {
 			err = upload(files, file, 0o600)
