@@ -167,6 +167,7 @@ type rig struct {
 	*job
 	srv    *cloudapitest.Server
 	vm     *machine
+	conn   net.Conn // the last to the machine
 	stdout log
 	stderr bytes.Buffer
 }
@@ -175,7 +176,11 @@ func newRig(t *testing.T, paths ...string) *rig {
 	r := &rig{vm: newMachine(), srv: cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Create: 30 * time.Second, Delete: 10 * time.Second}))}
 	r.job = &job{
 		client: r.srv.Client(cloudapi.WithMiddleware(r.vm.watch)), location: "eu-central-h1", name: newName("ci", time.Now()), size: "standard-2",
-		from: netip.MustParsePrefix("203.0.113.7/32"), dial: r.vm.dial, stdout: &r.stdout, stderr: &r.stderr, start: time.Now(),
+		from: netip.MustParsePrefix("203.0.113.7/32"), stdout: &r.stdout, stderr: &r.stderr, start: time.Now(),
+	}
+	r.dial = func(ctx context.Context, network, address string) (_ net.Conn, err error) {
+		r.conn, err = r.vm.dial(ctx, network, address)
+		return r.conn, err
 	}
 	closeFiles, err := r.open(paths, filepath.Join(t.TempDir(), "results"))
 	t.Cleanup(closeFiles)
@@ -322,12 +327,7 @@ func TestDeletes(t *testing.T) {
 			r.vm.execute = func(context.Context, string, io.Writer, io.Writer) int { return 4 }
 		}, "status 4", 4},
 		"the connection breaks": {func(r *rig) {
-			var conn net.Conn
-			r.dial = func(ctx context.Context, network, address string) (_ net.Conn, err error) {
-				conn, err = r.vm.dial(ctx, network, address)
-				return conn, err
-			}
-			r.vm.execute = func(context.Context, string, io.Writer, io.Writer) int { conn.Close(); return 0 }
+			r.vm.execute = func(context.Context, string, io.Writer, io.Writer) int { r.conn.Close(); return 0 }
 		}, "broke while the script was running", 0},
 		"the VM vanishes": {func(r *rig) {
 			gone := make(chan struct{})
@@ -623,20 +623,31 @@ func TestProof(t *testing.T) {
 // TestPausedReader: a job ends in time even if nobody reads its output.
 func TestPausedReader(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, script(t, "echo hello\nsleep 7200"))
-		paused, stdout := io.Pipe()
-		defer paused.Close()
-		r.job.stdout = stdout
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		if err := r.run(ctx); err == nil || !strings.Contains(err.Error(), "was still running") {
-			t.Errorf("error %v", err)
-		}
-		if ids := r.ids(); len(ids) > 0 {
-			t.Errorf("%v are left", ids)
-		}
-	})
+	for want, happen := range map[string]func(context.Context, net.Conn){
+		"has taken longer":           func(ctx context.Context, _ net.Conn) { <-ctx.Done() },
+		"connection to the VM broke": func(_ context.Context, conn net.Conn) { conn.Close() },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, script(t, "true"))
+			paused, stdout := io.Pipe()
+			defer paused.Close()
+			r.job.stdout = stdout
+			r.vm.execute = func(ctx context.Context, _ string, stdout, _ io.Writer) int {
+				io.WriteString(stdout, "hello\n")
+				synctest.Wait() // the client writes it
+				happen(ctx, r.conn)
+				return 0
+			}
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, errors.New("it has taken longer"))
+			defer cancel()
+			if err := r.run(ctx); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "was still running") {
+				t.Errorf("error %v, want %q", err, want)
+			}
+			if ids := r.ids(); len(ids) > 0 {
+				t.Errorf("%v are left", ids)
+			}
+		})
+	}
 }
 
 // TestUnreadableResults: the error stays short, and the script's status is kept.
@@ -651,12 +662,7 @@ func TestUnreadableResults(t *testing.T) {
 			r := newRig(t, script(t, "true"))
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			var conn net.Conn
-			r.dial = func(ctx context.Context, network, address string) (_ net.Conn, err error) {
-				conn, err = r.vm.dial(ctx, network, address)
-				return conn, err
-			}
-			r.vm.files.FileGet = reading(func() (io.ReaderAt, error) { return strings.NewReader("x"), read(conn, cancel) })
+			r.vm.files.FileGet = reading(func() (io.ReaderAt, error) { return strings.NewReader("x"), read(r.conn, cancel) })
 			r.vm.execute = func(context.Context, string, io.Writer, io.Writer) int {
 				for i := range 20 {
 					if err := r.vm.write(fmt.Sprintf("/job/out/%d", i), "x"); err != nil {

@@ -112,7 +112,7 @@ func (j *job) use(ctx context.Context, vm *cloudapi.VM, keys *keys) (err error) 
 
 // connect connects to the VM once the VM has its own host key. Until its init
 // script has run, the VM may have another one. So may somebody else: connect
-// closes such a connection before it sends anything but its own version.
+// closes such a connection before it logs in.
 func (j *job) connect(ctx context.Context, vm *cloudapi.VM, keys *keys) (*ssh.Client, error) {
 	address := net.JoinHostPort(vm.IPv6, "22")
 	if j.from.Addr().Is4() {
@@ -162,12 +162,16 @@ func (j *job) handshake(ctx context.Context, address string, config *ssh.ClientC
 	return ssh.NewClient(client, channels, requests), nil
 }
 
-// keepAlive calls end once the VM hasn't answered for a minute.
+// keepAlive calls end once the connection is lost, or the VM hasn't answered for
+// a minute.
 func keepAlive(ctx context.Context, client *ssh.Client, end context.CancelCauseFunc) {
 	for ctx.Err() == nil {
 		silence := time.AfterFunc(time.Minute, func() { end(errors.New("the VM has stopped answering")) })
-		client.SendRequest("keepalive@openssh.com", true, nil) // any reply will do, and without a connection the job ends
+		_, _, err := client.SendRequest("keepalive@openssh.com", true, nil) // any reply will do
 		silence.Stop()
+		if err != nil {
+			end(fmt.Errorf("the connection to the VM broke: %w", err))
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(15 * time.Second):
