@@ -39,7 +39,7 @@ type family struct {
 
 // link is in a ring, and encodes itself.
 type link struct {
-	Key  hidden
+	Key  hidden `json:"-"`
 	Next *link
 	Own  map[string]any
 }
@@ -50,6 +50,16 @@ func ring(key string) *link {
 	l := &link{Key: hidden{key}, Own: map[string]any{}}
 	l.Next, l.Own["it"], l.Own["its"] = &link{Next: l}, l, []any{l.Own}
 	return l
+}
+
+// lists can have slices of one array.
+type lists struct{ First, All []hidden }
+
+func (*lists) MarshalJSON() ([]byte, error) { return []byte(`"lists"`), nil }
+
+func parts(first, second string) *lists {
+	all := []hidden{{first}, {second}}
+	return &lists{all[:1], all}
 }
 
 // own leaves out its first element.
@@ -90,6 +100,8 @@ func TestReveal(t *testing.T) {
 		}{hidden{"u"}, hidden{"s"}}, `{"Sent":"s"}`, []string{"s"}},
 		{&family{Name: "a", Children: []*family{{Key: hidden{"x"}}}}, `{"Children":[{"Children":null,"Key":"x","Name":""}],"Key":"","Name":"a"}`, []string{"", "x"}},
 		{ring("r"), `"own"`, []string{"r", "", "r"}},
+		{parts("a", "b"), `"lists"`, []string{"a", "a", "b"}},
+		{[][2]hidden{{{"a"}, {"b"}}}, `[["a","b"]]`, []string{"a", "b"}},
 		{[]any{own{{"a"}, {"b"}}, &byText{Key: hidden{"c"}}}, `[["***"],"***"]`, []string{"a", "b", "c"}},
 		{struct{ Key byText }{byText{Key: hidden{"d"}}}, `{"Key":{"Key":"d"}}`, []string{"d"}}, // MarshalText needs a pointer
 		{outer{ID: 9007199254740993}, `{"ID":9007199254740993,"any":null,"key":"","map":null,"pointer":null}`, []string{"", ""}},
