@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/mask"
+	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
@@ -449,7 +449,7 @@ func driftText(v any) string {
 	if s, ok := v.(string); ok {
 		return strconv.Quote(s)
 	}
-	return mask.OneLine(fmt.Sprint(v))
+	return plain.OneLine(fmt.Sprint(v))
 }
 
 // wants adds a field if the request sets it and the record has another value,

@@ -13,8 +13,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
 	"github.com/cloudapi-sdk/cloudapi/internal/envelope"
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
-	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 )
 
 // The text of each error that a function returns begins with the prefix
@@ -121,14 +121,14 @@ func (e *Error) Error() string {
 	if kind == "" && e.Message == "" {
 		kind = http.StatusText(e.StatusCode)
 	}
-	b.WriteString(strings.TrimSpace(fmt.Sprintf("%d %s", e.StatusCode, mask.OneLine(kind))))
+	b.WriteString(strings.TrimSpace(fmt.Sprintf("%d %s", e.StatusCode, plain.OneLine(kind))))
 	if e.Message != "" {
-		b.WriteString(": " + mask.OneLine(e.Message))
+		b.WriteString(": " + plain.OneLine(e.Message))
 	} else if e.Body != "" {
 		fmt.Fprintf(&b, ": %q", e.Body)
 	}
 	if fields := envelope.FieldText(e.Details); fields != "" {
-		b.WriteString(" (" + mask.OneLine(fields) + ")")
+		b.WriteString(" (" + plain.OneLine(fields) + ")")
 	}
 	if hint := e.hint(); hint != "" {
 		b.WriteString("; " + hint)
@@ -249,7 +249,7 @@ type TransportError struct {
 
 func (e *TransportError) Error() string {
 	var b strings.Builder
-	cause, host := mask.OneLine(fmt.Sprint(e.Err)), e.Host
+	cause, host := plain.OneLine(fmt.Sprint(e.Err)), e.Host
 	if namesHost(cause, host) {
 		host = "" // named once is enough
 	}
@@ -309,9 +309,9 @@ type DecodeError struct {
 func (e *DecodeError) Error() string {
 	var b strings.Builder
 	writeCall(&b, e.Operation, e.Method, e.Path, e.Host)
-	fmt.Fprintf(&b, "status %d with an unusable response: %s", e.StatusCode, mask.OneLine(fmt.Sprint(e.Err)))
+	fmt.Fprintf(&b, "status %d with an unusable response: %s", e.StatusCode, plain.OneLine(fmt.Sprint(e.Err)))
 	if e.ContentType != "" {
-		fmt.Fprintf(&b, " (%s)", mask.OneLine(e.ContentType))
+		fmt.Fprintf(&b, " (%s)", plain.OneLine(e.ContentType))
 	}
 	if e.Body != "" {
 		fmt.Fprintf(&b, ": %q", e.Body)
@@ -342,7 +342,7 @@ func (e *ArgumentError) Error() string {
 		b.WriteString(e.Operation + ": ")
 	}
 	b.WriteString(e.Name)
-	if value, cut := mask.Truncate(e.Value, 80); cut {
+	if value, cut := plain.Truncate(e.Value, 80); cut {
 		fmt.Fprintf(&b, " %q…", value)
 	} else if value != "" {
 		fmt.Fprintf(&b, " %q", value)
@@ -412,10 +412,10 @@ func writeEnd(b *strings.Builder, operation string, o *call.Outcome, attempts in
 		fmt.Fprintf(b, " (after %d attempts)", attempts)
 	}
 	if requestID != "" {
-		b.WriteString("; request ID " + mask.OneLine(requestID))
+		b.WriteString("; request ID " + plain.OneLine(requestID))
 	}
 	if o.NotRetried != nil {
-		b.WriteString("; not retried: " + mask.OneLine(fmt.Sprint(o.NotRetried)))
+		b.WriteString("; not retried: " + plain.OneLine(fmt.Sprint(o.NotRetried)))
 	}
 	switch {
 	case o.Earlier:

@@ -9,7 +9,7 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/mask"
+	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 	"github.com/cloudapi-sdk/cloudapi/internal/validate"
 )
@@ -67,7 +67,7 @@ func (r *FirewallRule) ruleText() string {
 	if r.Protocol != "" && r.Protocol != FirewallRuleProtocolTCP {
 		ports += "/" + r.Protocol
 	}
-	return describe(mask.OneLine(ports+" from "+r.CIDR), r.Description)
+	return describe(plain.OneLine(ports+" from "+r.CIDR), r.Description)
 }
 
 func (r *FirewallRule) Resource() Resource { return Resource{Kind: KindFirewallRule, ID: r.ID} }

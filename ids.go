@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/mask"
+	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 	"github.com/cloudapi-sdk/cloudapi/internal/validate"
 )
@@ -183,9 +183,9 @@ type Resource struct {
 // String describes the resource in one line, such as "VM eu-central-h1/web-1
 // (vm3g8xpsxjs50pvjj2a7d3ky8h)". It quotes a name with unusual characters.
 func (r Resource) String() string {
-	id, reference := mask.Name(r.ID), qualify(mask.Name(r.Location), mask.Name(r.Name))
+	id, reference := plain.Name(r.ID), qualify(plain.Name(r.Location), plain.Name(r.Name))
 	var b strings.Builder
-	b.WriteString(mask.Name(r.Kind.String()))
+	b.WriteString(plain.Name(r.Kind.String()))
 	switch {
 	case r.Name == "":
 		b.WriteString(" " + id)

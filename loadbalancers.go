@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/mask"
+	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 	"github.com/cloudapi-sdk/cloudapi/internal/tally"
 )
 
@@ -301,7 +301,7 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, operation, location
 		return nil, err
 	}
 	if subnet.Location != location {
-		return nil, argumentError(operation, "location", location, "is not the location of the subnet, "+mask.Name(subnet.Location))
+		return nil, argumentError(operation, "location", location, "is not the location of the subnet, "+plain.Name(subnet.Location))
 	}
 	l, err := s.Get(ctx, location, name)
 	if err == nil && l.Subnet != subnet.Name || errors.Is(err, ErrForbidden) {

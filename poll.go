@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
+	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 )
 
 // Progress is a report of a wait, an Ensure, a Watch or a teardown.
@@ -225,10 +225,10 @@ func (e *WaitError) named() string {
 	if record, ok := e.Record.(identified); ok {
 		r := record.Resource()
 		if prefix, isByID := strings.CutSuffix(e.Resource, r.ID); isByID && r.ID != "" && r.Name != "" {
-			return fmt.Sprintf("%s%s (%s)", mask.OneLine(prefix), mask.Name(r.Name), mask.Name(r.ID))
+			return fmt.Sprintf("%s%s (%s)", plain.OneLine(prefix), plain.Name(r.Name), plain.Name(r.ID))
 		}
 	}
-	return mask.OneLine(e.Resource)
+	return plain.OneLine(e.Resource)
 }
 
 func (e *WaitError) Unwrap() error { return e.Err }

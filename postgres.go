@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/attachment"
-	"github.com/cloudapi-sdk/cloudapi/internal/mask"
+	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 )
 
 // PostgresService manages databases. Create, CreateReadReplica and Restore
@@ -163,7 +163,7 @@ type PostgresFirewallRule struct {
 
 // ruleText describes the rule in one line, such as "from 203.0.113.0/24".
 func (r *PostgresFirewallRule) ruleText() string {
-	return describe(mask.OneLine("from "+r.CIDR), r.Description)
+	return describe(plain.OneLine("from "+r.CIDR), r.Description)
 }
 
 func (r *PostgresFirewallRule) Resource() Resource {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/mask"
+	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 )
 
 // PostgresServer is a server of a database: the primary or a standby.
@@ -334,7 +334,7 @@ func (s *PostgresService) WaitUpgraded(ctx context.Context, location, postgres s
 	upgraded := func(p *Postgres) (bool, error) {
 		running, err := postgresRunning(p)
 		if err == nil && status != nil && status.UpgradeStatus == PostgresUpgradeStatusFailed {
-			err = fmt.Errorf("%w: the upgrade to version %s failed", ErrWaitFailed, mask.Name(status.TargetVersion))
+			err = fmt.Errorf("%w: the upgrade to version %s failed", ErrWaitFailed, plain.Name(status.TargetVersion))
 		}
 		upgrading := status != nil && status.UpgradeStatus == PostgresUpgradeStatusRunning
 		return running && !upgrading && p.Version == p.TargetVersion, err

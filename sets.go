@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/mask"
+	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 )
 
 // SetOptions are settings of the methods that make a set exactly what the
@@ -64,7 +64,7 @@ func describe(text, description string) string {
 	if description == "" {
 		return text
 	}
-	return text + " " + strconv.Quote(mask.OneLine(description))
+	return text + " " + strconv.Quote(plain.OneLine(description))
 }
 
 // exactSet tells a Set method how to handle the elements of one set, such as
@@ -397,7 +397,7 @@ var errOtherChanges = errors.New("another program made changes")
 // whether what the element stands for exists.
 type notInSetError struct{ resource string }
 
-func (e notInSetError) Error() string        { return "not in " + mask.OneLine(e.resource) }
+func (e notInSetError) Error() string        { return "not in " + plain.OneLine(e.resource) }
 func (e notInSetError) Is(target error) bool { return target == ErrNotFound || target == errNotShown }
 
 // removeAll removes groups of elements with the same key. It adds the first of

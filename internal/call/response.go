@@ -15,6 +15,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 	"github.com/cloudapi-sdk/cloudapi/internal/jsonform"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
+	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 )
 
 // Response is a complete response with a status below 300.
@@ -111,7 +112,7 @@ func (c *call) mayQuote() bool {
 
 // quote returns the beginning of a text from a response, for one line.
 func (c *call) quote(text string) string {
-	text, _ = mask.Excerpt(c.secrets().Mask(text), maxExcerpt)
+	text, _ = plain.Excerpt(c.secrets().Mask(text), maxExcerpt)
 	return text
 }
 

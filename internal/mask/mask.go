@@ -1,6 +1,5 @@
-// Package mask decides what may be shown. It replaces secrets in texts and
-// errors, shortens and cleans text of unknown origin for errors and log lines,
-// and finds the secrets in a Go value: structs with a Reveal method, and with a
+// Package mask keeps secrets out of what is shown. It replaces them in texts and
+// errors, and finds them in a Go value: structs with a Reveal method, and with a
 // MarshalText method that returns a masked text.
 package mask
 
