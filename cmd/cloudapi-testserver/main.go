@@ -22,6 +22,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -102,7 +103,7 @@ program with variables for the copy. The copy can also come from a file:
 Flags:
 `
 
-const defaultAddr = "127.0.0.1:8080"
+const defaultAddr, anyPort = "127.0.0.1:8080", "127.0.0.1:0"
 
 type options struct {
 	addr, token, project string
@@ -123,7 +124,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	o := options{delay: 3 * time.Second}
 	flags := flag.NewFlagSet("cloudapi-testserver", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // main prints errors, once
-	flags.StringVar(&o.addr, "addr", defaultAddr, "`address` to listen on; port 0 is any free port, and the default with\na program")
+	flags.StringVar(&o.addr, "addr", "", "`address` to listen on; port 0 is any free port\n(default "+defaultAddr+", or "+anyPort+" with a program)")
 	flags.StringVar(&o.api, "api", "", fmt.Sprintf("implement exactly this `version` of the API: %s or %s\n(default %[1]s, with what only the contract has as well)",
 		cloudapitest.Service, cloudapitest.Contract))
 	flags.StringVar(&o.token, "token", "", "`token` with every permission: \"pat-\" and visible characters\n(default random)")
@@ -155,12 +156,11 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	case o.isCopy() && (o.demo || o.project != "" || o.api != ""):
 		return o, usageError{errors.New("-demo, -project and -api don't go with a copy, which has a project and an API of its own")}
 	}
+	addr := defaultAddr
 	if flags.NArg() > 0 {
-		o.program = flags.Args()
-		if o.addr == defaultAddr {
-			o.addr = "127.0.0.1:0"
-		}
+		o.program, addr = flags.Args(), anyPort
 	}
+	o.addr = cmp.Or(o.addr, addr)
 	return o, nil
 }
 

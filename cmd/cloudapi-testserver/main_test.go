@@ -209,6 +209,17 @@ func TestHelpTeaches(t *testing.T) {
 	}
 }
 
+func TestDefaultAddress(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"-demo": "127.0.0.1:8080", "-copy": "127.0.0.1:8080", "-copy program": "127.0.0.1:0", "-addr 127.0.0.1:8080 -copy program": "127.0.0.1:8080",
+	} {
+		if o, err := parse(strings.Fields(args), io.Discard); err != nil || o.addr != want {
+			t.Errorf("%s: error %v, and it listens on %s, want %s", args, err, o.addr, want)
+		}
+	}
+}
+
 func TestRunRefuses(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
