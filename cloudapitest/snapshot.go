@@ -218,15 +218,18 @@ func (s *Server) Snapshot() *Snapshot {
 }
 
 // Changes returns what has changed in the project since the server began or was
-// reset; see [Snapshot.Changes].
+// reset, as if everything that is in progress were complete. So a resource is
+// deleted as soon as a deletion was accepted, although it can still be read. See
+// [Snapshot.Changes].
 //
 // Experimental: see [Snapshot].
 func (s *Server) Changes() []Change {
-	now := s.Snapshot()
+	var content *families.Snapshot
+	s.service.Do(func(at *api.Moment) { content = s.readItself(at.Settled()) })
 	s.lifecycle.Lock()
 	initial := s.initial
 	s.lifecycle.Unlock()
-	return newSnapshot(initial).Changes(now)
+	return newSnapshot(initial).Changes(newSnapshot(content))
 }
 
 // begin fills the service, and remembers how it was in the beginning.
@@ -234,7 +237,7 @@ func (s *Server) begin(at *api.Moment) {
 	s.config.seed(at)
 	initial := new(families.Snapshot)
 	if s.config.snapshot != nil {
-		initial = s.readItself(at) // a copy may differ from its snapshot, such as in states
+		initial = s.readItself(at.Settled()) // a copy may differ from its snapshot, such as in states
 	}
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
@@ -129,6 +130,68 @@ func TestChangesThatFollowFromADeletion(t *testing.T) {
 	changes := before.Changes(srv.Snapshot())
 	if len(changes) != 3 || changes[2].String() != "modified firewall           eu-central-h1/net-default   firewall_rules: 4 -> 4" || changes[0].String() != "deleted  VM                 eu-central-h1/web" || changes[1].String() != "deleted  firewall           eu-central-h1/edge" {
 		t.Errorf("the changes are %v", changes)
+	}
+}
+
+// TestChangesInProgress: requests whose effects take an hour are changes at once, and what was in
+// progress before isn't one.
+func TestChangesInProgress(t *testing.T) {
+	t.Parallel()
+	for _, api := range []API{Service, Contract} {
+		source := New(t, immediate, WithAPI(api))
+		c, ctx := source.Client(), t.Context()
+		id := func(kind cloudapi.Kind, name string) string { return source.IDs(kind, name)[0] }
+		for _, name := range []string{"net", "empty"} {
+			stub.Must(c.PrivateSubnets.Create(ctx, here, name, nil))(t)
+		}
+		for _, name := range []string{"members", "old"} {
+			stub.Must(c.LoadBalancers.Create(ctx, here, name, &cloudapi.LoadBalancerCreateRequest{
+				PrivateSubnetID: id(cloudapi.KindPrivateSubnet, "net"), Algorithm: "round_robin", HealthCheckProtocol: "http", SrcPort: 80, DstPort: 8080, Stack: "dual",
+			}))(t)
+		}
+		for _, name := range []string{"leaving", "deleted", "detached", "stays"} {
+			vm := stub.Must(c.VMs.Create(ctx, here, name, &cloudapi.VMCreateRequest{
+				PublicKey: "ssh-ed25519 AAAA", PrivateSubnetID: id(cloudapi.KindPrivateSubnet, "net"), EnableIPv4: new(true),
+			}))(t)
+			stub.Must(c.LoadBalancers.AttachVM(ctx, here, "members", vm.ID))(t)
+		}
+		slow := Delays{Create: time.Hour, Detach: time.Hour, Delete: time.Hour}
+		source.SetDelays("", "", slow)
+		if err := c.VMs.Delete(ctx, here, "leaving"); err != nil {
+			t.Fatal(err)
+		}
+
+		srv := New(t, WithSnapshot(stub.Must(TakeSnapshot(ctx, c, nil))(t)), WithDelays(slow))
+		if changes := srv.Changes(); len(changes) != 0 {
+			t.Errorf("%s: at first: %v", api, changes)
+		}
+		c = srv.Client()
+		stub.Must(c.VMs.Create(ctx, here, "new", &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA", PrivateSubnetID: id(cloudapi.KindPrivateSubnet, "net")}))(t)
+		stub.Must(c.LoadBalancers.DetachVM(ctx, here, "members", id(cloudapi.KindVM, "detached")))(t)
+		if err := errors.Join(c.VMs.Delete(ctx, here, "deleted"), c.LoadBalancers.Delete(ctx, here, "old"), c.PrivateSubnets.Delete(ctx, here, "empty")); err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, change := range srv.Changes() {
+			lines = append(lines, change.String())
+		}
+		want := []string{
+			"deleted  VM                 eu-central-h1/deleted",
+			"created  VM                 eu-central-h1/new",
+			fmt.Sprintf("modified load balancer      eu-central-h1/members   vms: [%q,%q] -> [%[2]q]", id(cloudapi.KindVM, "detached"), id(cloudapi.KindVM, "stays")),
+			"deleted  load balancer      eu-central-h1/old",
+			"deleted  private subnet     eu-central-h1/empty",
+		}
+		if !slices.Equal(lines, want) {
+			t.Errorf("%s: the changes are\n%s", api, strings.Join(lines, "\n"))
+		}
+		for _, name := range []string{"deleted", "new"} { // both can still be read
+			stub.Must(c.VMs.Get(ctx, here, name))(t)
+		}
+		if members := stub.Must(c.LoadBalancers.Get(ctx, here, "members"))(t).VMs; len(members) != 4 {
+			t.Errorf("%s: the load balancer has the VMs %v", api, members)
+		}
+		stub.Must(c.LoadBalancers.Get(ctx, here, "old"))(t)
 	}
 }
 

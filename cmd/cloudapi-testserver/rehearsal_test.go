@@ -51,6 +51,12 @@ func TestProgramToRehearse(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
+	if job == "delete" { // and don't wait
+		if err := c.LoadBalancers.Delete(ctx, location, "web"); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
 	_, getErr := c.VMs.Get(ctx, location, "job")
 	_, createErr := c.VMs.Create(ctx, location, "job", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
 	deleteErr := c.PrivateSubnets.Delete(ctx, location, "web-net")
@@ -133,6 +139,8 @@ func TestRehearsal(t *testing.T) {
 		{"idle", env, nil, 1, "the program sent the copy no request"},
 		{"idle", nil, nil, 1, "CLOUDAPI_PROJECT"},
 		{"killed", env, nil, 128 + 9, "0 requests"},
+		{"delete", env, nil, 0, "deleted  load balancer      eu-central-h1/web\n1 requests, 0 refused, 1 changes\n"},
+		{"delete", env, []string{"-delay", "9000h"}, 0, "deleted  load balancer      eu-central-h1/web\n1 requests, 0 refused, 1 changes\n"},
 		{"change", env, []string{"-token", env[cloudapi.EnvToken]}, 2, "the project's own token"},
 		{"change", env, []string{"-snapshot", filepath.Join(t.TempDir(), "none", "copy.json")}, 1, "none"},
 	} {

@@ -56,6 +56,18 @@ func (x Index) remove(o Stored) {
 	}
 }
 
+func (x Index) clone() Index {
+	copied := Index{}
+	for key, s := range x {
+		byName := make(map[string][]Stored, len(s.byName))
+		for name, objects := range s.byName {
+			byName[name] = slices.Clone(objects)
+		}
+		copied[key] = &scopeObjects{slices.Clone(s.created), byName, slices.Clone(s.byID)}
+	}
+	return copied
+}
+
 // Rename gives an object another name.
 func (x Index) Rename(o Stored, name string) {
 	scopes := x.scopesOf(o.Core())

@@ -52,9 +52,14 @@ func (m *Moment) Remove(o Stored, delay time.Duration) {
 	m.Sweep()
 }
 
-// Arrive adds an object at the given time, if wanted returns true at that time.
-func (m *Moment) Arrive(o Stored, when time.Time, wanted func() bool) {
-	m.State.arriving = append(m.State.arriving, arrival{o, when, wanted})
+// Schedule calls f with the moment at the given time; see [Moment.Sweep].
+func (m *Moment) Schedule(when time.Time, f func(*Moment)) {
+	s := m.State
+	i := len(s.scheduled)
+	for i > 0 && s.scheduled[i-1].when.After(when) {
+		i--
+	}
+	s.scheduled = slices.Insert(s.scheduled, i, event{when, f})
 }
 
 // AddProject adds a project in which no token has permissions.

@@ -1,7 +1,8 @@
 package api
 
 import (
-	"slices"
+	"maps"
+	"math"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -15,8 +16,8 @@ type State struct {
 	ByID      map[string]Stored
 	Index     Index
 	leaving   []Stored // being deleted; the next to go comes first
-	arriving  []arrival
-	serial    uint32 // the last result of Next
+	scheduled []event  // the next one comes first
+	serial    uint32   // the last result of Next
 	delays    map[delaysKey]Delays
 }
 
@@ -90,26 +91,25 @@ func (s *State) Next() uint32 {
 // AtLeast makes all later results of Next greater than n.
 func (s *State) AtLeast(n uint32) { s.serial = max(s.serial, n) }
 
-type arrival struct {
-	object Stored
-	when   time.Time
-	wanted func() bool
+// event is a change that time brings.
+type event struct {
+	when time.Time
+	do   func(*Moment)
 }
 
-// Sweep adds the objects whose time to arrive has come, if they're still
-// wanted, and completes the deletions that are due and not blocked, the
-// earliest first. An object with a method Blocked can block its deletion. Its
-// method Gone, if it has one, does what follows from the deletion, at the time
-// at which the deletion was complete.
+// Sweep makes the changes that are due: first the scheduled ones, and then the
+// deletions that aren't blocked, the earliest first. An object with a method
+// Blocked can block its deletion. Its method Gone, if it has one, does what
+// follows from the deletion, at the time at which the deletion was complete.
 func (m *Moment) Sweep() {
 	s := m.State
-	s.arriving = slices.DeleteFunc(s.arriving, func(a arrival) bool {
-		due := !m.Now.Before(a.when)
-		if due && a.wanted() {
-			s.Add(a.object)
-		}
-		return due
-	})
+	for len(s.scheduled) > 0 && !m.Now.Before(s.scheduled[0].when) {
+		e := s.scheduled[0]
+		s.scheduled = s.scheduled[1:]
+		then := *m
+		then.Now = e.when
+		e.do(&then)
+	}
 	var blocked []Stored
 	for len(s.leaving) > 0 && s.leaving[0].Core().GoneBy(m.Now) {
 		o := s.leaving[0]
@@ -131,4 +131,17 @@ func (m *Moment) Sweep() {
 	if blocked != nil {
 		s.leaving = append(blocked, s.leaving...)
 	}
+}
+
+// Settled returns a later moment, at which everything that is in progress is
+// complete, even a deletion that is blocked. It's only for reading records: it
+// has the objects of m, and what [Moment.Sweep] would change in them is still to
+// be done.
+func (m *Moment) Settled() *Moment {
+	state := *m.State
+	state.ByID, state.Index = maps.Clone(state.ByID), state.Index.clone()
+	for _, o := range state.leaving {
+		state.Drop(o)
+	}
+	return &Moment{m.Config, &state, m.Now.Add(math.MaxInt64)} // no delay is longer
 }

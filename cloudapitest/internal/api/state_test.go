@@ -1,6 +1,7 @@
 package api
 
 import (
+	"math"
 	"reflect"
 	"testing"
 	"time"
@@ -92,5 +93,67 @@ func TestBlockedDeletions(t *testing.T) {
 	c.Now = c.Now.Add(time.Hour)
 	if c.Sweep(); !reflect.DeepEqual(gone, []string{"blocker1m0s", "blocked0s"}) {
 		t.Errorf("%q are gone", gone)
+	}
+}
+
+func TestScheduledChanges(t *testing.T) {
+	t.Parallel()
+	c := newCall(t)
+	var gone []string
+	o := &thing{c.NewObject(cloudapi.KindVM, "thing"), &gone, nil}
+	c.State.Add(o)
+	c.Remove(o, time.Second)
+	begin := c.Now
+	for _, after := range []time.Duration{3 * time.Minute, time.Minute, 2 * time.Minute} {
+		c.Schedule(begin.Add(after), func(at *Moment) {
+			gone = append(gone, at.Now.Sub(begin).String())
+			if after == time.Minute {
+				at.Schedule(at.Now.Add(90*time.Second), func(*Moment) { gone = append(gone, "90 seconds later") })
+			}
+		})
+	}
+	c.Now = begin.Add(time.Hour)
+	c.Sweep()
+	if c.Sweep(); !reflect.DeepEqual(gone, []string{"1m0s", "2m0s", "90 seconds later", "3m0s", "thing1s"}) {
+		t.Errorf("the changes are %q", gone)
+	}
+}
+
+// TestSettled: what is in progress is complete at the settled moment, and still in progress at the
+// present one.
+func TestSettled(t *testing.T) {
+	t.Parallel()
+	c := newCall(t)
+	var gone []string
+	add := func(name string, blocker Stored) *thing {
+		o := &thing{c.NewObject(cloudapi.KindVM, name), &gone, blocker}
+		c.State.Add(o)
+		return o
+	}
+	stays := add("stays", nil)
+	for i, o := range []*thing{add("held", stays), add("late", nil), add("early", nil)} {
+		c.Remove(o, time.Duration(3-i)*time.Hour)
+	}
+	c.Remove(add("due", stays), 0)
+	c.Schedule(c.Now.Add(time.Minute), func(*Moment) { gone = append(gone, "scheduled") })
+	there := func(at *Moment) (names []string) {
+		for _, o := range InProject[*thing](at.State, cloudapi.KindVM, c.Project) {
+			if at.State.ByID[o.ID] == nil || len(at.State.Index.Named(Scope{cloudapi.KindVM, c.Project, c.Location}, o.Name)) != 1 {
+				t.Errorf("%s is only in a part of the state", o.Name)
+			}
+			names = append(names, o.Name)
+		}
+		return names
+	}
+	settled := c.Settled()
+	if now, then := there(c.Moment), there(settled); len(now) != 5 || !reflect.DeepEqual(then, []string{"stays"}) || gone != nil {
+		t.Errorf("%q are there now, and %q then; changes: %q", now, then, gone)
+	}
+	if took := settled.Now.Sub(c.Now); took < math.MaxInt64 {
+		t.Errorf("it is %v later", took)
+	}
+	c.Now = c.Now.Add(24 * time.Hour)
+	if c.Sweep(); !reflect.DeepEqual(there(c.Moment), []string{"stays", "held", "due"}) || !reflect.DeepEqual(gone, []string{"scheduled", "early1h0m0s", "late2h0m0s"}) {
+		t.Errorf("later %q are there; changes: %q", there(c.Moment), gone)
 	}
 }

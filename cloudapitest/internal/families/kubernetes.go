@@ -129,11 +129,12 @@ func (k *kubernetesCluster) state(now time.Time) string {
 }
 
 func (k *kubernetesCluster) details(at *api.Moment) kubernetesClusterDetails {
-	slices.SortFunc(k.pools, api.ByName)
+	pools := slices.DeleteFunc(slices.Clone(k.pools), func(p *nodePool) bool { return p.GoneBy(at.Now) })
+	slices.SortFunc(pools, api.ByName)
 	return kubernetesClusterDetails{
 		kubernetesClusterRecord: k.record(at),
 		CPVMs:                   k.controlPlane.records(at),
-		NodePools:               api.Records(k.pools, api.At(at, (*nodePool).details)),
+		NodePools:               api.Records(pools, api.At(at, (*nodePool).details)),
 	}
 }
 

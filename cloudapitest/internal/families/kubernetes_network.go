@@ -39,11 +39,16 @@ func (k *kubernetesCluster) addNetwork(c *api.Call) error {
 func (k *kubernetesCluster) scheduleBalancers(at *api.Moment) {
 	apiServer := k.newBalancer("apiserver")
 	apiServer.endpoint, apiServer.srcPort, apiServer.dstPort = "/healthz", 443, 6443
-	at.Arrive(apiServer, k.running, func() bool { return k.exists(at) })
 	k.services = k.newBalancer("services")
-	if at.Config.PortlessBalancers {
-		at.Arrive(k.services, k.running, func() bool { return k.exists(at) && at.State.ByID[k.services.ID] == nil })
-	}
+	at.Schedule(k.running, func(at *api.Moment) {
+		if !k.exists(at) {
+			return
+		}
+		at.State.Add(apiServer)
+		if at.Config.PortlessBalancers {
+			k.addServices(at)
+		}
+	})
 }
 
 // loadNetwork finds the subnet of a loaded cluster. The load balancers that
@@ -60,8 +65,8 @@ func (k *kubernetesCluster) loadNetwork(l *loader) {
 	}
 	k.services = k.newBalancer("services")
 	l.later = append(l.later, func() {
-		if l.Config.PortlessBalancers && l.State.ByID[k.services.ID] == nil && k.exists(l.Moment) {
-			l.State.Add(k.services)
+		if l.Config.PortlessBalancers && k.exists(l.Moment) {
+			k.addServices(l.Moment)
 		}
 	})
 }
@@ -108,6 +113,13 @@ func (k *kubernetesCluster) dropNetwork(at *api.Moment) {
 	k.subnet.leave(at, k.ID, after)
 }
 
+// addServices adds the load balancer for Services, unless it's there.
+func (k *kubernetesCluster) addServices(at *api.Moment) {
+	if at.State.ByID[k.services.ID] == nil {
+		at.State.Add(k.services)
+	}
+}
+
 // SetClusterService sets the ports of a running cluster's load balancer for
 // Services. It reports whether there is such a cluster.
 func SetClusterService(at *api.Moment, id string, srcPort, dstPort int) bool {
@@ -115,9 +127,7 @@ func SetClusterService(at *api.Moment, id string, srcPort, dstPort int) bool {
 	if !ok || k.services == nil || !k.runs(at.Now) {
 		return false
 	}
-	if at.State.ByID[k.services.ID] == nil {
-		at.State.Add(k.services)
-	}
+	k.addServices(at)
 	k.services.srcPort, k.services.dstPort = srcPort, dstPort
 	return true
 }

@@ -201,16 +201,17 @@ func (l *loadBalancer) show(c *api.Call) (any, error) {
 	return l.details(c.Moment), nil
 }
 
+// attached returns the members that haven't left.
 func (l *loadBalancer) attached(now time.Time) []loadBalancerMember {
-	l.members = slices.DeleteFunc(l.members, func(m loadBalancerMember) bool {
-		detached := !m.until.IsZero() && !now.Before(m.until)
-		return detached || m.vm.GoneBy(now)
-	})
-	return l.members
+	return slices.DeleteFunc(slices.Clone(l.members), func(m loadBalancerMember) bool { return m.leftBy(now) })
+}
+
+func (m loadBalancerMember) leftBy(now time.Time) bool {
+	return !m.until.IsZero() && !now.Before(m.until) || m.vm.GoneBy(now)
 }
 
 func (l *loadBalancer) memberIndex(now time.Time, v *vm) int {
-	return slices.IndexFunc(l.attached(now), func(m loadBalancerMember) bool { return m.vm == v })
+	return slices.IndexFunc(l.members, func(m loadBalancerMember) bool { return m.vm == v && !m.leftBy(now) })
 }
 
 func (v *vm) balancer(at *api.Moment) *loadBalancer {
@@ -230,7 +231,9 @@ func (s *privateSubnet) balancers(at *api.Moment) []*loadBalancer {
 // connections end.
 func (l *loadBalancer) detach(at *api.Moment, v *vm) {
 	if i := l.memberIndex(at.Now, v); i >= 0 && l.members[i].until.IsZero() {
-		l.members[i].until = at.Now.Add(at.Delays(&l.Object).Detach)
+		until := at.Now.Add(at.Delays(&l.Object).Detach)
+		l.members[i].until = until
+		at.Schedule(until, func(at *api.Moment) { l.members = l.attached(at.Now) })
 	}
 }
 

@@ -1,6 +1,7 @@
 package families
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,7 +44,7 @@ func machineImageOperations() []api.Operation {
 type machineImage struct {
 	api.Object
 	created time.Time
-	latest  *machineImageVersion // call latestVersion instead of reading this field: latestVersion updates it first
+	latest  *machineImageVersion // call latestVersion instead of reading this field
 }
 
 // The Name of a machineImageVersion is its label, such as "v1".
@@ -53,7 +54,7 @@ type machineImageVersion struct {
 	storage int // GiB
 	created time.Time
 	stored  time.Time // end of the creation
-	offered bool      // whether the version has become the latest; see latestVersion
+	offered bool      // whether the version has become the latest; see keepLatest
 }
 
 type machineImageRecord struct {
@@ -127,7 +128,7 @@ func (r *machineImageCopy) load(l *loader) error {
 			v.storage = *rv.ActualSizeMiB / 1024
 		}
 		if rv.State == "creating" {
-			v.stored = l.Now.Add(l.Delays(&v.Object).Create)
+			v.store(l.Moment, l.Now.Add(l.Delays(&v.Object).Create))
 		}
 		if rv.Latest {
 			m.latest = v
@@ -151,12 +152,27 @@ func (v *machineImageVersion) state(at *api.Moment) string {
 // latestVersion returns the latest version. Each version becomes the latest
 // once, when it is ready.
 func (m *machineImage) latestVersion(at *api.Moment) *machineImageVersion {
+	var newest *machineImageVersion
 	for _, v := range m.versions(at) {
-		if !v.offered && v.state(at) == "ready" {
-			m.latest, v.offered = v, true
+		if !v.offered && v.state(at) == "ready" && (newest == nil || !v.stored.Before(newest.stored)) {
+			newest = v
 		}
 	}
-	return m.latest
+	return cmp.Or(newest, m.latest)
+}
+
+// keepLatest stores which version is the latest, and which have been.
+func (m *machineImage) keepLatest(at *api.Moment) {
+	m.latest = m.latestVersion(at)
+	for _, v := range m.versions(at) {
+		v.offered = v.offered || v.state(at) == "ready"
+	}
+}
+
+// store completes the version at the given time.
+func (v *machineImageVersion) store(at *api.Moment, when time.Time) {
+	v.stored = when
+	at.Schedule(when, v.image.keepLatest)
 }
 
 // versions returns the versions of the image in the order of their creation.
@@ -258,7 +274,7 @@ func (m *machineImage) capture(c *api.Call, source *vm, label string) (*machineI
 	}
 	v := &machineImageVersion{Object: c.NewObject(cloudapi.KindMachineImageVersion, label), image: m, storage: source.storage, created: c.Now}
 	delays := c.Delays(&v.Object)
-	v.stored = c.Now.Add(delays.Create)
+	v.store(c.Moment, c.Now.Add(delays.Create))
 	source.capture = v
 	c.State.Add(v)
 	if c.Body.Flag("destroy_source") {
@@ -283,7 +299,7 @@ func (m *machineImage) setLatest(c *api.Call) (any, error) {
 	case v.state(c.Moment) != "ready":
 		return nil, reply.InvalidRequest("Version %s is not ready", label)
 	}
-	m.latestVersion(c.Moment)
+	m.keepLatest(c.Moment)
 	m.latest = v
 	c.Log("update_latest_version", m.ID, v.ID)
 	return m.record(c.Moment), nil
@@ -308,7 +324,7 @@ func (m *machineImage) deleteVersion(c *api.Call) (any, error) {
 	if v == nil {
 		return nil, reply.NoVersion()
 	}
-	m.latestVersion(c.Moment)
+	m.keepLatest(c.Moment)
 	c.Remove(v, c.Delays(&v.Object).Delete)
 	if m.latest == v {
 		m.latest = m.newestReady(c.Moment)

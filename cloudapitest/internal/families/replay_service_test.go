@@ -30,6 +30,9 @@ var stories = map[string]script{
 		},
 		settled: []int{6, 11},
 		before: map[int]func(*replayer){
+			58: func(r *replayer) { // the version fails before it's ready
+				r.service.State.SetDelays(cloudapi.KindMachineImageVersion, "fails-1", api.Delays{Create: time.Hour})
+			},
 			61: func(r *replayer) { r.show("mvtw2ft3vsza0jzzn2hbqgq6bd", "failed") },
 			94: func(r *replayer) { r.adopt("mv02vw45gdza5jqbqszeqwc6ev", "mvtw2ft3vsza0jzzn2hbqgq6bd") }, // the next requests page by ID
 		},

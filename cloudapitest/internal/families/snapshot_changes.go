@@ -46,10 +46,11 @@ var finalStates = map[string]string{
 func (s *Snapshot) Changes(later *Snapshot) []Change {
 	var changes []Change
 	var befores, afters []map[string]map[string]any // of each kind, by ID
-	remaining := map[string]bool{}                  // whether an object of s is in both snapshots, by ID
+	remaining := map[string]bool{}                  // whether an object in either snapshot remains in the end, by ID
 	for i := range copied {
 		before, after := s.objects(&copied[i]), later.objects(&copied[i])
-		for id := range before {
+		for _, raw := range slices.Concat(s.Objects[copied[i].kind], later.Objects[copied[i].kind]) {
+			id := headOf(raw).ID
 			remaining[id] = after[id] != nil
 		}
 		befores, afters = append(befores, before), append(afters, after)
@@ -72,6 +73,7 @@ func (s *Snapshot) Changes(later *Snapshot) []Change {
 				continue
 			}
 			forgetGone(before[id], remaining)
+			forgetGone(record, remaining)
 			if fields := difference("", before[id], record); fields != nil {
 				report(Modified, record, fields)
 			}

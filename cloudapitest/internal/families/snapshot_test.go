@@ -2,6 +2,7 @@ package families
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,6 +93,12 @@ func newProject(t *testing.T, v version.API, copied *Snapshot, change ...func(*a
 
 func (p *project) snapshot() (s *Snapshot) {
 	p.service.Do(func(at *api.Moment) { s = ReadItself(p.service, at, at.State.Project(p.id)) })
+	return s
+}
+
+// settled returns a snapshot of the project as it will be.
+func (p *project) settled() (s *Snapshot) {
+	p.service.Do(func(at *api.Moment) { s = ReadItself(p.service, at.Settled(), at.State.Project(p.id)) })
 	return s
 }
 
@@ -962,6 +969,181 @@ func (p *project) send(r request) (status int, text string) {
 	out.Header = http.Header{"Authorization": {"Bearer pat-own"}, "Content-Type": {"application/json"}, "Accept": {"application/json"}}
 	response := stub.Must(p.RoundTrip(out))(p.T)
 	return response.StatusCode, string(stub.Must(io.ReadAll(response.Body))(p.T))
+}
+
+// TestWhatRequestsLeadTo sends requests of each operation, and compares the changes that are
+// to be expected after each request with those an hour later.
+func TestWhatRequestsLeadTo(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"service", "contract"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := apis[name](t)
+				fill(t, p, 700*time.Millisecond)
+				now, expected := tree(t, p.snapshot()), p.settled()
+				for path, what := range compareReads("", now, tree(t, p.snapshot()), map[string]string{}) {
+					t.Errorf("expecting the changes changes %s: %s", path, what)
+				}
+				// settle compares the project, after an hour, with what was expected.
+				settle := func(what any) {
+					stub.Elapse(time.Hour)
+					now := p.settled()
+					for _, c := range expected.Changes(now) {
+						t.Errorf("%v: an hour later: %s %v: %v", what, c.Action, c.Resource, c.Fields)
+					}
+					expected = now
+				}
+				settle("nothing")
+				slow, requests := p.slow(), p.changing()
+				random := rand.New(rand.NewPCG(1, 2))
+				random.Shuffle(len(requests), func(i, j int) { requests[i], requests[j] = requests[j], requests[i] })
+				for _, r := range slow {
+					status, text := p.send(r)
+					before := expected
+					if expected = p.settled(); status >= 300 || len(before.Changes(expected)) == 0 {
+						t.Errorf("%v changes nothing: %d %s", r, status, text)
+					}
+					settle(r)
+				}
+				sent := map[string]bool{}
+				for _, r := range requests {
+					if sent[r.operation] {
+						continue
+					}
+					if status, _ := p.send(r); status < 300 {
+						sent[r.operation] = true
+						expected = p.settled()
+						settle(r)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestExpectedLatestVersion: the version that is ready last becomes the latest, whether or not
+// somebody reads the image in between.
+func TestExpectedLatestVersion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newProject(t, version.API{Version: version.Service}, nil)
+		c, ctx := p.client, t.Context()
+		capture := func(label string, takes time.Duration) {
+			vm := stub.Must(c.VMs.Create(ctx, there, "for-"+label, &cloudapi.VMCreateRequest{PublicKey: "ssh-ed25519 AAAA me"}))(t)
+			stub.Elapse(time.Minute)
+			stub.Must(c.VMs.Stop(ctx, there, vm.Name))(t)
+			stub.Elapse(time.Minute)
+			p.service.State.SetDelays(cloudapi.KindMachineImageVersion, label, api.Delays{Create: takes})
+			if label == "v1" {
+				stub.Must(c.MachineImages.Create(ctx, there, "golden", &cloudapi.MachineImageCreateRequest{VMID: vm.ID, Version: label}))(t)
+			} else {
+				stub.Must(c.MachineImages.CreateVersion(ctx, there, "golden", label, &cloudapi.MachineImageVersionCreateRequest{VMID: vm.ID}))(t)
+			}
+		}
+		capture("v1", 24*time.Hour)
+		capture("v2", time.Hour)
+		expected := p.settled()
+		stub.Elapse(48 * time.Hour)
+		image := stub.Must(c.MachineImages.Get(ctx, there, "golden"))(t)
+		if changes := expected.Changes(p.snapshot()); len(changes) > 0 || image.LatestVersion != "v1" {
+			t.Errorf("the latest version is %q, and different from what was expected: %v", image.LatestVersion, changes)
+		}
+	})
+}
+
+// slow returns requests, in the order in which the project accepts them, whose
+// effects no record shows at first, or only some records do.
+func (p *project) slow() []request {
+	id := func(kind cloudapi.Kind, name string) string { return p.named(kind, name).Core().ID }
+	const local, post = "/location/" + there, http.MethodPost
+	location := func(name string) string {
+		return `{"name":"` + name + `","provider_location_name":"us-east-1","access_key":"a","secret_key":"s"}`
+	}
+	member := `{"vm_id":"` + id(cloudapi.KindVM, "a") + `"}`
+	requests := []request{
+		{"LoadBalancers.AttachVM", post, local + "/load-balancer/lb/attach-vm", member},
+		{"LoadBalancers.DetachVM", post, local + "/load-balancer/lb/detach-vm", member},
+		{"LoadBalancers.AttachVM", post, local + "/load-balancer/lb/attach-vm", member},
+		{"VMs.Delete", http.MethodDelete, local + "/vm/a", ""},
+		{"LoadBalancers.Delete", http.MethodDelete, local + "/load-balancer/lb", ""},
+		{"PrivateSubnets.Delete", http.MethodDelete, local + "/private-subnet/other", ""},
+		{"Postgres.Promote", post, local + "/postgres/orders-copy/promote", ""},
+		{"PrivateLocations.Create", post, "/private-location", location("empty")},
+		{"PrivateLocations.Delete", http.MethodDelete, "/private-location/empty", ""},
+	}
+	if p.service.Config.Version == version.Contract {
+		return requests
+	}
+	const pools, versions = local + "/kubernetes-cluster/apps/nodepool", local + "/machine-image/golden/version/"
+	return append(requests, []request{
+		{"PrivateLocations.Create", post, "/private-location", location("in-use")},
+		{"VMs.Create", post, "/location/in-use/vm/far", `{"public_key":"laptop"}`},
+		{"PrivateLocations.Delete", http.MethodDelete, "/private-location/in-use", ""}, // blocked by the VM
+		{"Kubernetes.CreateNodePool", post, pools, `{"name":"more","node_count":1,"node_size":"standard-2"}`},
+		{"Kubernetes.DeleteNodePool", http.MethodDelete, pools + "/more", ""},
+		{"GitHub.DeleteAllCacheEntries", http.MethodDelete, "/github/acme/repository/app/cache", ""},
+		{"MachineImages.CreateVersion", post, versions + "v3", `{"vm":"` + id(cloudapi.KindVM, "stopped") + `","destroy_source":true}`},
+		{"MachineImages.DeleteVersion", http.MethodDelete, versions + "v3", ""},
+	}...)
+}
+
+// TestDeletionsChangeNothingElse deletes all objects of a project, one after the other. Neither
+// in the meantime nor later is a deletion a change of another object that refers to the deleted
+// one, and time alone completes it.
+func TestDeletionsChangeNothingElse(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"service", "contract"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := apis[name](t)
+				fill(t, p, quiet)
+				stub.Elapse(time.Hour)
+				deleted := 0
+				before := p.snapshot()
+				for range 5 { // some objects can only be deleted after others
+					for _, k := range copied {
+						for _, raw := range before.Objects[k.kind] {
+							head := headOf(raw)
+							path := "/" + k.path + "/" + cmp.Or(head.UIName, head.ID)
+							if head.Location != "" {
+								path = "/location/" + head.Location + path
+							}
+							if k.outside || p.service.State.ByID[head.ID] == nil {
+								continue
+							}
+							if status, _ := p.send(request{method: http.MethodDelete, path: path}); status != http.StatusNoContent {
+								continue
+							}
+							during := p.snapshot()
+							stub.Elapse(20 * 24 * time.Hour) // the location of a database remains for its backups
+							after := p.snapshot()
+							isDeleted := false
+							for when, changes := range map[string][]Change{"at first": before.Changes(during), "later": during.Changes(after), "in all": before.Changes(after)} {
+								for _, c := range changes {
+									isDeleted = isDeleted || c.Resource.ID == head.ID
+									if c.Action != Deleted {
+										t.Errorf("%s %s, %s: %s %v: %v", k.kind, head.Name, when, c.Action, c.Resource, c.Fields)
+									}
+								}
+							}
+							if p.service.State.ByID[head.ID] == nil {
+								deleted++
+								if !isDeleted {
+									t.Errorf("%s %s isn't deleted", k.kind, head.Name)
+								}
+							}
+							before = after
+						}
+					}
+				}
+				if left := before.Objects; deleted < 30 || len(left) > 2 || len(left[cloudapi.KindMachineImage]) > 1 || len(left[cloudapi.KindGitHubInstallation]) > 1 {
+					t.Errorf("%d objects were deleted; left are %s", deleted, encoded(left))
+				}
+			})
+		})
+	}
 }
 
 func manyRequests() int {
