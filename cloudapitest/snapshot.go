@@ -16,7 +16,9 @@ import (
 )
 
 // Snapshot is a copy of a project, for [WithSnapshot]: what GETs have shown of
-// it, without secrets. It can be encoded as JSON and decoded from it.
+// it, without what the API treats as a secret. Init scripts, settings of
+// databases and the paths of URLs are as in the project, and may contain secrets
+// too. A snapshot can be encoded as JSON and decoded from it.
 //
 // A refusal by a server with the copy is a refusal by the server of the project,
 // as far as the test server knows it. A success is no promise: quotas,
@@ -61,7 +63,8 @@ type Change struct {
 	Fields   []FieldChange     `json:"fields,omitzero"` // of a modified resource
 }
 
-// FieldChange is a difference between two records of a resource.
+// FieldChange is a difference between two records of a resource. Before and After
+// are both nil for the text of an init script, which may contain secrets.
 //
 // Experimental: see [Snapshot].
 type FieldChange struct {
@@ -83,7 +86,11 @@ func (c Change) String() string {
 	line := fmt.Sprintf("%-8s %-18s %s", c.Action, c.Resource.Kind, name)
 	var fields []string
 	for _, f := range c.Fields {
-		fields = append(fields, fmt.Sprintf("%s: %s -> %s", f.Field, mustMarshal(f.Before), mustMarshal(f.After)))
+		text := fmt.Sprintf("%s: %s -> %s", f.Field, mustMarshal(f.Before), mustMarshal(f.After))
+		if f.Before == nil && f.After == nil {
+			text = f.Field + " differs"
+		}
+		fields = append(fields, text)
 	}
 	if fields != nil {
 		line += "   " + strings.Join(fields, ", ")

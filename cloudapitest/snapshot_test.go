@@ -195,6 +195,20 @@ func TestChangesInProgress(t *testing.T) {
 	}
 }
 
+// TestChangedScript: a change doesn't have the texts of a script.
+func TestChangedScript(t *testing.T) {
+	t.Parallel()
+	srv := New(t, immediate, WithAPI(Contract))
+	c, ctx := srv.Client(), t.Context()
+	stub.Must(c.VMInitScripts.Create(ctx, "setup", &cloudapi.VMInitScriptCreateRequest{Script: "export PASSWORD=hunter2"}))(t)
+	before := srv.Snapshot()
+	stub.Must(c.VMInitScripts.Update(ctx, "setup", &cloudapi.VMInitScriptUpdateRequest{Script: "export PASSWORD=hunter3"}))(t)
+	changes := before.Changes(srv.Snapshot())
+	if len(changes) != 1 || changes[0].String() != "modified VM init script     setup   script differs" || !slices.Equal(changes[0].Fields, []FieldChange{{Field: "script"}}) {
+		t.Errorf("the changes are %+v", changes)
+	}
+}
+
 func TestChangesWithoutASnapshot(t *testing.T) {
 	t.Parallel()
 	srv := New(t, immediate)

@@ -134,7 +134,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.healthCheck, "health-check", "", "only check the health of the server with the control `URL`;\nthe exit status is 1 if it isn't healthy")
 	flags.BoolVar(&o.demo, "demo", false, "fill the project with at least one resource of each family")
 	flags.BoolVar(&o.copy, "copy", false, "begin with a copy of the project that the environment names, which is\nonly read; with a program, run it with the copy, and print what it did")
-	flags.StringVar(&o.snapshot, "snapshot", "", "`file` for the copy: with -copy it's written, and otherwise it's read;\nit contains no secrets")
+	flags.StringVar(&o.snapshot, "snapshot", "", "`file` for the copy: with -copy it's written, and otherwise it's read;\nits only secrets are those in init scripts, settings and the paths of URLs")
 	flags.Func("delay", "`time` that creating, restarting, resizing and deleting each take,\nsuch as 500ms (default 3s)", func(text string) (err error) {
 		o.delay, err = parseTime(text)
 		return err

@@ -87,8 +87,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// writeSnapshot writes a file that only its owner can read: it has no secrets,
-// but shows how the project is protected.
+// writeSnapshot writes a file that only its owner can read: it shows how the
+// project is protected, and scripts in it may contain secrets.
 func writeSnapshot(name string, s *cloudapitest.Snapshot) error {
 	text, err := json.MarshalIndent(s, "", " ")
 	if err != nil {

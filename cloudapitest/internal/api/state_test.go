@@ -119,8 +119,8 @@ func TestScheduledChanges(t *testing.T) {
 	}
 }
 
-// TestSettled: what is in progress is complete at the settled moment, and still in progress at the
-// present one.
+// TestSettled: what is in progress is complete at the settled moment, and still
+// in progress at the present one.
 func TestSettled(t *testing.T) {
 	t.Parallel()
 	c := newCall(t)

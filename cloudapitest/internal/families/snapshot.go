@@ -81,6 +81,9 @@ type copiedKind struct {
 	// service.
 	derived, serviceDerived string
 	outside                 bool // whether requests can't create objects
+
+	// mayBeSecret is a field whose values no [FieldChange] has.
+	mayBeSecret string
 }
 
 // moreReads is a GET for each record of a list, at a path below the record's. Its
@@ -106,7 +109,7 @@ var whole = []moreReads{{}}
 // first.
 var copied = []copiedKind{
 	{kind: cloudapi.KindSSHPublicKey, path: "ssh-public-key", more: whole, new: makes[sshPublicKeyCopy]},
-	{kind: cloudapi.KindVMInitScript, path: "vm-init-script", only: true, more: whole, new: makes[vmInitScriptCopy]},
+	{kind: cloudapi.KindVMInitScript, path: "vm-init-script", only: true, more: whole, new: makes[vmInitScriptCopy], mayBeSecret: "script"},
 	{kind: cloudapi.KindInferenceAPIKey, path: "inference-api-key", new: makes[inferenceAPIKeyRecord]},
 	{kind: cloudapi.KindPrivateLocation, path: "private-location", new: makes[privateLocationRecord]},
 	{kind: cloudapi.KindFirewall, path: "firewall", new: makes[firewallRecord]},

@@ -20,7 +20,7 @@ type Change struct {
 }
 
 // FieldChange is a difference between two records. The values are JSON, or the
-// lengths of two lists.
+// lengths of two lists. Both are nil if they may contain secrets.
 type FieldChange struct {
 	Field         string
 	Before, After any
@@ -74,7 +74,13 @@ func (s *Snapshot) Changes(later *Snapshot) []Change {
 			}
 			forgetGone(before[id], remaining)
 			forgetGone(record, remaining)
-			if fields := difference("", before[id], record); fields != nil {
+			fields := difference("", before[id], record)
+			for i, f := range fields {
+				if f.Field == k.mayBeSecret {
+					fields[i] = FieldChange{Field: f.Field}
+				}
+			}
+			if fields != nil {
 				report(Modified, record, fields)
 			}
 		}
