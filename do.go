@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
-	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/validate"
 )
 
@@ -53,10 +52,9 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		Idempotent: op.traits&once == 0,
 	}}
 	if !isNil(in) || method == http.MethodPost || method == http.MethodPatch || method == http.MethodPut {
-		if err := encodeBody(inv.op.Name, &inv.request, in); err != nil {
+		if err := encodeBody(inv.op.Name, &inv.request, in, true); err != nil {
 			return err
 		}
-		inv.request.Secrets = mask.SecretsIn(in) // a type that encodes itself reveals what it wants
 	}
 	return inv.do(ctx, func(r call.Response) error {
 		switch out := out.(type) {

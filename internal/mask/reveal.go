@@ -2,11 +2,13 @@ package mask
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
-	"unsafe"
 )
 
 // secret is a value with two texts: MarshalText returns the masked one, and
@@ -16,149 +18,169 @@ type secret interface {
 	encoding.TextMarshaler
 }
 
-// Reveal returns the decoded JSON of a value, with its secrets in clear, except
-// those in types that encode themselves. Each number is a [json.Number].
-func Reveal(v any) (any, error) {
+// Reveal returns the decoded JSON of a value, with its secrets in clear, and
+// these secrets. Each number is a [json.Number]. In a type that encodes itself,
+// Reveal only looks for secrets.
+func Reveal(v any) (tree any, secrets []string, err error) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var tree any
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	if err := decoder.Decode(&tree); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	w := walker{found: func(string) {}}
-	return w.walk(reflect.ValueOf(v), tree), nil
+	r := revealer{left: maxOwn}
+	tree = r.walk(reflect.ValueOf(v), tree)
+	return tree, r.secrets, nil
 }
 
-// SecretsIn returns the secrets in what encoding/json encodes of a value. A type
-// that encodes itself can reveal any of its secrets, so these are all in the
-// result but those of unexported fields.
-func SecretsIn(v any) (secrets []string) {
-	w := walker{found: func(secret string) { secrets = append(secrets, secret) }}
-	w.walk(reflect.ValueOf(v), nil)
-	return secrets
+// How many values, and how deep, Reveal looks for secrets in types that encode
+// themselves. Unlike JSON, these values can be endless.
+const maxOwn, maxDepth = 10_000, 100
+
+type revealer struct {
+	secrets []string
+	left    int // how many values collect may still visit
 }
 
-// walker walks through a value as encoding/json does.
-type walker struct {
-	found func(secret string)
-
-	isOwn bool               // whether the value is in a type that encodes itself
-	seen  map[reference]bool // what it has followed there: a value can lead back to itself
+func (r *revealer) add(s secret) {
+	if text := s.Reveal(); !slices.Contains(r.secrets, text) {
+		r.secrets = append(r.secrets, text)
+	}
 }
 
-type reference struct {
-	to     unsafe.Pointer
-	as     reflect.Type
-	length int // of a slice
-}
-
-// walk returns tree, the decoded JSON of v, with its masked secrets in clear.
-// It calls found for each secret in v, even if tree is nil.
-func (w *walker) walk(v reflect.Value, tree any) any {
-	switch kind := v.Kind(); {
-	case kind == reflect.Invalid, w.isOwn && w.wasSeen(v):
+// walk returns tree, the decoded JSON of v, with its masked secrets in clear. It
+// visits only what is in the JSON.
+func (r *revealer) walk(v reflect.Value, tree any) any {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if tree == nil || !v.IsValid() {
 		return tree
-	case kind == reflect.Pointer, kind == reflect.Interface:
-		if v.IsNil() {
-			return tree
-		}
-		return w.walk(v.Elem(), tree)
 	}
 	if s, ok := asSecret(v); ok {
-		w.found(s.Reveal())
+		r.add(s)
 		if text, _ := s.MarshalText(); tree == any(string(text)) {
 			return s.Reveal()
 		}
-		return tree // which is nil, or belongs to another field with the same name
+		return tree // it belongs to another field with the same name
 	}
-	if !w.isOwn && encodesItself(v) {
-		own := walker{found: w.found, isOwn: true, seen: map[reference]bool{}}
-		own.walk(v, nil)
+	if encodesItself(v) {
+		r.collect(v, 0)
 		return tree
 	}
 	switch v.Kind() {
 	case reflect.Slice, reflect.Array:
-		if k := v.Type().Elem().Kind(); k < reflect.Array || k == reflect.String {
-			return tree // it's much faster for bytes
-		}
-		items, _ := tree.([]any)
-		for i := range v.Len() {
-			if i < len(items) {
-				items[i] = w.walk(v.Index(i), items[i])
-			} else {
-				w.walk(v.Index(i), nil)
-			}
+		items, _ := tree.([]any) // text in base64 for bytes
+		for i := range items {
+			items[i] = r.walk(v.Index(i), items[i])
 		}
 	case reflect.Map:
 		members, _ := tree.(map[string]any)
 		for entries := v.MapRange(); entries.Next(); {
-			w.walkMember(members, entries.Key().String(), entries.Value())
+			r.walkMember(members, keyOf(entries.Key()), entries.Value())
 		}
 	case reflect.Struct:
 		members, _ := tree.(map[string]any)
-		var embedded []reflect.Value
-		for i := range v.NumField() {
-			field := v.Type().Field(i)
-			tag := field.Tag.Get("json")
-			name, _, _ := strings.Cut(tag, ",")
-			switch {
-			case !field.IsExported() && !field.Anonymous, tag == "-" && !w.isOwn:
-			case name != "":
-				w.walkMember(members, name, v.Field(i))
-			case field.Anonymous:
-				embedded = append(embedded, v.Field(i))
-			default:
-				w.walkMember(members, field.Name, v.Field(i))
-			}
-		}
-		// JSON has the fields of an embedded struct on the same level, but a field of
-		// the struct itself has precedence.
-		for _, e := range embedded {
-			w.walk(e, tree)
-		}
+		r.walkFields(v, members, nil)
 	}
 	return tree
 }
 
-func (w *walker) walkMember(members map[string]any, name string, v reflect.Value) {
-	member, ok := members[name]
-	if member = w.walk(v, member); ok {
-		members[name] = member
+// walkFields visits the fields of a struct, and then those of embedded structs:
+// JSON has these on the same level, but a field of the struct itself has
+// precedence. within are the types of the structs that embed v.
+func (r *revealer) walkFields(v reflect.Value, members map[string]any, within []reflect.Type) {
+	if slices.Contains(within, v.Type()) {
+		return
+	}
+	var embedded []reflect.Value
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch inner := reflect.Indirect(v.Field(i)); {
+		case field.Tag.Get("json") == "-":
+		case field.Anonymous && name == "" && inner.Kind() == reflect.Struct:
+			embedded = append(embedded, inner)
+		case field.IsExported():
+			r.walkMember(members, cmp.Or(name, field.Name), v.Field(i))
+		}
+	}
+	for _, e := range embedded {
+		r.walkFields(e, members, append(within, v.Type()))
 	}
 }
 
-// wasSeen reports whether v is a reference for which wasSeen was called before.
-func (w *walker) wasSeen(v reflect.Value) bool {
-	r := reference{as: v.Type()}
+func (r *revealer) walkMember(members map[string]any, name string, v reflect.Value) {
+	if member, ok := members[name]; ok {
+		members[name] = r.walk(v, member)
+	}
+}
+
+// collect finds secrets in a type that encodes itself. It doesn't look into maps,
+// since the type may guard them.
+func (r *revealer) collect(v reflect.Value, depth int) {
+	if r.left--; depth > maxDepth {
+		return
+	}
+	if s, ok := asSecret(v); ok {
+		r.add(s)
+		return
+	}
 	switch v.Kind() {
-	case reflect.Slice:
-		r.length = v.Len()
-	case reflect.Pointer, reflect.Map:
-	default:
-		return false
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			r.collect(v.Elem(), depth+1)
+		}
+	case reflect.Slice, reflect.Array:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return
+		}
+		for i := 0; i < v.Len() && r.left > 0; i++ {
+			r.collect(v.Index(i), depth+1)
+		}
+	case reflect.Struct:
+		for i := 0; i < v.NumField() && r.left > 0; i++ {
+			if field := v.Type().Field(i); field.IsExported() || field.Anonymous {
+				r.collect(v.Field(i), depth+1)
+			}
+		}
 	}
-	r.to = v.UnsafePointer()
-	defer func() { w.seen[r] = true }()
-	return w.seen[r]
 }
 
+// asSecret returns a secret, also one that a struct embeds.
 func asSecret(v reflect.Value) (secret, bool) {
 	if v.Kind() != reflect.Struct || !v.CanInterface() {
 		return nil, false
 	}
 	s, ok := v.Interface().(secret)
+	for i := 0; ok && i < v.NumField(); i++ {
+		ok = v.Field(i).Kind() != reflect.Pointer || !v.Type().Field(i).Anonymous || !v.Field(i).IsNil()
+	}
 	return s, ok
 }
 
 // encodesItself reports whether encoding/json calls a method of v.
 func encodesItself(v reflect.Value) bool {
-	t := v.Type()
 	is := func(t reflect.Type) bool {
 		return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 	}
-	return is(t) || v.CanAddr() && is(reflect.PointerTo(t))
+	return is(v.Type()) || v.CanAddr() && is(reflect.PointerTo(v.Type()))
+}
+
+// keyOf returns the name that JSON has for the key of a map.
+func keyOf(key reflect.Value) string {
+	if key.Kind() == reflect.String {
+		return key.String()
+	}
+	if t, ok := key.Interface().(encoding.TextMarshaler); ok {
+		text, _ := t.MarshalText()
+		return string(text)
+	}
+	if key.CanInt() {
+		return strconv.FormatInt(key.Int(), 10)
+	}
+	return strconv.FormatUint(key.Uint(), 10)
 }

@@ -47,10 +47,54 @@ type link struct {
 func (*link) MarshalJSON() ([]byte, error) { return []byte(`"own"`), nil }
 
 func ring(key string) *link {
-	l := &link{Key: hidden{key}, Own: map[string]any{}}
-	l.Next, l.Own["it"], l.Own["its"] = &link{Next: l}, l, []any{l.Own}
+	l := &link{Key: hidden{key}, Own: map[string]any{"key": hidden{"in a map"}}}
+	l.Next = &link{Next: l}
 	return l
 }
+
+// chain returns n links. Only the first ones are visited.
+func chain(n int) *link {
+	first := &link{Key: hidden{"0"}}
+	for l := first; n > 1; n-- {
+		l.Next = &link{Key: hidden{"0"}}
+		if l = l.Next; n == 2 {
+			l.Key = hidden{"far"}
+		}
+	}
+	return first
+}
+
+// above has a cycle that JSON leaves out.
+type above struct {
+	Key hidden
+	Up  *above `json:",omitzero"`
+}
+
+func (*above) IsZero() bool { return true }
+
+// within embeds itself.
+type within struct {
+	*within
+	Key hidden
+}
+
+// bare encodes itself, and embeds a nil pointer to a secret, whose methods it has.
+type bare struct {
+	Part   struct{ *hidden } `json:"-"`
+	Beside hidden
+}
+
+func (bare) MarshalJSON() ([]byte, error) { return []byte(`"own"`), nil }
+
+type (
+	Any    any
+	Keys   map[string]hidden
+	byWord struct{ text string }
+	word   string
+)
+
+func (w byWord) MarshalText() ([]byte, error) { return []byte("word " + w.text), nil }
+func (word) String() string                   { return "another" }
 
 // lists can have slices of one array.
 type lists struct{ First, All []hidden }
@@ -99,12 +143,25 @@ func TestReveal(t *testing.T) {
 			Sent   hidden
 		}{hidden{"u"}, hidden{"s"}}, `{"Sent":"s"}`, []string{"s"}},
 		{&family{Name: "a", Children: []*family{{Key: hidden{"x"}}}}, `{"Children":[{"Children":null,"Key":"x","Name":""}],"Key":"","Name":"a"}`, []string{"", "x"}},
-		{ring("r"), `"own"`, []string{"r", "", "r"}},
-		{parts("a", "b"), `"lists"`, []string{"a", "a", "b"}},
+		{ring("r"), `"own"`, []string{"r", ""}},
+		{chain(1_000_000), `"own"`, []string{"0"}},
+		{&above{Key: hidden{"k"}}, `{"Key":"k"}`, []string{"k"}},
+		{map[int]hidden{-7: {"i"}}, `{"-7":"i"}`, []string{"i"}},
+		{map[uint8]hidden{7: {"i"}}, `{"7":"i"}`, []string{"i"}},
+		{map[[1]string]any{}, ``, nil}, // no JSON
+		{map[byWord]hidden{{"w"}: {"m"}}, `{"word w":"m"}`, []string{"m"}},
+		{map[word]hidden{"w": {"m"}}, `{"w":"m"}`, []string{"m"}},
+		{struct {
+			Any
+			Keys
+		}{hidden{"a"}, Keys{"k": {"b"}}}, `{"Any":"a","Keys":{"k":"b"}}`, []string{"a", "b"}},
+		{&within{Key: hidden{"w"}}, `{"Key":"w"}`, []string{"w"}},
+		{bare{Beside: hidden{"b"}}, `"own"`, []string{"b"}},
+		{parts("a", "b"), `"lists"`, []string{"a", "b"}},
 		{[][2]hidden{{{"a"}, {"b"}}}, `[["a","b"]]`, []string{"a", "b"}},
 		{[]any{own{{"a"}, {"b"}}, &byText{Key: hidden{"c"}}}, `[["***"],"***"]`, []string{"a", "b", "c"}},
 		{struct{ Key byText }{byText{Key: hidden{"d"}}}, `{"Key":{"Key":"d"}}`, []string{"d"}}, // MarshalText needs a pointer
-		{outer{ID: 9007199254740993}, `{"ID":9007199254740993,"any":null,"key":"","map":null,"pointer":null}`, []string{"", ""}},
+		{outer{ID: 9007199254740993}, `{"ID":9007199254740993,"any":null,"key":"","map":null,"pointer":null}`, []string{""}},
 		{
 			&outer{
 				inner: inner{hidden{"k"}, hidden{"h"}}, Password: hidden{"p"}, Pointer: &hidden{"q"}, Map: map[string][]inner{"m": {{Key: hidden{"l"}}}},
@@ -114,19 +171,24 @@ func TestReveal(t *testing.T) {
 			[]string{"p", "q", "l", "n", "k"},
 		},
 	} {
-		if f, ok := tt.value.(*family); ok {
-			f.Children[0].Parent = f
+		switch v := tt.value.(type) {
+		case *family:
+			v.Children[0].Parent = v
+		case *above:
+			v.Up = v
+		case *within:
+			v.within = v
 		}
-		tree, err := Reveal(tt.value)
+		tree, got, err := Reveal(tt.value)
 		text, encodeErr := json.Marshal(tree)
-		if err != nil || encodeErr != nil || string(text) != tt.want {
+		if (err == nil) != (tt.want != "") || encodeErr != nil || err == nil && string(text) != tt.want {
 			t.Errorf("%T: %s, %v, %v, want %s", tt.value, text, err, encodeErr, tt.want)
 		}
-		if got := SecretsIn(tt.value); !slices.Equal(got, tt.secrets) {
+		if !slices.Equal(got, tt.secrets) {
 			t.Errorf("%T: the secrets are %q, want %q", tt.value, got, tt.secrets)
 		}
 	}
-	if tree, err := Reveal(map[string]any{"a": func() {}}); err == nil {
+	if tree, _, err := Reveal(map[string]any{"a": func() {}}); err == nil {
 		t.Errorf("a function: %v", tree)
 	}
 }
