@@ -113,6 +113,14 @@ func TestNeeds(t *testing.T) {
 		"a load balancer whose subnet isn't known": { // it may be in any
 			newWorld().withDatabase().add(cloudapi.KindLoadBalancer, "lost", &cloudapi.LoadBalancer{Subnet: "renamed"}),
 			map[string]string{"lost": "db db-net net project"}},
+		"a load balancer and a private link service without the name of a subnet": {func() world {
+			w := newWorld().add(cloudapi.KindLoadBalancer, "lost", &cloudapi.LoadBalancer{}).add(cloudapi.KindPrivateLinkService, "link", &cloudapi.PrivateLinkService{})
+			return w.addAs(cloudapi.Resource{Kind: cloudapi.KindPrivateSubnet, ID: cloudapitest.NewID(cloudapi.KindPrivateSubnet).String(), Location: here}, "nameless", nil)
+		}(), map[string]string{"lost": "nameless net project", "link": "nameless net project"}},
+		"a private link service": {
+			newWorld().withDatabase().add(cloudapi.KindPrivateLinkService, "link", &cloudapi.PrivateLinkService{PrivateSubnet: "net"}).
+				add(cloudapi.KindPrivateLinkService, "lost", &cloudapi.PrivateLinkService{PrivateSubnet: "renamed"}),
+			map[string]string{"link": "net project", "lost": "db-net net project"}},
 		"a load balancer whose subnet is known without the record": {func() world {
 			w := newWorld().withDatabase().add(cloudapi.KindLoadBalancer, "known", &cloudapi.LoadBalancer{})
 			known := w["known"]

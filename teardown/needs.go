@@ -1,7 +1,6 @@
 package teardown
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -119,6 +118,14 @@ func needs(all []item, project string) map[string][]string {
 			needed[user] = append(needed[user], id)
 		}
 	}
+	// in returns the subnet with the name. Without it, what the name is in may be in
+	// any subnet of the location: its own was renamed, or isn't listed.
+	in := func(location, subnet string) []string {
+		if id := ids[name{cloudapi.KindPrivateSubnet, location, subnet}]; id != "" && subnet != "" {
+			return []string{id}
+		}
+		return subnets[location]
+	}
 	for _, item := range all {
 		owner := ownerOf[item.ID].ID
 		need(owner, item.ID)
@@ -135,14 +142,16 @@ func needs(all []item, project string) map[string][]string {
 				need(item.ID, ids[name{cloudapi.KindMachineImage, item.Location, image}])
 			}
 		case *cloudapi.PrivateLinkService:
-			need(item.ID, ids[name{cloudapi.KindPrivateSubnet, item.Location, record.PrivateSubnet}])
+			for _, subnet := range in(item.Location, record.PrivateSubnet) {
+				need(item.ID, subnet)
+			}
 			need(item.ID, record.PostgresResource)
 		case *cloudapi.LoadBalancer:
-			in := subnets[item.Location] // the load balancer may be in any of these if its subnet was renamed or isn't listed
-			if subnet := cmp.Or(item.subnet, ids[name{cloudapi.KindPrivateSubnet, item.Location, record.Subnet}]); subnet != "" {
-				in = []string{subnet}
+			possible := []string{item.subnet}
+			if item.subnet == "" {
+				possible = in(item.Location, record.Subnet)
 			}
-			for _, subnet := range in {
+			for _, subnet := range possible {
 				need(item.ID, subnet)
 				if ownerOf[subnet].ID != owner { // the server would delete the load balancer with this owner's subnet
 					need(item.ID, ownerOf[subnet].ID)

@@ -233,6 +233,7 @@ func (r *run) listedUsers(ctx context.Context, t *task, at cloudapi.Resource) ([
 // unlisted returns the task's resource, and the plan's resources of its kind
 // and location, except those in listed. The server's lists may lack them,
 // although others need them. In all of them, the location has its present name.
+// Subnets have no name: they may be gone, and another may have got the name.
 func (r *run) unlisted(t *task, at cloudapi.Resource, listed []item) (unlisted []item) {
 	isListed := map[string]bool{}
 	for _, item := range listed {
@@ -241,6 +242,9 @@ func (r *run) unlisted(t *task, at cloudapi.Resource, listed []item) (unlisted [
 	add := func(resource cloudapi.Resource) {
 		if !isListed[resource.ID] {
 			resource.Location = at.Location
+			if resource.Kind == cloudapi.KindPrivateSubnet {
+				resource.Name = ""
+			}
 			unlisted = append(unlisted, item{Resource: resource})
 		}
 	}

@@ -191,14 +191,15 @@ var scenarios = map[string]scenario{
 		want: blocked("private subnet eu-central-h1/default-eu-central-h1", "private subnet eu-central-h1/net-1",
 			"firewall eu-central-h1/default-eu-central-h1-default", "firewall eu-central-h1/fw-1"),
 	},
-	"a load balancer whose subnet is in no list": {
+	"a load balancer whose subnet is in no list": { // it may be in any subnet, but not elsewhere
 		between: func(t *testing.T, p *scene) {
 			p.balancer(t, "new", p.Subnet.ID)
 			p.Server.Fail(listOf("PrivateSubnets"), answer(`{"items":[],"count":0}`).Repeating())
 		},
-		want: blocked("private subnet eu-central-h1/net-1", "firewall eu-central-h1/fw-1"),
+		want: blocked("private subnet eu-central-h1/default-eu-central-h1", "private subnet eu-central-h1/net-1",
+			"firewall eu-central-h1/default-eu-central-h1-default", "firewall eu-central-h1/fw-1"),
 	},
-	"a load balancer whose subnet is in no list under its new name": { // it may be in any subnet, but not elsewhere
+	"a load balancer whose subnet is in no list under its new name": {
 		before: func(t *testing.T, p *scene) { p.subnet(t, sdktest.Elsewhere, "renamed", "") },
 		between: func(t *testing.T, p *scene) {
 			p.balancer(t, "new", p.Subnet.ID)

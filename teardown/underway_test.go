@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/internal/test/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 	"github.com/cloudapi-sdk/cloudapi/teardown"
 )
 
@@ -154,5 +156,56 @@ func TestSubnetNotUnderWay(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestSubnetWithTheNameOfADeletedOne: a subnet that gets the name of one that Run
+// or somebody else has just deleted keeps the load balancer that isn't in the
+// plan, whenever it gets the name.
+func TestSubnetWithTheNameOfADeletedOne(t *testing.T) {
+	t.Parallel()
+	for name, between := range map[string]func(*cloudapitest.Server, *cloudapi.Client, *cloudapi.PrivateSubnet) error{
+		"deleted": func(*cloudapitest.Server, *cloudapi.Client, *cloudapi.PrivateSubnet) error { return nil },
+		"deleted, and the response is lost": func(srv *cloudapitest.Server, _ *cloudapi.Client, b *cloudapi.PrivateSubnet) error {
+			isOfB := func(r cloudapitest.Request) bool { return strings.HasSuffix(r.Path, "/"+b.ID) }
+			srv.Fail(cloudapitest.Match{Operation: "PrivateSubnets.Delete", Func: isOfB}, cloudapitest.DropAfter())
+			return nil
+		},
+		"gone": func(_ *cloudapitest.Server, client *cloudapi.Client, b *cloudapi.PrivateSubnet) error {
+			return errors.Join(client.PrivateSubnets.Delete(context.Background(), sdktest.Somewhere, b.ID),
+				client.PrivateSubnets.WaitDeleted(context.Background(), sdktest.Somewhere, b.ID, nil))
+		},
+	} {
+		for after := range 3 { // lists of load balancers
+			synctest.Test(t, func(t *testing.T) {
+				srv := cloudapitest.New(t)
+				client, ctx := srv.Client(), t.Context()
+				a := stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, "a", nil))(t)
+				b := stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, "b", nil))(t)
+				var lists atomic.Int64
+				hooked := stub.Must(client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+					return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+						if strings.HasSuffix(req.URL.Path, "/location/"+sdktest.Somewhere+"/load-balancer") {
+							if _, err := client.PrivateSubnets.Get(ctx, sdktest.Somewhere, b.ID); cloudapi.IsGone(err) && int(lists.Add(1)) == after+1 {
+								stub.Must(client.PrivateSubnets.Rename(ctx, sdktest.Somewhere, a.ID, "b"))(t)
+							}
+						}
+						return next.RoundTrip(req)
+					})
+				})))(t)
+				plan := stub.Must(teardown.NewPlan(ctx, hooked, nil))(t)
+				foreign := stub.Must(client.LoadBalancers.Create(ctx, sdktest.Somewhere, "foreign", sdktest.BalancerIn(a.ID)))(t)
+				if err := between(srv, client, b); err != nil {
+					t.Fatal(err)
+				}
+				report, _ := errors.AsType[*teardown.Error](plan.Run(ctx))
+				if report == nil || !slices.ContainsFunc(report.Failed, func(f teardown.Failure) bool { return f.Resource.ID == a.ID && f.State == teardown.Blocked }) || int(lists.Load()) <= after {
+					t.Errorf("%s, after %d lists: %v", name, after, report)
+				}
+				if _, err := client.LoadBalancers.Get(ctx, sdktest.Somewhere, foreign.ID); err != nil {
+					t.Errorf("%s, after %d lists: the load balancer that isn't in the plan: %v", name, after, err)
+				}
+			})
+		}
 	}
 }
