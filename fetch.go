@@ -160,10 +160,13 @@ func (f *fetcher) fetch(ctx context.Context) (any, error) {
 		switch elsewhere, err := f.family.resolve(ctx, f.conn, r.ID); {
 		case err == nil:
 			record, err := f.read(ctx, elsewhere.Location)
-			if !isMissing(err) {
+			if !IsGone(err) { // the location may have been renamed meanwhile
 				return record, f.failed(err)
 			}
-			return nil, f.gone(err) // deleted since it was located
+			if _, again := f.family.resolve(ctx, f.conn, r.ID); again == nil { // another location has its name
+				return nil, f.unproven(err)
+			}
+			return nil, f.gone(err)
 		case !isMissing(err), errors.Is(err, ErrMaybeUnsupported):
 			return nil, f.failed(err)
 		}
@@ -208,7 +211,7 @@ func (f *fetcher) prove(ctx context.Context, missing error) (any, error) {
 			continue
 		}
 		record, err := f.read(ctx, location)
-		if !errors.Is(err, ErrNotFound) {
+		if !IsGone(err) {
 			return record, f.failed(err)
 		}
 		missing = err

@@ -182,7 +182,7 @@ func checkID(operation string, f anyFamily, r Resource) error {
 // With kinds, Resolve ignores other kinds. It returns [ErrAmbiguous] if two
 // resources have the name, and [ErrInvalidRequest] for a name such as "Web_1".
 func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
-	resource, _, err := c.resolve(ctx, "Resolve", reference, kinds)
+	resource, _, err := c.resolve(ctx, "Resolve", reference, kinds, false)
 	return resource, err
 }
 
@@ -200,7 +200,7 @@ func Lookup[T any, P interface {
 	if err := checkRecord[T](operation); err != nil {
 		return nil, err
 	}
-	resource, record, err := c.resolve(ctx, operation, reference, []Kind{kindOf[T]()})
+	resource, record, err := c.resolve(ctx, operation, reference, []Kind{kindOf[T]()}, false)
 	if err == nil && record == nil {
 		record, err = c.Fetch(ctx, *resource)
 	}
@@ -211,14 +211,15 @@ func Lookup[T any, P interface {
 }
 
 // DeleteExisting finds a resource as [Client.Resolve] does, deletes it by its
-// ID, and returns it, or [ErrNotFound] if there is none.
+// ID, and returns it, or [ErrNotFound] if there is none. It also returns
+// [ErrAmbiguous] if the token may not see another resource that has the name.
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	ref, _ := parseReference(reference) // c.resolve returns the error, if any
 	if _, child := familyOf(ID(ref.ID).Kind()); child != nil {
 		return nil, argumentError("DeleteExisting", "reference", reference,
 			"is a "+child.kind.String()+": delete it with the service of its "+child.parent.String())
 	}
-	resource, _, err := c.resolve(ctx, "DeleteExisting", reference, kinds)
+	resource, _, err := c.resolve(ctx, "DeleteExisting", reference, kinds, true)
 	if err != nil {
 		return nil, err
 	}
@@ -233,14 +234,15 @@ func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...
 }
 
 // resolve implements Resolve. It also returns the full record, if one was read.
-func (c *Client) resolve(ctx context.Context, operation, reference string, kinds []Kind) (*Resource, any, error) {
+// If mustSeeAll, a name is ambiguous if the token may not see a resource with it.
+func (c *Client) resolve(ctx context.Context, operation, reference string, kinds []Kind, mustSeeAll bool) (*Resource, any, error) {
 	ref, err := parseReference(reference)
 	if e, ok := errors.AsType[*ArgumentError](err); ok {
 		e.Operation = operation
 		return nil, nil, e
 	}
 	if ref.ID == "" {
-		return c.resolveName(ctx, operation, ref, kinds)
+		return c.resolveName(ctx, operation, ref, kinds, mustSeeAll)
 	}
 	kind := ID(ref.ID).Kind()
 	switch i := slices.IndexFunc(kinds, func(k Kind) bool { return IsID(ref.ID, k) }); {
@@ -284,7 +286,7 @@ func (c *Client) resolve(ctx context.Context, operation, reference string, kinds
 }
 
 // resolveName looks for a name in each family that may have it.
-func (c *Client) resolveName(ctx context.Context, operation string, ref reference, kinds []Kind) (*Resource, any, error) {
+func (c *Client) resolveName(ctx context.Context, operation string, ref reference, kinds []Kind, mustSeeAll bool) (*Resource, any, error) {
 	var candidates []anyFamily
 	for _, f := range families() {
 		if f.takesNames() && f.hasLocations() == (ref.Location != "") && (len(kinds) == 0 || slices.Contains(kinds, f.kind())) {
@@ -303,6 +305,7 @@ func (c *Client) resolveName(ctx context.Context, operation string, ref referenc
 	var found []Resource
 	var record any
 	var failures []error
+	var hidden error
 	none := fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound) // the default error
 	if ref.Location == "" {
 		none = fmt.Errorf("%w; refer to a resource in a location by location/name", none)
@@ -315,6 +318,9 @@ func (c *Client) resolveName(ctx context.Context, operation string, ref referenc
 		case errors.Is(err, ErrForbidden), errors.Is(err, ErrInvalidRequest):
 			// Perhaps the token may see another kind, or the name is valid there.
 			none = err
+			if errors.Is(err, ErrForbidden) { // there's one with the name: otherwise it would be a 404
+				hidden = err
+			}
 		case errors.Is(err, ErrLocationNotFound):
 			none = err // err lists the valid locations
 		case errors.Is(err, ErrNotFound):
@@ -332,6 +338,8 @@ func (c *Client) resolveName(ctx context.Context, operation string, ref referenc
 		return nil, nil, none
 	case len(found) > 1:
 		return nil, nil, ambiguous(operation, ref, found[0], found[1])
+	case mustSeeAll && hidden != nil:
+		return nil, nil, fmt.Errorf("cloudapi: %s: %v: %w: %v, and one of another kind: %w", operation, ref, ErrAmbiguous, found[0], unprefixed{hidden})
 	}
 	return &found[0], record, nil
 }

@@ -114,7 +114,7 @@ func (f *family[T]) watch(ctx context.Context, c *conn, opts *WatchOptions, know
 			return
 		}
 		w := watcher[T]{operation: operation, list: list, known: diff.NewList[T, note](),
-			exists: func(r Resource) (bool, error) { return f.existsAnywhere(ctx, c, r) }}
+			exists: func(r Resource) (bool, error) { return f.existsAnywhere(ctx, c, operation, r) }}
 		for i, record := range known {
 			if err := f.checkKnown(operation, fmt.Sprintf("known[%d]", i), o.Location, record); err != nil {
 				yield(Event[T]{}, err)
@@ -174,15 +174,15 @@ func (f *family[T]) checkKnown(operation, name, location string, record *T) erro
 }
 
 // existsAnywhere reports whether a resource that was in the list exists. If its
-// location no longer exists, existsAnywhere looks for the ID in the project,
-// since the location may have been renamed.
-func (f *family[T]) existsAnywhere(ctx context.Context, c *conn, r Resource) (bool, error) {
+// location no longer exists, existsAnywhere needs the proof of [Fetch], since the
+// location may have been renamed.
+func (f *family[T]) existsAnywhere(ctx context.Context, c *conn, operation string, r Resource) (bool, error) {
 	exists, err := f.exists(ctx, c, r)
 	if !errors.Is(err, ErrLocationNotFound) {
 		return exists, err
 	}
-	_, err = f.resolve(ctx, c, r.ID)
-	if isMissing(err) {
+	_, err = c.fetcher(operation, nil, f, r).fetch(ctx)
+	if IsGone(err) {
 		return false, nil
 	}
 	return err == nil, err

@@ -21,7 +21,7 @@ func errorType(err error) attribute.KeyValue {
 		return semconv.ErrorTypeKey.String(strconv.Itoa(e.StatusCode))
 	}
 	switch {
-	case errors.Is(err, cloudapi.ErrInvalidResponse):
+	case errors.Is(err, cloudapi.ErrInvalidResponse) && !noResponse:
 		return semconv.ErrorTypeKey.String("invalid_response")
 	case errors.Is(err, context.Canceled):
 		return semconv.ErrorTypeKey.String("canceled")

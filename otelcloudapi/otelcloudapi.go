@@ -62,14 +62,14 @@ type config struct {
 	url        bool
 }
 
-// WithTracerProvider sets the provider for spans. The default is the global
-// provider.
+// WithTracerProvider sets the provider for spans; nil restores the default, the
+// global provider.
 func WithTracerProvider(provider trace.TracerProvider) Option {
 	return func(c *config) { c.tracers = provider }
 }
 
-// WithMeterProvider sets the provider for metrics. The default is the global
-// provider.
+// WithMeterProvider sets the provider for metrics; nil restores the default, the
+// global provider.
 func WithMeterProvider(provider metric.MeterProvider) Option {
 	return func(c *config) { c.meters = provider }
 }
@@ -89,11 +89,17 @@ func WithURL() Option {
 
 // Instrument returns an option that makes a client report its calls.
 func Instrument(opts ...Option) cloudapi.Option {
-	cfg := config{tracers: otel.GetTracerProvider(), meters: otel.GetMeterProvider()}
+	var cfg config
 	for _, opt := range opts {
 		if opt != nil {
 			opt(&cfg)
 		}
+	}
+	if cfg.tracers == nil {
+		cfg.tracers = otel.GetTracerProvider()
+	}
+	if cfg.meters == nil {
+		cfg.meters = otel.GetMeterProvider()
 	}
 	r, err := newReporter(cfg)
 	if err != nil {

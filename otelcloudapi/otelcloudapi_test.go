@@ -464,3 +464,59 @@ func TestTransportWithoutResponse(t *testing.T) {
 		t.Errorf("the attempt has %v", got)
 	}
 }
+
+// TestNilProviders: nil means the global provider.
+func TestNilProviders(t *testing.T) {
+	t.Parallel()
+	client := cloudapitest.New(t).Client(otelcloudapi.Instrument(otelcloudapi.WithTracerProvider(nil), otelcloudapi.WithMeterProvider(nil)))
+	if _, err := client.VMs.List(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPanickingTransport: the spans of a call whose transport panics end.
+func TestPanickingTransport(t *testing.T) {
+	t.Parallel()
+	tel := newTelemetry()
+	client := cloudapitest.New(t).Client(tel.instrument(), cloudapi.WithMiddleware(func(http.RoundTripper) http.RoundTripper {
+		return stub.RoundTripper(func(*http.Request) (*http.Response, error) { panic("a bug") })
+	}))
+	func() {
+		defer func() { recover() }()
+		client.VMs.List(t.Context(), nil)
+		t.Error("no panic")
+	}()
+	started, ended := len(tel.spans.Started()), len(tel.spans.Ended())
+	if started != 2 || ended != 2 {
+		t.Errorf("%d spans have begun, and %d have ended", started, ended)
+	}
+}
+
+// TestTimeoutAfterAResponse: the last attempt is the reason of a call's failure,
+// not an earlier response that the error wraps.
+func TestTimeoutAfterAResponse(t *testing.T) {
+	t.Parallel()
+	for _, first := range []*http.Response{stub.Respond(503, stub.Envelope(503)), stub.Respond(200, `{"items":[`)} {
+		synctest.Test(t, func(t *testing.T) {
+			tel := newTelemetry()
+			attempts := 0
+			client := cloudapitest.New(t).Client(tel.instrument(), cloudapi.WithTimeout(time.Second), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 2}),
+				cloudapi.WithMiddleware(func(http.RoundTripper) http.RoundTripper {
+					return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+						if attempts++; attempts == 1 {
+							return first, nil
+						}
+						<-req.Context().Done()
+						return nil, req.Context().Err()
+					})
+				}))
+			if _, err := client.VMs.List(t.Context(), nil); err == nil {
+				t.Error("no error")
+			}
+			ended := tel.spans.Ended()
+			if call := ended[len(ended)-1]; !slices.Contains(call.Attributes(), attribute.String("error.type", "timeout")) {
+				t.Errorf("after %d: %v", first.StatusCode, call.Attributes())
+			}
+		})
+	}
+}

@@ -42,7 +42,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.propagator.Inject(ctx, propagation.HeaderCarrier(req.Header))
 	}
 
+	returned := false
+	defer func() {
+		if !returned { // the transport panicked
+			span.SetStatus(codes.Error, "")
+			span.End()
+		}
+	}()
 	resp, err := t.next.RoundTrip(req)
+	returned = true
 	end := func(err error) {
 		results := outcome(resp, err)
 		for _, result := range results {

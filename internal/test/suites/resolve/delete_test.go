@@ -174,3 +174,25 @@ func TestDeletePrivateLocation(t *testing.T) {
 		}
 	})
 }
+
+// TestDeleteExistingBesideAHiddenOne: a name is ambiguous if the token sees only
+// one of two resources that have it. With the kind, it isn't.
+func TestDeleteExistingBesideAHiddenOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client, ctx := srv.Client(), t.Context()
+		srv.AddVMs(sdktest.Somewhere, "web", 1)
+		firewall := stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "web-1", nil))(t)
+		srv.SetPermissions(srv.ProjectID(), srv.Token(), "Project:view", "Firewall:*")
+		if r, err := client.DeleteExisting(ctx, sdktest.Somewhere+"/web-1"); !errors.Is(err, cloudapi.ErrAmbiguous) || !errors.Is(err, cloudapi.ErrForbidden) {
+			t.Errorf("deleted %v, %v", r, err)
+		}
+		if r, err := client.Resolve(ctx, sdktest.Somewhere+"/web-1"); err != nil || r.ID != firewall.ID {
+			t.Errorf("resolved %v, %v", r, err)
+		}
+		if r, err := client.DeleteExisting(ctx, sdktest.Somewhere+"/web-1", cloudapi.KindFirewall); err != nil || r.ID != firewall.ID {
+			t.Errorf("deleted %v, %v", r, err)
+		}
+	})
+}

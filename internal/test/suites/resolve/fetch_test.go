@@ -312,3 +312,51 @@ func TestUnknownIsNotGone(t *testing.T) {
 		t.Errorf("it is %v; gone: %v", err, cloudapi.IsGone(err))
 	}
 }
+
+// TestFetchDuringRenames: a 404 from a private location that was renamed
+// meanwhile, or whose name another one has now, proves nothing.
+func TestFetchDuringRenames(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		at      string      // part of the path of the request before which the renames are made
+		renames [][2]string // from and to
+		isBlind bool        // whether the token sees no firewalls
+	}{
+		"the proof":                   {"/location/eu-north-h1/", [][2]string{{"zone-a", "zone-c"}}, true},
+		"the read":                    {"/location/zone-a/firewall/", [][2]string{{"zone-a", "zone-c"}}, false},
+		"the read, by another's name": {"/location/zone-a/firewall/", [][2]string{{"zone-a", "zone-c"}, {"zone-b", "zone-a"}}, false},
+		"the read, by a public name":  {"/location/zone-a/firewall/", [][2]string{{"zone-a", sdktest.Somewhere}}, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			srv := cloudapitest.New(t)
+			admin, ctx := srv.Client(), t.Context()
+			for _, location := range []string{"zone-a", "zone-b"} {
+				stub.Must(admin.PrivateLocations.Create(ctx, location, &cloudapi.PrivateLocationCreateRequest{
+					ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("k"), SecretKey: cloudapi.NewSecret("s")}))(t)
+			}
+			id := stub.Must(admin.Firewalls.Create(ctx, "zone-a", "edge", nil))(t).ID
+			done := false
+			client := srv.Client(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+				return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					if !done && strings.Contains(req.URL.Path, tt.at) {
+						done = true
+						srv.SetPermissions(srv.ProjectID(), srv.Token(), "*")
+						for _, r := range tt.renames {
+							stub.Must(admin.PrivateLocations.Rename(ctx, r[0], r[1]))(t)
+						}
+						if tt.isBlind {
+							srv.SetPermissions(srv.ProjectID(), srv.Token(), "Project:view")
+						}
+					}
+					return next.RoundTrip(req)
+				})
+			}))
+			if tt.isBlind {
+				srv.SetPermissions(srv.ProjectID(), srv.Token(), "Project:view")
+			}
+			if record, err := client.Fetch(ctx, cloudapi.Resource{Kind: cloudapi.KindFirewall, ID: id}); err == nil || cloudapi.IsGone(err) || !done {
+				t.Errorf("%s: %v, %v", name, record, err)
+			}
+		})
+	}
+}

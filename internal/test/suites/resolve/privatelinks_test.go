@@ -2,6 +2,7 @@ package resolve_test
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -142,5 +143,27 @@ func TestPrivateLinks(t *testing.T) {
 			t.Error(err)
 		}
 		stub.Must(0, p.Client.Postgres.Delete(ctx, "own", "db"))(t)
+	})
+}
+
+// TestPrivateLinksGoOff: a private link service isn't gone if its feature goes
+// off after Fetch has found where it is.
+func TestPrivateLinksGoOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, ctx := sdktest.NewPrivateLinks(t, cloudapitest.FeaturePrivateLinkServices), t.Context()
+		link := stub.Must(p.Client.PrivateLinkServices.Create(ctx, "own", "link", &cloudapi.PrivateLinkServiceCreateRequest{PrivateSubnetID: p.Subnet.ID}))(t)
+		client := stub.Must(p.Client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+			return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				if strings.HasSuffix(req.URL.Path, link.ID) {
+					p.Server.SetFeatures(p.Server.ProjectID())
+				}
+				return next.RoundTrip(req)
+			})
+		})))(t)
+		_, err := client.Fetch(ctx, cloudapi.Resource{Kind: cloudapi.KindPrivateLinkService, ID: link.ID})
+		if !errors.Is(err, cloudapi.ErrMaybeUnsupported) || cloudapi.IsGone(err) {
+			t.Errorf("%v", err)
+		}
 	})
 }

@@ -227,6 +227,30 @@ func TestWatchWithoutTheLocation(t *testing.T) {
 	}
 }
 
+// TestWatchOfAHiddenRecord: a known record that the token may no longer see wasn't
+// deleted, even if its location has another name.
+func TestWatchOfAHiddenRecord(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client, ctx := srv.Client(), t.Context()
+		stub.Must(client.PrivateLocations.Create(ctx, "mine", &cloudapi.PrivateLocationCreateRequest{
+			ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSWest2, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}))(t)
+		edge := stub.Must(client.Firewalls.Create(ctx, "mine", "edge", nil))(t)
+		stub.Must(client.PrivateLocations.Rename(ctx, "mine", "ours"))(t)
+		srv.SetPermissions(srv.ProjectID(), srv.Token(), "Project:view")
+		var last error
+		for event, err := range client.Firewalls.Watch(ctx, nil, edge) {
+			if last = err; err == nil {
+				t.Errorf("%s %v", event.Type, event.Record)
+			}
+		}
+		if !errors.Is(last, cloudapi.ErrForbidden) {
+			t.Errorf("the watch ends with %v", last)
+		}
+	})
+}
+
 // eventsOf returns the events of a watch that takes three minutes.
 func eventsOf[T any](t *testing.T, watch func(context.Context) iter.Seq2[cloudapi.Event[T], error]) string {
 	t.Helper()
