@@ -26,7 +26,7 @@ func encodeBody(operation string, to *call.Request, request any, isOwn bool) (er
 	to.Body, err = json.Marshal(request)
 	if err == nil && (isOwn || hasMask(to.Body)) {
 		var clear any
-		clear, to.Secrets, err = mask.Reveal(request)
+		clear, to.Secrets, err = mask.Reveal(request, to.Body)
 		if err == nil && hasMask(to.Body) {
 			to.Body, err = json.Marshal(clear)
 		}
@@ -159,7 +159,8 @@ func decodeRecords(r call.Response, v any) error {
 	}
 	// Only mocks send masked records, and their responses are small.
 	if len(r.Body) <= jsonform.Small && hasMask(r.Body) {
-		if _, secrets, _ := mask.Reveal(v); slices.Contains(secrets, redacted) {
+		text, _ := json.Marshal(v)
+		if _, secrets, _ := mask.Reveal(v, text); slices.Contains(secrets, redacted) {
 			return errMasked
 		}
 	}

@@ -324,8 +324,8 @@ func (e *ensureSpec[T]) plan(ctx context.Context, missing error) (*T, EnsureOutc
 	return &record, EnsureCreated, nil
 }
 
-// checkReferences returns an error unless the resources that a request refers to by ID
-// are in the location, or planned there.
+// checkReferences returns an error unless the resources that a request refers to
+// by ID are in the location, or planned there.
 func checkReferences(ctx context.Context, c *conn, operation, location string, request any) error {
 	for field, id := range textsOf(reflect.ValueOf(request)) {
 		kind := Kind(field.Tag.Get("id"))

@@ -163,8 +163,11 @@ func (f *fetcher) fetch(ctx context.Context) (any, error) {
 			if !IsGone(err) { // the location may have been renamed meanwhile
 				return record, f.failed(err)
 			}
-			if _, again := f.family.resolve(ctx, f.conn, r.ID); again == nil { // another location has its name
+			switch _, again := f.family.resolve(ctx, f.conn, r.ID); {
+			case again == nil: // another location has the name of its location
 				return nil, f.unproven(err)
+			case !isMissing(again):
+				return nil, f.failed(again)
 			}
 			return nil, f.gone(err)
 		case !isMissing(err), errors.Is(err, ErrMaybeUnsupported):

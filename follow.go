@@ -231,8 +231,8 @@ func (f *follower[T]) nextSpan(n int) time.Duration {
 
 // read returns the entries of a range, the oldest first. It returns
 // ErrPaginationStalled if there are more entries than most, or if they have more
-// bytes than held. It also records when it sent the request for the first page: entries
-// written later aren't in the range's pages.
+// bytes than held. It also records when it sent the request for the first page:
+// entries written later aren't in the range's pages.
 func (f *follower[T]) read(ctx context.Context, start, end time.Time, most, held int) ([]*T, error) {
 	var entries []*T // the newest first
 	size := 0

@@ -314,9 +314,8 @@ func (s *PostgresService) DeleteFirewallRule(ctx context.Context, location, post
 // SetFirewallRules makes the firewall rules of a database exactly those that are
 // passed, as [FirewallsService.SetRules] does for a firewall. Rules are compared
 // by CIDR, which can't be a subnet, but in a dry run Net4 or Net6 of a planned
-// one. The service has two rules for a range. If
-// only one of them exists, SetFirewallRules removes it and adds both, which may
-// interrupt traffic.
+// one. The service has two rules for a range. If only one of them exists,
+// SetFirewallRules removes it and adds both, which may interrupt traffic.
 func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetOptions) (*SetChanges[PostgresFirewallRule], error) {
 	dry := dryRunIn(location, orZero(opts).DryRun)
 	set := exactSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{

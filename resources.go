@@ -274,7 +274,9 @@ func (c *Client) resolve(ctx context.Context, operation, reference string, kinds
 		defer leave()
 		record, err = c.fetcher(operation, group, f, Resource{Kind: kind, ID: ref.ID}).prove(ctx, nil)
 	case !f.takesIDs():
-		record, err = f.searchAny(ctx, &c.conn, ref.ID)
+		if record, err = f.searchAny(ctx, &c.conn, ref.ID); errors.Is(err, errNotShown) {
+			err = fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, errNotShown)
+		}
 	default:
 		record, err = f.readAny(ctx, &c.conn, ref.Location, ref.ID)
 	}
@@ -318,7 +320,7 @@ func (c *Client) resolveName(ctx context.Context, operation string, ref referenc
 		case errors.Is(err, ErrForbidden), errors.Is(err, ErrInvalidRequest):
 			// Perhaps the token may see another kind, or the name is valid there.
 			none = err
-			if errors.Is(err, ErrForbidden) { // there's one with the name: otherwise it would be a 404
+			if errors.Is(err, ErrForbidden) && ref.Location != "" { // there's one with the name: otherwise it would be a 404
 				hidden = err
 			}
 		case errors.Is(err, ErrLocationNotFound):

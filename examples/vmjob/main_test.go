@@ -650,6 +650,33 @@ func TestPausedReader(t *testing.T) {
 	}
 }
 
+// TestInterruptionBeforeTheResults: a run that is interrupted when the script has
+// succeeded fails, since it doesn't copy the results.
+func TestInterruptionBeforeTheResults(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, script(t, "true"))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		r.job.stderr = writer(func(p []byte) (int, error) {
+			if strings.Contains(string(p), "has succeeded") {
+				cancel()
+			}
+			return len(p), nil
+		})
+		if err := r.run(ctx); err == nil || !strings.Contains(err.Error(), "its results weren't copied") {
+			t.Error(err)
+		}
+		if ids := r.ids(); len(ids) > 0 {
+			t.Errorf("%v are left", ids)
+		}
+	})
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
 // TestUnreadableResults: the error stays short, and the script's status is kept.
 func TestUnreadableResults(t *testing.T) {
 	t.Parallel()

@@ -99,7 +99,7 @@ func (j *job) use(ctx context.Context, vm *cloudapi.VM, keys *keys) (err error) 
 	}
 	err = j.execute(ctx, client)
 	if ctx.Err() != nil {
-		return err
+		return cmp.Or(err, errors.New("its results weren't copied"))
 	}
 	if j.out != nil {
 		return errors.Join(err, j.copyOut(files))

@@ -11,38 +11,35 @@ import (
 	"strings"
 )
 
-// secret is a value with two texts: MarshalText returns the masked one, and
-// Reveal the clear one.
+// secret is a value with two texts: MarshalText returns [Redacted], or "" if the
+// secret is empty, and Reveal the clear one.
 type secret interface {
 	Reveal() string
 	encoding.TextMarshaler
 }
 
 // Reveal returns the decoded JSON of a value, with its secrets in clear, and
-// these secrets. Each number is a [json.Number]. In a type that encodes itself,
-// Reveal only looks for secrets.
-func Reveal(v any) (tree any, secrets []string, err error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil, nil, err
-	}
+// these secrets. text is the JSON of the value. Each number is a [json.Number].
+// In a type that encodes itself, Reveal only looks for secrets.
+func Reveal(v any, text []byte) (tree any, secrets []string, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	if err := decoder.Decode(&tree); err != nil {
 		return nil, nil, err
 	}
-	r := revealer{left: maxOwn}
+	r := revealer{left: maxOwn, holds: map[reflect.Type]bool{}}
 	tree = r.walk(reflect.ValueOf(v), tree)
 	return tree, r.secrets, nil
 }
 
-// How many values, and how deep, Reveal looks for secrets in types that encode
+// maxOwn is in how many values Reveal looks for secrets in types that encode
 // themselves. Unlike JSON, these values can be endless.
-const maxOwn, maxDepth = 10_000, 100
+const maxOwn = 10_000
 
 type revealer struct {
 	secrets []string
-	left    int // how many values collect may still visit
+	left    int                   // how many values collect may still visit
+	holds   map[reflect.Type]bool // the results of holdsSecrets
 }
 
 func (r *revealer) add(s secret) {
@@ -60,15 +57,16 @@ func (r *revealer) walk(v reflect.Value, tree any) any {
 	if tree == nil || !v.IsValid() {
 		return tree
 	}
-	if s, ok := asSecret(v); ok {
+	if isSecret(v.Type()) && v.CanInterface() {
+		s := v.Interface().(secret)
 		r.add(s)
-		if text, _ := s.MarshalText(); tree == any(string(text)) {
+		if tree == any(Redacted) {
 			return s.Reveal()
 		}
-		return tree // it belongs to another field with the same name
+		return tree
 	}
 	if encodesItself(v) {
-		r.collect(v, 0)
+		r.collect(v)
 		return tree
 	}
 	switch v.Kind() {
@@ -84,32 +82,48 @@ func (r *revealer) walk(v reflect.Value, tree any) any {
 		}
 	case reflect.Struct:
 		members, _ := tree.(map[string]any)
-		r.walkFields(v, members, nil)
+		r.walkFields(v, members)
 	}
 	return tree
 }
 
-// walkFields visits the fields of a struct, and then those of embedded structs:
-// JSON has these on the same level, but a field of the struct itself has
-// precedence. within are the types of the structs that embed v.
-func (r *revealer) walkFields(v reflect.Value, members map[string]any, within []reflect.Type) {
-	if slices.Contains(within, v.Type()) {
-		return
-	}
-	var embedded []reflect.Value
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		switch inner := reflect.Indirect(v.Field(i)); {
-		case field.Tag.Get("json") == "-":
-		case field.Anonymous && name == "" && inner.Kind() == reflect.Struct:
-			embedded = append(embedded, inner)
-		case field.IsExported():
-			r.walkMember(members, cmp.Or(name, field.Name), v.Field(i))
+// walkFields visits the fields of a struct and of the structs that it embeds,
+// which JSON has on one level. Of fields with the same name, JSON has the one
+// that is embedded least deep. If there are several of these, none is visited.
+func (r *revealer) walkFields(v reflect.Value, members map[string]any) {
+	taken, within := map[string]bool{}, map[reflect.Type]bool{}
+	for level := []reflect.Value{v}; len(level) > 0; {
+		var embedded []reflect.Value
+		var names []string
+		named := map[string][]reflect.Value{}
+		for _, s := range level {
+			for i := range s.NumField() {
+				field := s.Type().Field(i)
+				name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+				inner := reflect.Indirect(s.Field(i))
+				isStruct := field.Anonymous && inner.Kind() == reflect.Struct
+				switch {
+				case field.Tag.Get("json") == "-", !field.IsExported() && !isStruct:
+				case isStruct && name == "":
+					if !within[inner.Type()] {
+						embedded = append(embedded, inner)
+					}
+				default:
+					name = cmp.Or(name, field.Name)
+					names, named[name] = append(names, name), append(named[name], s.Field(i))
+				}
+			}
 		}
-	}
-	for _, e := range embedded {
-		r.walkFields(e, members, append(within, v.Type()))
+		for _, name := range names {
+			if len(named[name]) == 1 && !taken[name] {
+				r.walkMember(members, name, named[name][0])
+			}
+			taken[name] = true
+		}
+		for _, s := range level {
+			within[s.Type()] = true
+		}
+		level = embedded
 	}
 }
 
@@ -119,47 +133,73 @@ func (r *revealer) walkMember(members map[string]any, name string, v reflect.Val
 	}
 }
 
-// collect finds secrets in a type that encodes itself. It doesn't look into maps,
-// since the type may guard them.
-func (r *revealer) collect(v reflect.Value, depth int) {
-	if r.left--; depth > maxDepth {
-		return
-	}
-	if s, ok := asSecret(v); ok {
-		r.add(s)
+// collect finds secrets in a type that encodes itself. It visits only what must
+// hold secrets, and neither maps nor what an interface holds: the type may guard
+// the rest.
+func (r *revealer) collect(v reflect.Value) {
+	if r.left--; r.left < 0 || !r.holdsSecrets(v.Type()) {
 		return
 	}
 	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
+	case reflect.Pointer:
 		if !v.IsNil() {
-			r.collect(v.Elem(), depth+1)
+			r.collect(v.Elem())
 		}
 	case reflect.Slice, reflect.Array:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return
-		}
-		for i := 0; i < v.Len() && r.left > 0; i++ {
-			r.collect(v.Index(i), depth+1)
+		for i := range v.Len() {
+			r.collect(v.Index(i))
 		}
 	case reflect.Struct:
-		for i := 0; i < v.NumField() && r.left > 0; i++ {
+		if isSecret(v.Type()) && !embeds(v.Type()) {
+			if v.CanInterface() {
+				r.add(v.Interface().(secret))
+			}
+			return
+		}
+		for i := range v.NumField() {
 			if field := v.Type().Field(i); field.IsExported() || field.Anonymous {
-				r.collect(v.Field(i), depth+1)
+				r.collect(v.Field(i))
 			}
 		}
 	}
 }
 
-// asSecret returns a secret, also one that a struct embeds.
-func asSecret(v reflect.Value) (secret, bool) {
-	if v.Kind() != reflect.Struct || !v.CanInterface() {
-		return nil, false
+// holdsSecrets reports whether the values of a type can hold secrets where collect
+// looks.
+func (r *revealer) holdsSecrets(t reflect.Type) bool {
+	holds, ok := r.holds[t]
+	if !ok {
+		holds = leadsToSecret(t, map[reflect.Type]bool{})
+		r.holds[t] = holds
 	}
-	s, ok := v.Interface().(secret)
-	for i := 0; ok && i < v.NumField(); i++ {
-		ok = v.Field(i).Kind() != reflect.Pointer || !v.Type().Field(i).Anonymous || !v.Field(i).IsNil()
+	return holds
+}
+
+// leadsToSecret looks for secrets in a type and in those to which it leads, except
+// the types in seen.
+func leadsToSecret(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if seen[t] {
+		return false
 	}
-	return s, ok
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return leadsToSecret(t.Elem(), seen)
+	case reflect.Struct:
+		return isSecret(t) || slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool {
+			return (f.IsExported() || f.Anonymous) && leadsToSecret(f.Type, seen)
+		})
+	}
+	return false
+}
+
+// isSecret reports whether values of the type are secrets, or embed one.
+func isSecret(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t.Implements(reflect.TypeFor[secret]())
+}
+
+func embeds(t reflect.Type) bool {
+	return slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous })
 }
 
 // encodesItself reports whether encoding/json calls a method of v.
@@ -172,8 +212,11 @@ func encodesItself(v reflect.Value) bool {
 
 // keyOf returns the name that JSON has for the key of a map.
 func keyOf(key reflect.Value) string {
-	if key.Kind() == reflect.String {
+	switch {
+	case key.Kind() == reflect.String:
 		return key.String()
+	case key.Kind() == reflect.Pointer && key.IsNil():
+		return ""
 	}
 	if t, ok := key.Interface().(encoding.TextMarshaler); ok {
 		text, _ := t.MarshalText()

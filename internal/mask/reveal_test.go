@@ -3,14 +3,20 @@ package mask
 import (
 	"encoding/json"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 )
 
 type hidden struct{ text string }
 
-func (s hidden) Reveal() string               { return s.text }
-func (s hidden) MarshalText() ([]byte, error) { return []byte("***"), nil }
+func (s hidden) Reveal() string { return s.text }
+func (s hidden) MarshalText() ([]byte, error) {
+	if s.text == "" {
+		return nil, nil
+	}
+	return []byte(Redacted), nil
+}
 
 type inner struct {
 	Key    hidden `json:"key"`
@@ -78,9 +84,22 @@ type within struct {
 	Key hidden
 }
 
+type (
+	keys struct{ Tags []string }
+	deep struct{ inner }
+	flat struct {
+		Key hidden `json:"key"`
+	}
+)
+
+// bearer is a secret, with another text in JSON.
+type bearer struct{ hidden }
+
+func (b bearer) MarshalText() ([]byte, error) { return []byte("Bearer " + b.Reveal()), nil }
+
 // bare encodes itself, and embeds a nil pointer to a secret, whose methods it has.
 type bare struct {
-	Part   struct{ *hidden } `json:"-"`
+	Part   struct{ Inside struct{ *hidden } } `json:"-"`
 	Beside hidden
 }
 
@@ -113,7 +132,7 @@ func (o own) MarshalJSON() ([]byte, error) { return json.Marshal([]hidden(o[1:])
 
 type byText struct{ Key hidden }
 
-func (*byText) MarshalText() ([]byte, error) { return []byte("***"), nil }
+func (*byText) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 
 // TestReveal: the JSON of a value has its secrets wherever they are, and nothing
 // that the value's JSON leaves out. Numbers keep their digits.
@@ -133,11 +152,11 @@ func TestReveal(t *testing.T) {
 		{struct {
 			inner
 			Key string `json:"key"`
-		}{inner{Key: hidden{"k"}}, "another"}, `{"key":"another"}`, []string{"k"}},
+		}{inner{Key: hidden{"k"}}, "another"}, `{"key":"another"}`, nil},
 		{struct {
 			inner
 			Key hidden `json:"key"`
-		}{inner{Key: hidden{"old"}}, hidden{"new"}}, `{"key":"new"}`, []string{"new", "old"}},
+		}{inner{Key: hidden{"old"}}, hidden{"new"}}, `{"key":"new"}`, []string{"new"}},
 		{struct {
 			Unsent hidden `json:"-"`
 			Sent   hidden
@@ -155,19 +174,36 @@ func TestReveal(t *testing.T) {
 			Any
 			Keys
 		}{hidden{"a"}, Keys{"k": {"b"}}}, `{"Any":"a","Keys":{"k":"b"}}`, []string{"a", "b"}},
+		{struct {
+			keys
+			Tags []hidden
+		}{keys{Tags: []string{"a", "b"}}, []hidden{{"t"}}}, `{"Tags":["t"]}`, []string{"t"}},
+		{struct {
+			deep
+			flat
+		}{deep{inner{Key: hidden{"d"}}}, flat{hidden{"f"}}}, `{"key":"f"}`, []string{"f"}},
+		{struct {
+			First  hidden
+			Second hidden `json:"First"`
+		}{hidden{"1"}, hidden{"2"}}, `{"First":"[redacted]"}`, nil}, // JSON has the second one; the mask is refused
+		{struct {
+			inner `json:"u"`
+		}{inner{Key: hidden{"u"}}}, `{"u":{"key":"u"}}`, []string{"u"}},
+		{[]any{bearer{hidden{"s"}}, hidden{"t"}}, `["Bearer s","t"]`, []string{"s", "t"}},
+		{map[*byWord]hidden{nil: {"n"}}, `{"":"n"}`, []string{"n"}},
 		{&within{Key: hidden{"w"}}, `{"Key":"w"}`, []string{"w"}},
 		{bare{Beside: hidden{"b"}}, `"own"`, []string{"b"}},
 		{parts("a", "b"), `"lists"`, []string{"a", "b"}},
 		{[][2]hidden{{{"a"}, {"b"}}}, `[["a","b"]]`, []string{"a", "b"}},
-		{[]any{own{{"a"}, {"b"}}, &byText{Key: hidden{"c"}}}, `[["***"],"***"]`, []string{"a", "b", "c"}},
+		{[]any{own{{"a"}, {"b"}}, &byText{Key: hidden{"c"}}}, `[["[redacted]"],"[redacted]"]`, []string{"a", "b", "c"}},
 		{struct{ Key byText }{byText{Key: hidden{"d"}}}, `{"Key":{"Key":"d"}}`, []string{"d"}}, // MarshalText needs a pointer
 		{outer{ID: 9007199254740993}, `{"ID":9007199254740993,"any":null,"key":"","map":null,"pointer":null}`, []string{""}},
 		{
 			&outer{
 				inner: inner{hidden{"k"}, hidden{"h"}}, Password: hidden{"p"}, Pointer: &hidden{"q"}, Map: map[string][]inner{"m": {{Key: hidden{"l"}}}},
-				Any: inner{Key: hidden{"n"}}, At: time.Unix(0, 0).UTC(), Raw: json.RawMessage(`{"key":"***"}`),
+				Any: inner{Key: hidden{"n"}}, At: time.Unix(0, 0).UTC(), Raw: json.RawMessage(`{"key":"[redacted]"}`),
 			},
-			`{"ID":0,"any":{"key":"n"},"at":"1970-01-01T00:00:00Z","key":"k","map":{"m":[{"key":"l"}]},"password":"p","pointer":"q","raw":{"key":"***"}}`,
+			`{"ID":0,"any":{"key":"n"},"at":"1970-01-01T00:00:00Z","key":"k","map":{"m":[{"key":"l"}]},"password":"p","pointer":"q","raw":{"key":"[redacted]"}}`,
 			[]string{"p", "q", "l", "n", "k"},
 		},
 	} {
@@ -179,16 +215,56 @@ func TestReveal(t *testing.T) {
 		case *within:
 			v.within = v
 		}
-		tree, got, err := Reveal(tt.value)
+		text, err := json.Marshal(tt.value)
+		if (err == nil) != (tt.want != "") {
+			t.Errorf("%T: %s, %v", tt.value, text, err)
+		}
+		if err != nil {
+			continue
+		}
+		tree, got, err := Reveal(tt.value, text)
 		text, encodeErr := json.Marshal(tree)
-		if (err == nil) != (tt.want != "") || encodeErr != nil || err == nil && string(text) != tt.want {
+		if err != nil || encodeErr != nil || string(text) != tt.want {
 			t.Errorf("%T: %s, %v, %v, want %s", tt.value, text, err, encodeErr, tt.want)
 		}
 		if !slices.Equal(got, tt.secrets) {
 			t.Errorf("%T: the secrets are %q, want %q", tt.value, got, tt.secrets)
 		}
 	}
-	if tree, _, err := Reveal(map[string]any{"a": func() {}}); err == nil {
-		t.Errorf("a function: %v", tree)
+}
+
+// guarded encodes itself, and guards a value that can be anything.
+type guarded struct {
+	mu     sync.Mutex
+	Value  any
+	Values []*int
+}
+
+func (g *guarded) MarshalJSON() ([]byte, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return json.Marshal(g.Value)
+}
+
+// TestRevealOfAGuardedType: Reveal doesn't read what a type may guard. The race
+// detector checks that.
+func TestRevealOfAGuardedType(t *testing.T) {
+	t.Parallel()
+	var g guarded
+	var change sync.WaitGroup
+	for i := range 2 {
+		change.Go(func() {
+			for range 1000 {
+				g.mu.Lock()
+				g.Value, g.Values = []any{i}, []*int{&i}
+				g.mu.Unlock()
+			}
+		})
 	}
+	for range 1000 {
+		if _, secrets, err := Reveal(map[string]any{"g": &g}, []byte(`{"g":[1]}`)); err != nil || secrets != nil {
+			t.Fatalf("%q, %v", secrets, err)
+		}
+	}
+	change.Wait()
 }

@@ -194,5 +194,16 @@ func TestDeleteExistingBesideAHiddenOne(t *testing.T) {
 		if r, err := client.DeleteExisting(ctx, sdktest.Somewhere+"/web-1", cloudapi.KindFirewall); err != nil || r.ID != firewall.ID {
 			t.Errorf("deleted %v, %v", r, err)
 		}
+		// The server refuses keys and scripts whatever the name.
+		srv.SetPermissions(srv.ProjectID(), srv.Token(), "Project:view", "Location:*")
+		place := stub.Must(client.PrivateLocations.Create(ctx, "own", &cloudapi.PrivateLocationCreateRequest{
+			ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("k"), SecretKey: cloudapi.NewSecret("s")}))(t)
+		if r, err := client.DeleteExisting(ctx, "own"); err != nil || r.ID != place.ID {
+			t.Errorf("deleted %v, %v", r, err)
+		}
+		missing := cloudapitest.NewID(cloudapi.KindPrivateLocation).String()
+		if _, err := client.Resolve(ctx, missing); !errors.Is(err, cloudapi.ErrNotFound) || !strings.HasPrefix(err.Error(), "cloudapi: Resolve: "+missing) {
+			t.Errorf("a private location that doesn't exist: %v", err)
+		}
 	})
 }

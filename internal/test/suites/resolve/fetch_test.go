@@ -321,11 +321,14 @@ func TestFetchDuringRenames(t *testing.T) {
 		at      string      // part of the path of the request before which the renames are made
 		renames [][2]string // from and to
 		isBlind bool        // whether the token sees no firewalls
+		again   int         // the status of the second search by ID, if not 200
 	}{
-		"the proof":                   {"/location/eu-north-h1/", [][2]string{{"zone-a", "zone-c"}}, true},
-		"the read":                    {"/location/zone-a/firewall/", [][2]string{{"zone-a", "zone-c"}}, false},
-		"the read, by another's name": {"/location/zone-a/firewall/", [][2]string{{"zone-a", "zone-c"}, {"zone-b", "zone-a"}}, false},
-		"the read, by a public name":  {"/location/zone-a/firewall/", [][2]string{{"zone-a", sdktest.Somewhere}}, false},
+		"the proof":                   {"/location/eu-north-h1/", [][2]string{{"zone-a", "zone-c"}}, true, 0},
+		"the read":                    {"/location/zone-a/firewall/", [][2]string{{"zone-a", "zone-c"}}, false, 0},
+		"the read, by another's name": {"/location/zone-a/firewall/", [][2]string{{"zone-a", "zone-c"}, {"zone-b", "zone-a"}}, false, 0},
+		"the read, by a public name":  {"/location/zone-a/firewall/", [][2]string{{"zone-a", sdktest.Somewhere}}, false, 0},
+		"the read, and a 503":         {"/location/zone-a/firewall/", [][2]string{{"zone-a", "zone-c"}, {"zone-b", "zone-a"}}, false, 503},
+		"the read, and a 403":         {"/location/zone-a/firewall/", [][2]string{{"zone-a", "zone-c"}, {"zone-b", "zone-a"}}, false, 403},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			srv := cloudapitest.New(t)
@@ -353,6 +356,9 @@ func TestFetchDuringRenames(t *testing.T) {
 			}))
 			if tt.isBlind {
 				srv.SetPermissions(srv.ProjectID(), srv.Token(), "Project:view")
+			}
+			if tt.again != 0 {
+				srv.Fail(cloudapitest.Match{Operation: "Projects.ObjectInfo", Nth: 2}, cloudapitest.Reply(tt.again, nil, stub.Envelope(tt.again)).Repeating())
 			}
 			if record, err := client.Fetch(ctx, cloudapi.Resource{Kind: cloudapi.KindFirewall, ID: id}); err == nil || cloudapi.IsGone(err) || !done {
 				t.Errorf("%s: %v, %v", name, record, err)
