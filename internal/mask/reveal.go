@@ -57,7 +57,8 @@ func (r *revealer) walk(v reflect.Value, tree any) any {
 	if tree == nil || !v.IsValid() {
 		return tree
 	}
-	if isSecret(v.Type()) && v.CanInterface() {
+	isEncoder := implements[json.Marshaler](v)
+	if !isEncoder && isSecret(v.Type()) && v.CanInterface() {
 		s := v.Interface().(secret)
 		r.add(s)
 		if tree == any(Redacted) {
@@ -65,7 +66,7 @@ func (r *revealer) walk(v reflect.Value, tree any) any {
 		}
 		return tree
 	}
-	if encodesItself(v) {
+	if isEncoder || implements[encoding.TextMarshaler](v) {
 		r.collect(v)
 		return tree
 	}
@@ -202,12 +203,10 @@ func embeds(t reflect.Type) bool {
 	return slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous })
 }
 
-// encodesItself reports whether encoding/json calls a method of v.
-func encodesItself(v reflect.Value) bool {
-	is := func(t reflect.Type) bool {
-		return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
-	}
-	return is(v.Type()) || v.CanAddr() && is(reflect.PointerTo(v.Type()))
+// implements reports whether encoding/json finds the methods of I in v.
+func implements[I any](v reflect.Value) bool {
+	i := reflect.TypeFor[I]()
+	return v.Type().Implements(i) || v.CanAddr() && reflect.PointerTo(v.Type()).Implements(i)
 }
 
 // keyOf returns the name that JSON has for the key of a map.

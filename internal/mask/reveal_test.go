@@ -84,6 +84,13 @@ type within struct {
 	Key hidden
 }
 
+// nothing encodes itself, and embeds a nil pointer to a secret two levels deep.
+type nothing struct{ indirect }
+
+type indirect struct{ *hidden }
+
+func (nothing) MarshalJSON() ([]byte, error) { return []byte(`"nothing"`), nil }
+
 type (
 	keys struct{ Tags []string }
 	deep struct{ inner }
@@ -193,6 +200,7 @@ func TestReveal(t *testing.T) {
 		{map[*byWord]hidden{nil: {"n"}}, `{"":"n"}`, []string{"n"}},
 		{&within{Key: hidden{"w"}}, `{"Key":"w"}`, []string{"w"}},
 		{bare{Beside: hidden{"b"}}, `"own"`, []string{"b"}},
+		{nothing{}, `"nothing"`, nil},
 		{parts("a", "b"), `"lists"`, []string{"a", "b"}},
 		{[][2]hidden{{{"a"}, {"b"}}}, `[["a","b"]]`, []string{"a", "b"}},
 		{[]any{own{{"a"}, {"b"}}, &byText{Key: hidden{"c"}}}, `[["[redacted]"],"[redacted]"]`, []string{"a", "b", "c"}},
