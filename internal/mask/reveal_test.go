@@ -174,7 +174,6 @@ func TestReveal(t *testing.T) {
 		{&above{Key: hidden{"k"}}, `{"Key":"k"}`, []string{"k"}},
 		{map[int]hidden{-7: {"i"}}, `{"-7":"i"}`, []string{"i"}},
 		{map[uint8]hidden{7: {"i"}}, `{"7":"i"}`, []string{"i"}},
-		{map[[1]string]any{}, ``, nil}, // no JSON
 		{map[byWord]hidden{{"w"}: {"m"}}, `{"word w":"m"}`, []string{"m"}},
 		{map[word]hidden{"w": {"m"}}, `{"w":"m"}`, []string{"m"}},
 		{struct {
@@ -224,11 +223,8 @@ func TestReveal(t *testing.T) {
 			v.within = v
 		}
 		text, err := json.Marshal(tt.value)
-		if (err == nil) != (tt.want != "") {
-			t.Errorf("%T: %s, %v", tt.value, text, err)
-		}
 		if err != nil {
-			continue
+			t.Fatal(err)
 		}
 		tree, got, err := Reveal(tt.value, text)
 		text, encodeErr := json.Marshal(tree)
