@@ -153,10 +153,8 @@ func (f *family[T]) ensure(ctx context.Context, c *conn, location, name string, 
 		return nil, "", argumentError(e.operation, "name", name, reason)
 	}
 	e.look = func(ctx context.Context, missing error) error {
-		if errors.Is(missing, ErrMaybeUnsupported) {
-			if _, err := list[T](ctx, c, f.lists, nil); err != nil {
-				return missing
-			}
+		if errors.Is(missing, ErrMaybeUnsupported) && f.hasList(ctx, c) != nil {
+			return missing
 		}
 		return checkReferences(ctx, c, e.operation, location, e.request)
 	}

@@ -48,6 +48,7 @@ type anyFamily interface {
 	readOnce(ctx context.Context, c *conn, location, reference string) (any, error) // a 404 may not prove that the resource is missing
 	exists(ctx context.Context, c *conn, r Resource) (bool, error)
 	resolve(ctx context.Context, c *conn, id string) (*Resource, error)
+	hasList(ctx context.Context, c *conn) error
 	searchAny(ctx context.Context, c *conn, id string) (any, error)
 	remove(ctx context.Context, c *conn, location, reference string) error
 	waitGone(ctx context.Context, c *conn, r Resource, opts *WaitOptions) error
@@ -103,13 +104,20 @@ func notInLocation(f anyFamily, operation, field, id string) error {
 func (f *family[T]) read(ctx context.Context, c *conn, location, reference string) (*T, error) {
 	record, err := perform[T](ctx, c, f.get, f.args(location, reference)...)
 	if e, ok := errors.AsType[*Error](err); ok && f.get.traits&unproven != 0 && e.isMaybeUnsupported() {
-		if _, lookup := list[T](ctx, c, f.lists, nil); lookup == nil {
+		if f.hasList(ctx, c) == nil {
 			proven := *e
 			proven.traits &^= serviceOnly | unproven
 			return nil, &proven
 		}
 	}
 	return record, err
+}
+
+// hasList returns an error unless the server has the family's list, and so its
+// other operations.
+func (f *family[T]) hasList(ctx context.Context, c *conn) error {
+	_, err := list[T](ctx, c, f.lists, nil)
+	return err
 }
 
 // exists reports whether a resource exists. It returns [ErrForbidden] if the

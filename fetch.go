@@ -260,11 +260,8 @@ func (f *fetcher) seesProject(ctx context.Context) error {
 // hasList returns an error unless the server has the list of the family, and so
 // its other operations.
 func (f *fetcher) hasList(ctx context.Context) error {
-	_, err := shared(ctx, f, f.family.kind(), func(ctx context.Context) (_ any, err error) {
-		for _, err = range f.family.all(ctx, f.conn, &ListOptions{PageSize: 1}) {
-			break
-		}
-		return nil, err
+	_, err := shared(ctx, f, f.family.kind(), func(ctx context.Context) (any, error) {
+		return nil, f.family.hasList(ctx, f.conn)
 	})
 	return err
 }
