@@ -230,17 +230,28 @@ func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, post
 	return perform[Postgres](ctx, s.conn, &opPostgresPromoteReadReplica, location, postgres)
 }
 
-// CreateReadReplica creates a read replica of a database, with the same size
-// and no standby. The request may be nil. It returns [ErrInvalidRequest] before the first backup.
-// [PostgresService.WaitRunning] waits until the replica runs, maybe for hours.
+// CreateReadReplica creates a read replica of a database, with the same version,
+// size, settings and password. It doesn't inherit the firewall rules: it's open to
+// 0.0.0.0/0 and ::/0 until [PostgresService.SetFirewallRules] is called, which is
+// possible at once. Nor does it inherit standbys, the maintenance window,
+// destinations of metrics and logs, or tags.
+//
+// The request may be nil. CreateReadReplica returns [ErrInvalidRequest] before the
+// first backup. [PostgresService.WaitRunning] waits until the replica runs, maybe
+// for hours.
 func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, request *PostgresReadReplicaCreateRequest) (*Postgres, error) {
 	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, readReplicaBody{named{name}, orZero(request)}, location, postgres)
 }
 
 // Restore creates a copy of a database as it was at an earlier time, with the
-// same size and password, but no standby. It returns [ErrInvalidRequest] if the
-// server can't restore that time. [PostgresService.WaitRunning] waits until the
-// copy runs, maybe for hours.
+// same version, size, settings, tags and password. The copy doesn't inherit the
+// firewall rules: it's open to 0.0.0.0/0 and ::/0 until
+// [PostgresService.SetFirewallRules] is called, which is possible at once. Nor
+// does it inherit standbys, the maintenance window, or destinations of metrics
+// and logs.
+//
+// Restore returns [ErrInvalidRequest] if the server can't restore that time.
+// [PostgresService.WaitRunning] waits until the copy runs, maybe for hours.
 func (s *PostgresService) Restore(ctx context.Context, location, postgres, name string, request *PostgresRestoreRequest) (*Postgres, error) {
 	body := orZero(request)
 	body.RestoreTarget = body.RestoreTarget.UTC()

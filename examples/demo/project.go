@@ -166,6 +166,11 @@ func fillManaged(ctx context.Context, c *cloudapi.Client) error {
 	if _, err := c.Postgres.CreateReadReplica(ctx, europe, "orders", "orders-reports", nil); err != nil {
 		return err
 	}
+	for _, database := range []string{"orders", "orders-reports"} { // both are open to everybody before
+		if _, err := c.Postgres.SetFirewallRules(ctx, europe, database, []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: office}}, nil); err != nil {
+			return err
+		}
+	}
 	_, err := c.Kubernetes.Create(ctx, america, "staging", &cloudapi.KubernetesClusterCreateRequest{
 		Version: "v1.36", WorkerSize: "standard-2", WorkerNodeCount: 3})
 	return err

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi"
 )
@@ -23,8 +26,20 @@ func compare(source, copied *cloudapi.Postgres) []result {
 		{"storage", fmt.Sprint(source.StorageSizeGiB, " GiB"), fmt.Sprint(copied.StorageSizeGiB, " GiB"), copied.StorageSizeGiB >= source.StorageSizeGiB},
 		{"takes writes", fmt.Sprint(source.Primary), fmt.Sprint(copied.Primary), copied.Primary},
 		{"made from", "", copied.Parent, copied.Parent == "/location/"+source.Location+"/postgres/"+source.Name},
+		same("open to", ranges(source), ranges(copied)),
 		compareAddresses(source.ConnectionString, copied.ConnectionString),
 	}
+}
+
+// ranges lists who may connect to a database. The service has two rules for each
+// range: for the ports of the database and of the connection pooler.
+func ranges(db *cloudapi.Postgres) string {
+	var cidrs []string
+	for _, rule := range db.FirewallRules {
+		cidrs = append(cidrs, rule.CIDR)
+	}
+	slices.Sort(cidrs)
+	return cmp.Or(strings.Join(slices.Compact(cidrs), ", "), "nobody")
 }
 
 // compareAddresses checks that the copy has another host but the same user and

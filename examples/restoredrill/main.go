@@ -1,5 +1,6 @@
 // Restoredrill checks whether a database can be restored: it restores a copy as
-// of the latest possible time, checks the copy, and deletes it.
+// of the latest possible time, checks the copy, and deletes it. Only those can
+// connect to the copy whom the firewall rules of the database let in.
 //
 //	restoredrill eu-central-h1/orders
 //	restoredrill eu-central-h1/orders sh -c 'psql "$DATABASE_URL" -c "SELECT max(created_at) FROM orders"'
@@ -66,6 +67,14 @@ func (d *drill) run(ctx context.Context) (err error) {
 		return err
 	}
 	d.copyID = copied.ID
+	// A new copy is open to everybody, with the data and the password of the source.
+	rules := []cloudapi.PostgresFirewallRuleCreateRequest{}
+	for _, rule := range source.FirewallRules {
+		rules = append(rules, cloudapi.PostgresFirewallRuleCreateRequest{CIDR: rule.CIDR, Description: rule.Description})
+	}
+	if _, err := d.client.Postgres.SetFirewallRules(ctx, copied.Location, copied.ID, rules, nil); err != nil {
+		return fmt.Errorf("set the firewall rules of the copy, which everybody can reach until it's deleted: %w", err)
+	}
 	last := ""
 	copied, err = d.client.Postgres.WaitRunning(ctx, copied.Location, copied.ID, &cloudapi.WaitOptions{Interval: time.Second, Progress: func(p cloudapi.Progress) {
 		if p.State != last {

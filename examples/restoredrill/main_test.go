@@ -23,8 +23,8 @@ func TestDrill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stdout, stderr := demotest.Runs(t, run, []string{"eu-central-h1/orders", "true"},
 			"the copy is running", "eu-central-h1/orders can be restored", "the copy is gone")
-		if n := strings.Count(stdout, " ok "); n != 10 {
-			t.Errorf("%d checks succeeded, want 10:\n%s", n, stdout)
+		if n := strings.Count(stdout, " ok "); n != 11 {
+			t.Errorf("%d checks succeeded, want 11:\n%s", n, stdout)
 		}
 		if all := stdout + stderr; strings.Contains(all, "postgres://") || strings.Contains(all, "redacted") {
 			t.Errorf("something about the password is printed:\n%s", all)
@@ -43,7 +43,7 @@ func newDrill(t *testing.T, command ...string) (*cloudapitest.Server, *drill) {
 // newDatabase creates a database that can be restored.
 func newDatabase(t *testing.T, client *cloudapi.Client, location string) *cloudapi.Postgres {
 	t.Helper()
-	request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
+	request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, RestrictByDefault: new(true)}
 	if location == "own" {
 		request.Size, request.StorageSize = "m8gd.large", 118
 	}
@@ -87,6 +87,8 @@ func TestDeletesTheCopyWhateverFails(t *testing.T) {
 			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.DropAfter()},
 		{name: "refused", command: "true", is: cloudapi.ErrInvalidRequest,
 			match: cloudapitest.Match{Route: database + "/restore"}, fault: cloudapitest.Reply(400, nil, "{}")},
+		{name: "rules", command: "true", text: "everybody can reach", is: cloudapi.ErrForbidden,
+			match: cloudapitest.Match{Method: http.MethodDelete, Route: database + "/firewall-rule/{firewall_rule_id}"}, fault: cloudapitest.Reply(403, nil, "{}").Repeating()},
 		{name: "no deletion", text: " pg", left: true,
 			match: cloudapitest.Match{Method: http.MethodDelete, Route: database}, fault: cloudapitest.Reply(403, nil, "{}").Repeating()},
 		{name: "no reply, and no copy", is: cloudapi.ErrOutcomeUnknown, left: true,
@@ -115,6 +117,44 @@ func TestDeletesTheCopyWhateverFails(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestRules: before anything else happens to the copy, it's open only to whom the
+// source is open, which may be nobody. It fails the drill if it's open to others
+// at the end.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	for _, allowed := range []string{"203.0.113.0/24", ""} {
+		for _, opened := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				server, d := newDrill(t, "true")
+				server.SetDelays(cloudapi.KindPostgres, "", cloudapitest.Delays{Create: time.Minute, Backup: -time.Hour})
+				rules := []cloudapi.PostgresFirewallRuleCreateRequest{}
+				for cidr := range strings.FieldsSeq(allowed) {
+					rules = append(rules, cloudapi.PostgresFirewallRuleCreateRequest{CIDR: cidr, Description: "office"})
+				}
+				demotest.Must(d.client.Postgres.SetFirewallRules(t.Context(), d.source.Location, d.source.ID, rules, nil))(t)
+				d.source = demotest.Must(d.client.Postgres.Get(t.Context(), d.source.Location, d.source.ID))(t)
+				time.AfterFunc(30*time.Second, func() { // while the copy is restored
+					copied := demotest.Must(d.client.Postgres.Get(t.Context(), d.source.Location, d.copyID))(t)
+					if len(copied.FirewallRules) != 2*len(rules) { // two for each range
+						t.Errorf("%q: the copy has %+v", allowed, copied.FirewallRules)
+					}
+					for _, rule := range copied.FirewallRules {
+						if rule.CIDR != allowed || rule.Description != "office" {
+							t.Errorf("%q: the copy has %+v", allowed, rule)
+						}
+					}
+					if opened {
+						demotest.Must(d.client.Postgres.CreateFirewallRule(t.Context(), d.source.Location, d.copyID, &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "0.0.0.0/0"}))(t)
+					}
+				})
+				if err := d.run(t.Context()); (err != nil) != opened || opened && !strings.Contains(err.Error(), "failed 1 of ") {
+					t.Errorf("%q, opened %v: error %v", allowed, opened, err)
+				}
+			})
+		}
 	}
 }
 
@@ -256,8 +296,11 @@ func TestCompare(t *testing.T) {
 		"storage":      func(db *cloudapi.Postgres) { db.StorageSizeGiB = 32 },
 		"takes writes": func(db *cloudapi.Postgres) { db.Primary = false },
 		"made from":    func(db *cloudapi.Postgres) { db.Parent = "" },
-		"address":      func(db *cloudapi.Postgres) { db.ConnectionString = source.ConnectionString },
-		"address ":     func(db *cloudapi.Postgres) { db.ConnectionString = cloudapi.Secret{} },
+		"open to": func(db *cloudapi.Postgres) {
+			db.FirewallRules = append(db.FirewallRules, cloudapi.PostgresFirewallRule{CIDR: "::/0"})
+		},
+		"address":  func(db *cloudapi.Postgres) { db.ConnectionString = source.ConnectionString },
+		"address ": func(db *cloudapi.Postgres) { db.ConnectionString = cloudapi.Secret{} },
 		"address  ": func(db *cloudapi.Postgres) {
 			db.ConnectionString = cloudapi.NewSecret("postgres://postgres:other@two.example.com:5432/postgres")
 		},
