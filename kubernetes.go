@@ -45,6 +45,18 @@ const (
 	KubernetesClusterDisplayStateDeleting  = "deleting"  // until it's gone
 )
 
+var clusterPhases = map[string]Phase{
+	KubernetesClusterDisplayStateCreating:  PhasePending,
+	KubernetesClusterDisplayStateRunning:   PhaseUsable,
+	KubernetesClusterDisplayStateUpgrading: PhaseUsable,
+	KubernetesClusterDisplayStateDeleting:  PhaseDeleting,
+}
+
+// Phase returns the phase of a cluster. An upgrade doesn't interrupt it.
+func (k *KubernetesCluster) Phase() Phase {
+	return cmp.Or(clusterPhases[k.DisplayState], PhasePending)
+}
+
 // KubernetesClusterCreateRequest is the body of [KubernetesService.Create].
 type KubernetesClusterCreateRequest struct {
 	Version         string `json:"version"`               // one of the newest two, "v1.37" or "v1.36", or "v1.34" or "v1.33" with the contract; required

@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -183,6 +184,20 @@ const (
 	MachineImageVersionStateFailed     = "failed"     // until it's deleted
 	MachineImageVersionStateDestroying = "destroying" // until it's gone
 )
+
+var imageVersionPhases = map[string]Phase{
+	MachineImageVersionStateCreating:   PhasePending,
+	MachineImageVersionStateReady:      PhaseUsable,
+	MachineImageVersionStateDestroying: PhaseDeleting,
+	MachineImageVersionStateFailed:     PhaseFailed,
+	"":                                 PhaseFailed, // a version without data
+}
+
+// Phase returns the phase of a version of a machine image. A version without
+// data, whose State is "", is [PhaseFailed].
+func (v *MachineImageVersion) Phase() Phase {
+	return cmp.Or(imageVersionPhases[v.State], PhasePending)
+}
 
 // MachineImageVersionCreateRequest is the body of
 // [MachineImagesService.CreateVersion].

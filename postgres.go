@@ -100,6 +100,21 @@ const (
 	PostgresStateFinalizingRestore = "finalizing_restore"
 )
 
+var postgresPhases = map[string]Phase{
+	PostgresStateCreating:          PhasePending,
+	PostgresStateRestoringBackup:   PhasePending,
+	PostgresStateReplayingWAL:      PhasePending,
+	PostgresStateFinalizingRestore: PhasePending,
+	PostgresStateRunning:           PhaseUsable,
+	PostgresStateRestarting:        PhaseInterrupted,
+	PostgresStateUnavailable:       PhaseInterrupted,
+	PostgresStateDeleting:          PhaseDeleting,
+}
+
+// Phase returns the phase of a database. All steps of a restore are
+// [PhasePending].
+func (p *Postgres) Phase() Phase { return cmp.Or(postgresPhases[p.State], PhasePending) }
+
 // Values of [Postgres.HAType].
 const (
 	PostgresHATypeNone  = "none"  // no standby server
@@ -113,15 +128,6 @@ const (
 	PostgresFlavorParadeDB = "paradedb" // ‡ only the contract
 	PostgresFlavorLantern  = "lantern"
 )
-
-// PostgresTag is a key and a value that users attach to a database.
-type PostgresTag struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
-}
-
-// String returns the tag as key:value, such as "team:payments".
-func (t PostgresTag) String() string { return t.Key + ":" + t.Value }
 
 // PostgresMetricDestination is a server to which a database sends its metrics.
 type PostgresMetricDestination struct {
@@ -292,9 +298,6 @@ func (o *ListOptions) serverFilters() *ListOptions {
 	return &asked
 }
 
-// isSelectable reports whether the server can filter by a key or value.
-func isSelectable(s string) bool { return !strings.ContainsAny(s, ",:") && strings.TrimSpace(s) == s }
-
 // selectTags removes the databases without the tags from a page. If it removes
 // any, it also removes the page's Count, which includes them.
 func (o *ListOptions) selectTags(page *Page[Postgres]) {
@@ -303,16 +306,6 @@ func (o *ListOptions) selectTags(page *Page[Postgres]) {
 	if len(page.Items) < sent {
 		page.Count = nil
 	}
-}
-
-func hasTags(tags, wanted []PostgresTag) bool {
-	return !slices.ContainsFunc(wanted, func(tag PostgresTag) bool { return !slices.Contains(tags, tag) })
-}
-
-func sortedTags(tags []PostgresTag) []PostgresTag {
-	return slices.SortedFunc(slices.Values(tags), func(a, b PostgresTag) int {
-		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.Value, b.Value))
-	})
 }
 
 // Get returns a database with all its fields, including the password.

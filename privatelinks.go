@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -50,6 +51,15 @@ const (
 	PrivateLinkServiceStateAvailable = "available"
 	PrivateLinkServiceStateDeleting  = "deleting" // until it's gone
 )
+
+var privateLinkPhases = map[string]Phase{
+	PrivateLinkServiceStateCreating:  PhasePending,
+	PrivateLinkServiceStateAvailable: PhaseUsable,
+	PrivateLinkServiceStateDeleting:  PhaseDeleting,
+}
+
+// Phase returns the phase of a private link service.
+func (l *PrivateLinkService) Phase() Phase { return cmp.Or(privateLinkPhases[l.State], PhasePending) }
 
 // Values of [PrivateLinkService.IPAddressType].
 const (

@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -37,6 +38,17 @@ const (
 	PrivateSubnetStateRefreshingKeys = "refreshing_keys"
 	PrivateSubnetStateDeleting       = "deleting" // until it's gone; † only the service
 )
+
+var subnetPhases = map[string]Phase{
+	PrivateSubnetStateAvailable:      PhaseUsable,
+	PrivateSubnetStateAddingNIC:      PhaseUsable,
+	PrivateSubnetStateRefreshingKeys: PhaseUsable,
+	PrivateSubnetStateDeleting:       PhaseDeleting,
+}
+
+// Phase returns the phase of a private subnet, which is usable in each state but
+// "deleting".
+func (s *PrivateSubnet) Phase() Phase { return cmp.Or(subnetPhases[s.State], PhaseUsable) }
 
 // NIC is a network interface in a private subnet.
 type NIC struct {

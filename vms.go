@@ -58,6 +58,26 @@ const (
 	VMStateUnavailable         = "unavailable"      // the VM doesn't respond to its host; † only the service
 )
 
+var vmPhases = map[string]Phase{
+	VMStateCreating:            PhasePending,
+	VMStateWaitingForCapacity:  PhaseNoCapacity,
+	VMStateNoCapacityAvailable: PhaseNoCapacity,
+	VMStateStarting:            PhasePending,
+	VMStateRunning:             PhaseUsable,
+	VMStateRestarting:          PhaseInterrupted,
+	VMStateRebooting:           PhaseInterrupted,
+	VMStateUnavailable:         PhaseInterrupted,
+	VMStateStopping:            PhaseOff,
+	VMStateStopped:             PhaseOff,
+	VMStateStoppedByAdmin:      PhaseOff,
+	VMStateDeleting:            PhaseDeleting,
+}
+
+// Phase returns the phase of a VM. "waiting for capacity" and "no capacity
+// available" are [PhaseNoCapacity], "stopping", "stopped" and "stopped by admin"
+// [PhaseOff].
+func (v *VM) Phase() Phase { return cmp.Or(vmPhases[v.State], PhasePending) }
+
 // VMSerialLog reports the last fetch of the text on a VM's serial console.
 type VMSerialLog struct {
 	Status    string    `json:"status"`    // a constant such as [VMSerialLogStatusSucceeded]
