@@ -25,10 +25,6 @@ type family[T any] struct {
 	hidden   bool // whether the server also returns a 404 for a resource that the token can't see
 	homonyms bool // whether a location can have two resources of one name
 
-	// explain adds to the error of a read what the server doesn't say. It's nil if
-	// the server says all.
-	explain func(ctx context.Context, c *conn, err error) error
-
 	// each iterates over the list. If it's nil, [all] is used.
 	each func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*T, error]
 }
@@ -73,11 +69,7 @@ func (f *family[T]) items(ctx context.Context, c *conn, opts *ListOptions) iter.
 }
 
 func (f *family[T]) readAny(ctx context.Context, c *conn, location, reference string) (any, error) {
-	record, err := f.read(ctx, c, location, reference)
-	if f.explain != nil {
-		err = f.explain(ctx, c, err)
-	}
-	return untypedRecord(record, err)
+	return untypedRecord(f.read(ctx, c, location, reference))
 }
 
 func (f *family[T]) readOnce(ctx context.Context, c *conn, location, reference string) (any, error) {

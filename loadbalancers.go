@@ -71,7 +71,7 @@ type LoadBalancerCreateRequest struct {
 	DstPort             int    `json:"dst_port"`                       // required; the port on which the VMs listen, 1 to 65535
 	HealthCheckProtocol string `json:"health_check_protocol"`          // required; a constant such as [LoadBalancerHealthCheckProtocolHTTP]
 	PrivateSubnetID     string `json:"private_subnet_id" id:"ps"`      // required; its location becomes the load balancer's
-	Stack               string `json:"stack"`                          // a constant such as [LoadBalancerStackDual]; default "dual"
+	Stack               string `json:"stack"`                          // a constant such as [LoadBalancerStackDual]; default "dual", for which each VM needs an IPv4 address
 	HealthCheckEndpoint string `json:"health_check_endpoint,omitzero"` // a path; default "/up"
 	CertEnabled         *bool  `json:"cert_enabled,omitzero"`          // as in LoadBalancer; default true if health_check_protocol is "https", else false; † only the service
 }
@@ -123,9 +123,6 @@ var (
 	listLoadBalancersOnce = listRoutes{project: &opLoadBalancersList, location: &opLoadBalancersListInLocation, noRetryOn500: true}
 
 	loadBalancerFamily = family[LoadBalancer]{lists: &listLoadBalancers, get: &opLoadBalancersGet, del: &opLoadBalancersDelete, pauses: &waitQuick, lingers: true, homonyms: true,
-		explain: func(ctx context.Context, c *conn, err error) error {
-			return (&LoadBalancersService{c}).withPortlessHint(ctx, err, listWithAll)
-		},
 		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
 			return (&LoadBalancersService{c}).All(ctx, opts) // unlike other lists, this one can continue after a 500
 		}}
@@ -176,7 +173,10 @@ func (s *LoadBalancersService) Watch(ctx context.Context, opts *WatchOptions, kn
 // Get returns a load balancer with its subnet and VMs.
 func (s *LoadBalancersService) Get(ctx context.Context, location, loadBalancer string) (*LoadBalancer, error) {
 	l, err := perform[LoadBalancer](ctx, s.conn, &opLoadBalancersGet, location, loadBalancer)
-	return l, s.withPortlessHint(ctx, err, listWithAll)
+	if cluster, found := strings.CutSuffix(loadBalancer, "-services"); found && (kinds{KindKubernetesCluster}).hasID(cluster) {
+		err = s.withPortlessHint(ctx, err, listWithAll)
+	}
+	return l, err
 }
 
 // Create creates a load balancer without VMs. The load balancer works seconds
@@ -369,7 +369,8 @@ func (s *LoadBalancersService) SetSSLCertificate(ctx context.Context, location, 
 }
 
 // WaitVMDetached waits until a detached or deleted VM is no longer in the VMs
-// of a load balancer, and returns the load balancer.
+// of a load balancer, and returns the load balancer. If another program attaches
+// the VM again between two polls, WaitVMDetached keeps waiting.
 func (s *LoadBalancersService) WaitVMDetached(ctx context.Context, location, loadBalancer, vmID string, opts *WaitOptions) (*LoadBalancer, error) {
 	const operation = "LoadBalancers.WaitVMDetached"
 	if err := idOf(KindVM).check(operation, "vm_id", vmID); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -24,9 +25,15 @@ func (s *LoadBalancersService) GetInSubnet(ctx context.Context, location, subnet
 	return s.inSubnet(ctx, operation, location, subnetID, name)
 }
 
-// attachPause is the pause between attempts to attach a VM that is attached to
-// another load balancer. There are four attempts.
-const attachPause = 5 * time.Second
+const (
+	// attachPause is the pause between attempts to attach a VM that is attached to
+	// another load balancer. There are four attempts.
+	attachPause = 5 * time.Second
+
+	// detachLimit is how long SetVMs waits for the end of a detachment. Another
+	// program can attach the VM again, unseen between two polls.
+	detachLimit = 10 * time.Minute
+)
 
 // SetVMs attaches exactly the VMs with these IDs to a load balancer. It attaches
 // those that are missing, then detaches all others, and waits until these are
@@ -36,19 +43,22 @@ const attachPause = 5 * time.Second
 // run would attach have all fields, unless they're only planned.
 //
 // SetVMs gets each VM that it attaches, and sends a request for each change. If
-// one of these VMs isn't in the location, it returns an [*ArgumentError], and
-// changes nothing. It waits about 15 seconds for a VM that another
-// load balancer is detaching, and then returns [ErrAlreadyExists]. If it changes
-// something and finds other members at the end, it returns an error; call it
-// again.
+// one of these VMs isn't in the location, or has no IPv4 address although the
+// stack isn't "ipv6", it returns an [*ArgumentError], and changes nothing. It
+// waits about 15 seconds for a VM that another load balancer is detaching, and
+// then returns [ErrAlreadyExists]. If it changes something and finds other
+// members at the end, it returns an error; call it again. It waits for a
+// detachment at most 10 minutes, and then returns [ErrWaitFailed].
 //
-// A VM that this load balancer is detaching still looks like a member: SetVMs
-// keeps it, and it's gone seconds later. After [LoadBalancersService.DetachVM],
-// call WaitVMDetached, or call SetVMs again.
+// Nothing shows that a member is being detached, by another program or in the
+// console: SetVMs counts it as kept, and it's gone up to a minute later. After
+// [LoadBalancersService.DetachVM], call WaitVMDetached. A program that can't know
+// calls SetVMs again after a minute.
 func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalancer string, vmIDs []string, opts *SetOptions) (*SetChanges[VM], error) {
 	const operation = "LoadBalancers.SetVMs"
 	vms := &VMsService{s.conn}
-	var detached []string // not yet out of the list
+	stack := ""
+	var detached []string
 	element := func(id string) *VM { return &VM{ID: id, Location: location} }
 	set := attachedSet(s.conn, &vmFamily, "vm_id", element, exactSet[VM, string]{
 		operation: operation,
@@ -66,7 +76,7 @@ func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalance
 			if l.VMs == nil {
 				return nil, fmt.Errorf("cloudapi: %s: %w: the record has no vms", operation, ErrInvalidResponse)
 			}
-			loadBalancer = l.ID // another load balancer of the location may have the name
+			loadBalancer, stack = l.ID, l.Stack // another load balancer of the location may have the name
 			members := []VM{}
 			for _, id := range l.VMs {
 				members = append(members, VM{ID: id, Location: l.Location})
@@ -100,14 +110,35 @@ func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalance
 				return nil
 			}
 			w := loadBalancerFamily.waiter(s.conn, operation, location, loadBalancer)
-			w.done = func(l *LoadBalancer) (bool, error) {
-				isMember := func(id string) bool { return slices.Contains(l.VMs, id) }
-				return !slices.ContainsFunc(detached, isMember), nil
+			start, left := time.Now(), map[string]bool{}
+			w.done = func(l *LoadBalancer) (isOver bool, err error) {
+				isOver = true
+				for _, id := range detached {
+					switch isMember := slices.Contains(l.VMs, id); {
+					case !isMember:
+						left[id] = true
+					case left[id]: // it's back: the last look says so
+						return true, nil
+					case time.Since(start) >= detachLimit:
+						return false, fmt.Errorf("%w: VM %s is still a member %v after its detachment; another program may have attached it again", ErrWaitFailed, id, detachLimit)
+					default:
+						isOver = false
+					}
+				}
+				return isOver, nil
 			}
 			_, err := w.run(ctx, nil)
 			return err
 		},
 	})
+	look := set.look
+	set.look = func(ctx context.Context, record *VM) (*VM, error) {
+		vm, err := look(ctx, record)
+		if err == nil && (stack == LoadBalancerStackDual || stack == LoadBalancerStackIPv4) && !vm.IPv4Enabled && vm.IPv4 == "" {
+			return nil, argumentError(operation, "vm_id", record.ID, "has no IPv4 address, which a load balancer of the stack "+strconv.Quote(stack)+" needs")
+		}
+		return vm, err
+	}
 	return set.apply(ctx, vmIDs)
 }
 

@@ -27,7 +27,7 @@ type SetOptions struct {
 // run. Of a database's two rules for a range of addresses, they include only
 // the first.
 type SetChanges[T any] struct {
-	Kept     []*T // were in the set, and are wanted
+	Kept     []*T // were in the set, and are wanted; a VM may be leaving its load balancer, see [LoadBalancersService.SetVMs]
 	Added    []*T // rules that a dry run would create have no ID
 	Modified []*T // were in the set with another description; these have the new one
 	Removed  []*T // were in the set, and aren't wanted

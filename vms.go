@@ -126,7 +126,7 @@ type VMCreateRequest struct {
 	// firewall that allows all incoming traffic; both outlive the VM.
 	PrivateSubnetID string `json:"private_subnet_id,omitzero" id:"ps"`
 
-	EnableIPv4 *bool  `json:"enable_ip4,omitzero"` // whether the VM gets a public IPv4 address; default false
+	EnableIPv4 *bool  `json:"enable_ip4,omitzero"` // whether the VM gets a public IPv4 address; default false. A load balancer needs it, unless its stack is "ipv6"
 	UnixUser   string `json:"unix_user,omitzero"`  // default "ubi"; up to 32 lower-case letters, digits, "-" and "_"
 	GPU        string `json:"gpu,omitzero"`        // a count and a type, such as "1:20b5"
 

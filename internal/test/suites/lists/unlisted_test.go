@@ -147,6 +147,28 @@ func TestListRetriesServerErrors(t *testing.T) {
 	})
 }
 
+// TestOnlyServicesIsPortless: the server can show any load balancer but that of a
+// cluster's Services. A lasting 500 for another one stays transient, and costs no
+// further request.
+func TestOnlyServicesIsPortless(t *testing.T) {
+	withPortlessBalancers(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, portless []string) {
+		srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.Get"}, cloudapitest.Reply(500, nil, stub.Envelope(500)).Repeating())
+		for name, requests := range map[string]int{
+			"web":          4,
+			"web-services": 4,
+			strings.Replace(portless[0], "services", "apiserver", 1): 4,
+			portless[0]: 5,
+		} {
+			before := len(srv.Requests())
+			_, err := client.LoadBalancers.Get(t.Context(), sdktest.Somewhere, name)
+			isLasting := name == portless[0]
+			if n := len(srv.Requests()) - before; !errors.Is(err, cloudapi.ErrServer) || n != requests || cloudapi.IsTransient(err) == isLasting || strings.Contains(err.Error(), "Service") != isLasting {
+				t.Errorf("%s: transient: %v: %v after %d requests", name, cloudapi.IsTransient(err), err, n)
+			}
+		}
+	})
+}
+
 // TestOneListedLoadBalancer: methods that need a single load balancer work even
 // if the list isn't complete, and Resources yields everything that is listed.
 func TestOneListedLoadBalancer(t *testing.T) {

@@ -102,26 +102,6 @@ func TestFetchRefuses(t *testing.T) {
 	}
 }
 
-// TestFetchExplains: Fetch says that the server can't show a load balancer, as
-// Get does.
-func TestFetchExplains(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t, cloudapitest.WithPortlessBalancers())
-		client := srv.Client()
-		cluster := stub.Must(client.Kubernetes.Create(t.Context(), sdktest.Somewhere, "k", &cloudapi.KubernetesClusterCreateRequest{Version: "v1.37", WorkerSize: "standard-2"}))(t)
-		stub.Must(client.Kubernetes.WaitRunning(t.Context(), sdktest.Somewhere, "k", nil))(t)
-		id := srv.IDs(cloudapi.KindLoadBalancer, cluster.ID+"-services")[0]
-		_, err := client.LoadBalancers.Get(t.Context(), sdktest.Somewhere, id)
-		_, fetched := cloudapi.Fetch[cloudapi.LoadBalancer](t.Context(), client, cloudapi.Resource{ID: id})
-		for _, err := range []error{err, fetched} {
-			if !errors.Is(err, cloudapi.ErrServer) || cloudapi.IsTransient(err) {
-				t.Errorf("transient: %v: %v", cloudapi.IsTransient(err), err)
-			}
-		}
-	})
-}
-
 // TestHiddenVM: a VM that the token can't see isn't gone, whatever a private
 // location is called.
 func TestHiddenVM(t *testing.T) {

@@ -1,6 +1,7 @@
 package sets_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -166,7 +167,7 @@ func TestSetVMsRefusals(t *testing.T) {
 			{"attached elsewhere", []string{ids[0]}, cloudapi.ErrAlreadyExists, 20 * time.Second},
 			{"not there", []string{stub.VMID}, cloudapi.ErrInvalidArgument, 0},
 			{"one not there", []string{ids[2], stub.VMID}, cloudapi.ErrInvalidArgument, 0},
-			{"without an address", []string{noAddress}, cloudapi.ErrInvalidRequest, 0},
+			{"without an address", []string{ids[2], noAddress}, cloudapi.ErrInvalidArgument, 0},
 			{"a name", []string{"vm-0"}, cloudapi.ErrInvalidArgument, 0},
 			{"nothing", nil, cloudapi.ErrInvalidArgument, 0},
 			{"being detached elsewhere", []string{ids[1]}, nil, 20 * time.Second},
@@ -193,11 +194,59 @@ func TestSetVMsRefusals(t *testing.T) {
 		if _, err := client.LoadBalancers.SetVMs(t.Context(), location, "nobody", []string{}, nil); !cloudapi.IsGone(err) {
 			t.Errorf("of no load balancer: %v", err)
 		}
+		onlyIPv6 := stub.Must(client.LoadBalancers.Create(t.Context(), location, "ipv6", &cloudapi.LoadBalancerCreateRequest{PrivateSubnetID: subnetOf(t, client, lb),
+			Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 80, HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckProtocolTCP, Stack: cloudapi.LoadBalancerStackIPv6}))(t)
+		if changes, err := client.LoadBalancers.SetVMs(t.Context(), location, onlyIPv6.ID, []string{noAddress}, nil); err != nil || len(changes.Added) != 1 {
+			t.Errorf("without an address, for IPv6: %v, %v", changes, err)
+		}
 		srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.AttachVM"}, cloudapitest.DropAfter())
 		if changes, err := client.LoadBalancers.SetVMs(t.Context(), location, lb.ID, []string{ids[1], ids[2]}, nil); err != nil || len(changes.Kept) != 1 || len(changes.Added) != 1 {
 			t.Errorf("after a lost response: %v, %v", changes, err)
 		}
 	})
+}
+
+func subnetOf(t *testing.T, client *cloudapi.Client, l *cloudapi.LoadBalancer) string {
+	t.Helper()
+	return stub.Must(client.PrivateSubnets.Get(t.Context(), l.Location, l.Subnet))(t).ID
+}
+
+// TestSetVMsAttachedAgain: another program attaches a VM again that SetVMs
+// detaches. SetVMs returns an error: once a poll has seen the VM leave and come
+// back, or after 10 minutes if no poll has.
+func TestSetVMsAttachedAgain(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		returns time.Duration // after the start of SetVMs; the VM leaves after 10 seconds
+		took    time.Duration
+		want    string
+	}{
+		"after a poll":  {20 * time.Second, 30 * time.Second, "ended with 0 of 0 added and 2 of 2 removed: another program made changes: 0 wanted are missing, and there are 2 others"},
+		"between polls": {10 * time.Second, 10*time.Minute + 10*time.Second, "is still a member 10m0s after its detachment; another program may have attached it again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const location = sdktest.Somewhere
+				_, client, all, ids := balancers(t, cloudapitest.Delays{Detach: 30 * time.Second}, []string{"lb"}, 3)
+				lb := all[0]
+				stub.Must(client.LoadBalancers.SetVMs(t.Context(), location, lb.ID, ids, nil))(t)
+				stub.Must(client.LoadBalancers.DetachVM(t.Context(), location, lb.ID, ids[0]))(t) // it leaves before the other one
+				time.Sleep(20 * time.Second)
+				go func() {
+					time.Sleep(tt.returns)
+					stub.Must(client.LoadBalancers.AttachVM(t.Context(), location, lb.ID, ids[0]))(t)
+				}()
+				start := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), 6*time.Hour)
+				defer cancel()
+				changes, err := client.LoadBalancers.SetVMs(ctx, location, lb.ID, ids[2:], nil)
+				if took := time.Since(start); err == nil || changes != nil || !strings.HasSuffix(err.Error(), tt.want) || took > tt.took {
+					t.Errorf("after %v: %v, %v", took, changes, err)
+				}
+			})
+		})
+	}
 }
 
 // TestSetVMsInParallel: ten programs that want the same members succeed, and
