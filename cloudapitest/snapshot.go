@@ -13,6 +13,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/families"
+	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 )
 
 // Snapshot is a copy of a project, for [WithSnapshot]: what GETs have shown of
@@ -73,27 +74,25 @@ type FieldChange struct {
 	After  any    `json:"after"`
 }
 
-// String describes the change in one line, such as "modified firewall
-// eu-central-h1/edge   firewall_rules: 3 -> 4".
+// String describes the change in one line, such as "+ VM eu-central-h1/job" or
+// "~ firewall eu-central-h1/edge: firewall_rules 3 -> 4". It quotes unusual names.
 func (c Change) String() string {
-	name := c.Resource.Name
-	if name == "" {
-		name = c.Resource.ID
+	sign := map[string]string{families.Created: "+", families.Modified: "~", families.Deleted: "-"}[c.Action]
+	resource := c.Resource
+	if resource.Name != "" {
+		resource.ID = ""
 	}
-	if c.Resource.Location != "" {
-		name = c.Resource.Location + "/" + name
-	}
-	line := fmt.Sprintf("%-8s %-18s %s", c.Action, c.Resource.Kind, name)
 	var fields []string
 	for _, f := range c.Fields {
-		text := fmt.Sprintf("%s: %s -> %s", f.Field, mustMarshal(f.Before), mustMarshal(f.After))
+		text := fmt.Sprintf("%s %s -> %s", f.Field, mustMarshal(f.Before), mustMarshal(f.After))
 		if f.Before == nil && f.After == nil {
 			text = f.Field + " differs"
 		}
-		fields = append(fields, text)
+		fields = append(fields, plain.OneLine(text))
 	}
+	line := sign + " " + resource.String()
 	if fields != nil {
-		line += "   " + strings.Join(fields, ", ")
+		line += ": " + strings.Join(fields, ", ")
 	}
 	return line
 }
@@ -133,7 +132,7 @@ func newSnapshot(content *families.Snapshot) *Snapshot {
 func (s *Snapshot) Gaps() []Gap {
 	var gaps []Gap
 	for _, g := range slices.Concat(s.content.Gaps, families.NeverShown(s.content.Version())) {
-		gaps = append(gaps, Gap(g))
+		gaps = append(gaps, Gap{plain.OneLine(g.What), plain.OneLine(g.Reason)})
 	}
 	return gaps
 }
@@ -150,7 +149,8 @@ func (s *Snapshot) Len() (n int) {
 // by kind and name. It leaves out what follows from other changes, such as the
 // nodes of a new cluster, and what time alone changes, such as the state of a VM
 // that was "creating" and is "running". A resource with the state "deleting" is
-// deleted. It also leaves out public addresses.
+// deleted. It also leaves out public addresses, and the resources that a [Gap] of
+// either snapshot names: they may be there, but couldn't be read.
 func (s *Snapshot) Changes(later *Snapshot) []Change {
 	changes := []Change{}
 	for _, c := range s.content.Changes(later.content) {

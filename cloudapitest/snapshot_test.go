@@ -74,11 +74,11 @@ func TestCopyOfAProject(t *testing.T) {
 		lines = append(lines, change.String())
 	}
 	want := []string{
-		"created  VM                 eu-central-h1/job",
-		"deleted  VM                 eu-central-h1/web",
-		"created  firewall           eu-central-h1/default-eu-central-h1-default",
-		"modified firewall           eu-central-h1/edge   firewall_rules: 0 -> 1",
-		"created  private subnet     eu-central-h1/default-eu-central-h1",
+		"+ VM eu-central-h1/job",
+		"- VM eu-central-h1/web",
+		"+ firewall eu-central-h1/default-eu-central-h1-default",
+		"~ firewall eu-central-h1/edge: firewall_rules 0 -> 1",
+		"+ private subnet eu-central-h1/default-eu-central-h1",
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("the changes are\n%s", strings.Join(lines, "\n"))
@@ -128,7 +128,7 @@ func TestChangesThatFollowFromADeletion(t *testing.T) {
 		t.Fatal(err)
 	}
 	changes := before.Changes(srv.Snapshot())
-	if len(changes) != 3 || changes[2].String() != "modified firewall           eu-central-h1/net-default   firewall_rules: 4 -> 4" || changes[0].String() != "deleted  VM                 eu-central-h1/web" || changes[1].String() != "deleted  firewall           eu-central-h1/edge" {
+	if len(changes) != 3 || changes[2].String() != "~ firewall eu-central-h1/net-default: firewall_rules 4 -> 4" || changes[0].String() != "- VM eu-central-h1/web" || changes[1].String() != "- firewall eu-central-h1/edge" {
 		t.Errorf("the changes are %v", changes)
 	}
 }
@@ -176,11 +176,11 @@ func TestChangesInProgress(t *testing.T) {
 			lines = append(lines, change.String())
 		}
 		want := []string{
-			"deleted  VM                 eu-central-h1/deleted",
-			"created  VM                 eu-central-h1/new",
-			fmt.Sprintf("modified load balancer      eu-central-h1/members   vms: [%q,%q] -> [%[2]q]", id(cloudapi.KindVM, "detached"), id(cloudapi.KindVM, "stays")),
-			"deleted  load balancer      eu-central-h1/old",
-			"deleted  private subnet     eu-central-h1/empty",
+			"- VM eu-central-h1/deleted",
+			"+ VM eu-central-h1/new",
+			fmt.Sprintf("~ load balancer eu-central-h1/members: vms [%q,%q] -> [%[2]q]", id(cloudapi.KindVM, "detached"), id(cloudapi.KindVM, "stays")),
+			"- load balancer eu-central-h1/old",
+			"- private subnet eu-central-h1/empty",
 		}
 		if !slices.Equal(lines, want) {
 			t.Errorf("%s: the changes are\n%s", api, strings.Join(lines, "\n"))
@@ -204,7 +204,7 @@ func TestChangedScript(t *testing.T) {
 	before := srv.Snapshot()
 	stub.Must(c.VMInitScripts.Update(ctx, "setup", &cloudapi.VMInitScriptUpdateRequest{Script: "export PASSWORD=hunter3"}))(t)
 	changes := before.Changes(srv.Snapshot())
-	if len(changes) != 1 || changes[0].String() != "modified VM init script     setup   script differs" || !slices.Equal(changes[0].Fields, []FieldChange{{Field: "script"}}) {
+	if len(changes) != 1 || changes[0].String() != "~ VM init script setup: script differs" || !slices.Equal(changes[0].Fields, []FieldChange{{Field: "script"}}) {
 		t.Errorf("the changes are %+v", changes)
 	}
 }
@@ -370,8 +370,16 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 func TestInvalidSnapshots(t *testing.T) {
 	t.Parallel()
 	const head = `{"cloudapi_snapshot":1,"api":"service","project":{"id":"pj8r0dvyb26y6ma6y7n1sw0nzz","name":"main"},"objects":`
-	key := `{"id":"` + NewID("sk").String() + `","name":"laptop"}`
+	id := NewID("sk").String()
+	key := `{"id":"` + id + `","name":"laptop","public_key":"ssh-ed25519 AAAA"}`
 	for text, want := range map[string]string{
+		strings.Replace(head, "pj8r0dvyb26y6ma6y7n1sw0nzz", "pj8r0dvyb26y6ma6y7nisw0nzz", 1) + `{}}`: "can't be a project", // "i" is another spelling of 1
+		strings.Replace(head, "pj8r0dvyb26y6ma6y7n1sw0nzz", "pj8r0dvyb26y6ma6y7nlsw0nzz", 1) + `{}}`: "can't be a project",
+		head + `{"sk":[` + strings.Replace(key, NewID("sk").String()[:2], "SK", 1) + `]}}`:           "not the ID of one",
+		head + `{"sk":[` + strings.Replace(key, "laptop", "Laptop\\u001b]0;x", 1) + `]}}`:            `SSH public key "Laptop\x1b]0;x" (sk`,
+		head + `{"sk":[` + strings.Replace(key, "laptop", "", 1) + `]}}`:                             "no such name",
+		head + `{"sk":[` + strings.Replace(key, "laptop", NewID("sk").String(), 1) + `]}}`:           "no such name",
+		head + `{"sk":[` + key + `,` + strings.Replace(key, id, NewID("sk").String(), 1) + `]}}`:     "another one has this name",
 		`{}`:                      "format is 0",
 		`{"cloudapi_snapshot":1}`: "can't be a project",
 		strings.Replace(head, "service", "x", 1) + `{}}`: `no API "x"`,
@@ -395,7 +403,82 @@ func TestInvalidSnapshots(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
+	var s Snapshot
+	if err := json.Unmarshal([]byte(head+`{"sk":[`+key+`]}}`), &s); err != nil {
+		t.Error(err)
+	}
+	NewServer(WithSnapshot(&s)).Close()
 	if _, err := newConfig([]Option{WithSnapshot(new(Snapshot))}); err == nil {
 		t.Error("WithSnapshot accepts an empty one")
+	}
+}
+
+// TestWhatCannotBeReadHasNotChanged: a list or a record that can't be read in one of two
+// snapshots isn't deleted or created.
+func TestWhatCannotBeReadHasNotChanged(t *testing.T) {
+	t.Parallel()
+	const name = "x\x1b]0;owned\a\nfake line"
+	srv := New(t, immediate)
+	web(t, srv)
+	c, ctx := srv.Client(), t.Context()
+	stub.Must(c.SSHPublicKeys.Create(ctx, "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: "ssh-ed25519 AAAA"}))(t)
+	whole := stub.Must(TakeSnapshot(ctx, c, nil))(t)
+	strange := string(Encode(stub.Must(c.SSHPublicKeys.Get(ctx, "laptop"))(t)))
+	strange = strings.Replace(strange, `"laptop"`, string(stub.Must(json.Marshal(name))(t)), 1)
+	for _, tt := range []struct {
+		operation string
+		fault     Fault
+		gap       string
+	}{
+		{"VMs.List", Reply(403, nil, ""), "every VM: the token may not list them"},
+		{"SSHPublicKeys.Get", Reply(403, nil, ""), "SSH public key laptop (" + srv.IDs(cloudapi.KindSSHPublicKey, "laptop")[0] + ")"},
+		{"SSHPublicKeys.Get", Reply(200, nil, strange), `SSH public key "x\x1b]0;owned\a\nfake line" (sk`},
+	} {
+		fault := srv.Fail(Match{Operation: tt.operation}, tt.fault.Repeating())
+		partial := stub.Must(TakeSnapshot(ctx, c, nil))(t)
+		if srv.ClearFaults(); fault.Met() == 0 {
+			t.Errorf("%s: no request", tt.operation)
+		}
+		if !slices.ContainsFunc(partial.Gaps(), func(g Gap) bool { return strings.HasPrefix(g.String(), tt.gap) }) {
+			t.Errorf("%q isn't in %q", tt.gap, partial.Gaps())
+		}
+		var stored Snapshot
+		if err := json.Unmarshal(stub.Must(json.Marshal(partial))(t), &stored); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []*Snapshot{partial, &stored} {
+			if there, back := whole.Changes(s), s.Changes(whole); len(there) != 0 || len(back) != 0 {
+				t.Errorf("%s: %v, and the other way round %v", tt.operation, there, back)
+			}
+		}
+	}
+	change := Change{"modified", cloudapi.Resource{Kind: cloudapi.KindVM, Name: name}, []FieldChange{{"nodepools[\x1b].x", "a\u009bb", 1}}}
+	if got, want := change.String(), `~ VM "x\x1b]0;owned\a\nfake line": nodepools[ ].x "a b" -> 1`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestListsThatDontEnd: two pages that lead to each other, and a count of items that
+// no page has.
+func TestListsThatDontEnd(t *testing.T) {
+	t.Parallel()
+	srv := New(t, immediate)
+	ids := srv.AddVMs(here, "web", 2)
+	page := func(id string) []byte {
+		return fmt.Appendf(nil, `{"count":5,"items":[%s]}`, Encode(stub.Must(srv.Client().VMs.Get(t.Context(), here, id))(t)))
+	}
+	bodies, requests := map[string][]byte{"": page(ids[0]), ids[0]: page(ids[1]), ids[1]: page(ids[0])}, 0
+	srv.Fail(Match{Operation: "VMs.List"}, Handle(func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(bodies[r.URL.Query().Get("start_after")])
+	}).Repeating())
+	if _, err := TakeSnapshot(t.Context(), srv.Client(), nil); !errors.Is(err, cloudapi.ErrPaginationStalled) || requests != 3 {
+		t.Errorf("after %d requests: %v", requests, err)
+	}
+	bodies[ids[1]], requests = []byte(`{"count":5,"items":[]}`), 0
+	s := stub.Must(TakeSnapshot(t.Context(), srv.Client(), nil))(t)
+	if !slices.ContainsFunc(s.Gaps(), func(g Gap) bool { return g.What == "a consistent state" }) {
+		t.Errorf("with 2 of 5 VMs, the gaps are %v", s.Gaps())
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 )
 
 // maxRehearsed is how many requests of a program the report can show.
@@ -39,6 +40,9 @@ type rehearsal struct {
 
 // takeCopy reads the project, or the file.
 func (o options) takeCopy(ctx context.Context, stderr io.Writer) (*rehearsal, error) {
+	if o.token != "" && o.token == os.Getenv(cloudapi.EnvToken) {
+		return nil, usageError{errors.New("-token is the project's own token, which the copy must not accept")}
+	}
 	if !o.copy {
 		text, err := os.ReadFile(o.snapshot)
 		if err != nil {
@@ -50,17 +54,14 @@ func (o options) takeCopy(ctx context.Context, stderr io.Writer) (*rehearsal, er
 		}
 		return r, nil
 	}
-	if o.token != "" && o.token == os.Getenv(cloudapi.EnvToken) {
-		return nil, usageError{errors.New("-token is the project's own token, which the copy must not accept")}
-	}
 	var requests atomic.Int64
-	count := func(next http.RoundTripper) http.RoundTripper {
+	counting := func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			requests.Add(1)
 			return next.RoundTrip(r)
 		})
 	}
-	client, err := cloudapi.NewClient(cloudapi.FromEnv(), cloudapi.WithMiddleware(count))
+	client, err := cloudapi.NewClient(cloudapi.FromEnv(), cloudapi.WithMiddleware(counting))
 	if err != nil {
 		return nil, err
 	}
@@ -69,14 +70,8 @@ func (o options) takeCopy(ctx context.Context, stderr io.Writer) (*rehearsal, er
 	if r.copied, err = cloudapitest.TakeSnapshot(ctx, client, nil); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(stderr, "copied %s: %d resources, with %d requests in %v\n", r.copied.ProjectID, r.copied.Len(), requests.Load(), time.Since(begin).Round(time.Millisecond))
-	missing := map[string][]string{} // by the reason
-	for _, g := range r.copied.Gaps() {
-		missing[g.Reason] = append(missing[g.Reason], g.What)
-	}
-	for _, reason := range slices.Sorted(maps.Keys(missing)) {
-		fmt.Fprintf(stderr, "not copied, since %s: %s\n", reason, strings.Join(missing[reason], "; "))
-	}
+	fmt.Fprintf(stderr, "copied %s: %s, with %s in %v\n", r.copied.ProjectID, countOf(r.copied.Len(), "resource"), countOf(int(requests.Load()), "request"), time.Since(begin).Round(time.Millisecond))
+	printGaps(stderr, "not copied", r.copied.Gaps())
 	if o.snapshot == "" {
 		return r, nil
 	}
@@ -87,19 +82,36 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// writeSnapshot writes a file that only its owner can read: it shows how the
-// project is protected, and scripts in it may contain secrets.
+// countOf returns a number of things, such as "1 request" or "2 requests".
+func countOf(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// printGaps prints what a snapshot lacks, by the reason.
+func printGaps(w io.Writer, what string, gaps []cloudapitest.Gap) {
+	missing := map[string][]string{}
+	for _, g := range gaps {
+		missing[g.Reason] = append(missing[g.Reason], g.What)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(missing)) {
+		fmt.Fprintf(w, "%s, since %s:\n  %s\n", what, reason, strings.Join(missing[reason], "\n  "))
+	}
+}
+
+// writeSnapshot replaces a file by one that only its owner can read: it shows how
+// the project is protected, and scripts in it may contain secrets.
 func writeSnapshot(name string, s *cloudapitest.Snapshot) error {
 	text, err := json.MarshalIndent(s, "", " ")
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s isn't a regular file", name)
 	}
-	_, err = f.Write(append(text, '\n'))
-	return errors.Join(f.Chmod(0o600), err, f.Close())
+	return cloudapi.File{Content: append(text, '\n')}.Replace(name)
 }
 
 // run runs a program with the variables, and reports what it did to the copy.
@@ -150,23 +162,43 @@ func statusOf(s *os.ProcessState) exitStatus {
 	return exitStatus(s.ExitCode())
 }
 
-// report prints what the copy refused, and what is different in it.
+// report prints the changes that the copy refused, the reads that failed, and
+// what is different in the copy.
 func (r *rehearsal) report(ctx context.Context, srv *server, stderr io.Writer) error {
-	requests, refused := srv.Requests(), 0
+	requests, refused, unread := srv.Requests(), 0, 0
+	var lines []string
+	times := map[string]int{}
 	for _, request := range requests {
-		notFound := request.Method == http.MethodGet && request.Status == http.StatusNotFound // programs look for what doesn't exist
-		if request.Status < http.StatusBadRequest || notFound {
+		isRead := request.Method == http.MethodGet
+		if request.Status < http.StatusBadRequest || isRead && request.Status == http.StatusNotFound { // programs look for what doesn't exist
 			continue
 		}
-		refused++
+		what := "refused"
+		if refused++; isRead {
+			what = "not read"
+			refused, unread = refused-1, unread+1
+		}
 		path := strings.TrimPrefix(request.Path, "/project/"+srv.ProjectID())
-		fmt.Fprintf(stderr, "refused  %d %s …%s: %s\n", request.Status, request.Method, path, request.Error)
+		line := plain.OneLine(fmt.Sprintf("%s: %d %s …%s: %s", what, request.Status, request.Method, path, request.Error))
+		if times[line]++; times[line] == 1 {
+			lines = append(lines, line)
+		}
+	}
+	for _, line := range lines {
+		if n := times[line]; n > 1 {
+			line += fmt.Sprintf(" (%d times)", n)
+		}
+		fmt.Fprintln(stderr, line)
 	}
 	changes := srv.Changes()
 	for _, change := range changes {
 		fmt.Fprintln(stderr, change)
 	}
-	fmt.Fprintf(stderr, "%d requests, %d refused, %d changes\n", len(requests), refused, len(changes))
+	summary := fmt.Sprintf("%s, %d refused, %s", countOf(len(requests), "request"), refused, countOf(len(changes), "change"))
+	if unread > 0 {
+		summary += ", " + countOf(unread, "failed read")
+	}
+	fmt.Fprintln(stderr, summary)
 	if r.source != nil {
 		r.compare(ctx, stderr)
 	}
@@ -184,9 +216,15 @@ func (r *rehearsal) compare(ctx context.Context, stderr io.Writer) {
 		fmt.Fprintf(stderr, "the project may have changed since it was copied: %v\n", err)
 		return
 	}
+	gaps := slices.DeleteFunc(now.Gaps(), func(g cloudapitest.Gap) bool { return slices.Contains(r.copied.Gaps(), g) })
+	printGaps(stderr, "not compared with the copy", gaps)
 	changes := r.copied.Changes(now)
 	if len(changes) == 0 {
-		fmt.Fprintln(stderr, "the project hasn't changed since it was copied, and was only read")
+		what := "the project hasn't changed"
+		if len(gaps) > 0 {
+			what = "as far as it could be read again, " + what
+		}
+		fmt.Fprintln(stderr, what+" since it was copied, and was only read")
 		return
 	}
 	fmt.Fprintln(stderr, "since it was copied, the project itself has changed, which this command didn't do:")

@@ -57,6 +57,13 @@ func TestProgramToRehearse(t *testing.T) {
 		}
 		return
 	}
+	if job == "refused" {
+		for range 2 {
+			c.Do(ctx, http.MethodGet, []string{"project", c.Project(), "vm"}, url.Values{"page_size": {"many"}}, nil, nil)
+			c.PrivateSubnets.Delete(ctx, location, "web-net")
+		}
+		return
+	}
 	_, getErr := c.VMs.Get(ctx, location, "job")
 	_, createErr := c.VMs.Create(ctx, location, "job", &cloudapi.VMCreateRequest{PublicKey: "laptop"})
 	deleteErr := c.PrivateSubnets.Delete(ctx, location, "web-net")
@@ -95,9 +102,9 @@ func TestRehearsal(t *testing.T) {
 	command, file := build(t), filepath.Join(t.TempDir(), "copy.json")
 	client, env, _ := start(t, "-demo", "-delay", "0")
 	want := []string{
-		"refused  409 DELETE …/location/eu-central-h1/private-subnet/web-net: DependencyError: Private subnet 'web-net' has VMs attached, first, delete them.",
-		"created  VM                 eu-central-h1/job",
-		"modified firewall           eu-central-h1/web-net-default   firewall_rules: 4 -> 5",
+		"refused: 409 DELETE …/location/eu-central-h1/private-subnet/web-net: DependencyError: Private subnet 'web-net' has VMs attached, first, delete them.",
+		"+ VM eu-central-h1/job",
+		"~ firewall eu-central-h1/web-net-default: firewall_rules 4 -> 5",
 		"4 requests, 1 refused, 4 changes",
 	}
 	for _, tt := range []struct {
@@ -122,9 +129,6 @@ func TestRehearsal(t *testing.T) {
 			t.Errorf("%q:\n%s", tt.args, stderr)
 		}
 	}
-	if info := stub.Must(os.Stat(file))(t); info.Mode().Perm() != 0o600 {
-		t.Errorf("the file has the mode %v", info.Mode())
-	}
 	if _, err := client.VMs.Get(t.Context(), location, "job"); !errors.Is(err, cloudapi.ErrNotFound) {
 		t.Errorf("in the project, the job's VM is there: %v", err)
 	}
@@ -139,10 +143,14 @@ func TestRehearsal(t *testing.T) {
 		{"idle", env, nil, 1, "the program sent the copy no request"},
 		{"idle", nil, nil, 1, "CLOUDAPI_PROJECT"},
 		{"killed", env, nil, 128 + 9, "0 requests"},
-		{"delete", env, nil, 0, "deleted  load balancer      eu-central-h1/web\n1 requests, 0 refused, 1 changes\n"},
-		{"delete", env, []string{"-delay", "9000h"}, 0, "deleted  load balancer      eu-central-h1/web\n1 requests, 0 refused, 1 changes\n"},
+		{"refused", env, nil, 0, "not read: 400 GET …/vm: BadRequest: #/components/parameters/page_size/schema expected integer, but received String: \"many\" (2 times)\n" +
+			"refused: 409 DELETE …/location/eu-central-h1/private-subnet/web-net: DependencyError: Private subnet 'web-net' has VMs attached, first, delete them. (2 times)\n" +
+			"4 requests, 2 refused, 0 changes, 2 failed reads\n"},
+		{"delete", env, nil, 0, "- load balancer eu-central-h1/web\n1 request, 0 refused, 1 change\n"},
+		{"delete", env, []string{"-delay", "9000h"}, 0, "- load balancer eu-central-h1/web\n1 request, 0 refused, 1 change\n"},
 		{"change", env, []string{"-token", env[cloudapi.EnvToken]}, 2, "the project's own token"},
 		{"change", env, []string{"-snapshot", filepath.Join(t.TempDir(), "none", "copy.json")}, 1, "none"},
+		{"change", env, []string{"-copy=false", "-snapshot", file, "-token", env[cloudapi.EnvToken]}, 2, "the project's own token"},
 	} {
 		status, stdout, stderr := rehearse(t, command, tt.env, tt.job, append([]string{"-copy"}, tt.args...)...)
 		if status != tt.status || !strings.Contains(stderr, tt.says) || strings.Contains(stdout, "with") {
@@ -188,6 +196,58 @@ func TestSignalsDuringARehearsal(t *testing.T) {
 	c.Wait()
 	if status := c.ProcessState.ExitCode(); status != 4 || !strings.Contains(errs.String(), "the project may have changed since it was copied") {
 		t.Errorf("status %d\n%s", status, errs.String())
+	}
+}
+
+// TestSnapshotFile: a new file of mode 0600 replaces the old one, and what isn't a
+// file of a copy is refused.
+func TestSnapshotFile(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	file, other, link := filepath.Join(folder, "copy.json"), filepath.Join(folder, "other"), filepath.Join(folder, "link")
+	if err := errors.Join(os.WriteFile(file, []byte("old"), 0o644), os.Link(file, other), os.Symlink(other, link)); err != nil {
+		t.Fatal(err)
+	}
+	srv := cloudapitest.New(t)
+	if err := writeSnapshot(file, srv.Snapshot()); err != nil {
+		t.Fatal(err)
+	}
+	if info := stub.Must(os.Stat(file))(t); info.Mode() != 0o600 || string(stub.Must(os.ReadFile(other))(t)) != "old" {
+		t.Errorf("the mode is %v, and who had opened the old file reads the copy", info.Mode())
+	}
+	for _, path := range []string{link, folder, os.DevNull} {
+		before := stub.Must(os.Lstat(path))(t).Mode()
+		if err := writeSnapshot(path, srv.Snapshot()); err == nil || !strings.Contains(err.Error(), "isn't a regular file") || stub.Must(os.Lstat(path))(t).Mode() != before {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+
+	o := options{snapshot: file, token: "pat-real"}
+	if r, err := o.takeCopy(t.Context(), io.Discard); err != nil || r.copied.ProjectID != srv.ProjectID() {
+		t.Errorf("reading it: %v", err)
+	}
+	text := strings.ReplaceAll(string(stub.Must(os.ReadFile(file))(t)), srv.ProjectID(), "pj2qy8i53tdpyg4gh9tkq4j1wy")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.takeCopy(t.Context(), io.Discard); err == nil || !strings.Contains(err.Error(), "is not a snapshot") {
+		t.Errorf("of another project: %v", err)
+	}
+}
+
+// TestProjectThatIsHiddenAtTheEnd: what can't be read again isn't a change.
+func TestProjectThatIsHiddenAtTheEnd(t *testing.T) {
+	t.Parallel()
+	srv := cloudapitest.New(t)
+	srv.AddVMs(location, "web", 1)
+	r := &rehearsal{stub.Must(cloudapitest.TakeSnapshot(t.Context(), srv.Client(), nil))(t), srv.Client()}
+	srv.Fail(cloudapitest.Match{Operation: "VMs.List"}, cloudapitest.Reply(403, nil, "").Repeating())
+	var out strings.Builder
+	r.compare(t.Context(), &out)
+	const want = "not compared with the copy, since the token may not list them:\n  every VM\n" +
+		"as far as it could be read again, the project hasn't changed since it was copied, and was only read\n"
+	if out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
 	}
 }
 

@@ -1,8 +1,10 @@
 package families
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -45,8 +47,10 @@ type Snapshot struct {
 
 // Gap is something that a snapshot lacks.
 type Gap struct {
-	What   string `json:"what"`
-	Reason string `json:"reason"`
+	What   string        `json:"what"`
+	Reason string        `json:"reason"`
+	Kind   cloudapi.Kind `json:"kind,omitzero"` // of the objects that weren't read, if that is what it lacks
+	ID     string        `json:"id,omitzero"`   // of the one object of the kind, or "" for all of them
 }
 
 // invented is a text in a record that the test server makes up, such as a secret
@@ -289,7 +293,7 @@ func (s *Snapshot) Load(at *api.Moment, p *api.Project) []failure {
 
 // Check returns an error if a server can't have all of the snapshot.
 func (s *Snapshot) Check() error {
-	if cloudapi.ID(s.Project.ID).Kind() != cloudapi.KindProject || !api.ValidID(s.Project.ID) || !IsProjectName(s.Project.Name) {
+	if cloudapi.ID(s.Project.ID).Kind() != cloudapi.KindProject || !isCanonical(s.Project.ID) || !IsProjectName(s.Project.Name) {
 		return fmt.Errorf("%q, called %q, can't be a project", s.Project.ID, s.Project.Name)
 	}
 	if v := version.Version(s.API); v != "" && v != version.Service && v != version.Contract {
@@ -314,6 +318,21 @@ func (s *Snapshot) check() (failures []failure) {
 	return failures
 }
 
+// checkName returns an error if the API accepts no such name, or has given it to
+// another object. GitHub has names of its own.
+func (l *loader) checkName(kind cloudapi.Kind, h head) error {
+	name := cmp.Or(h.UIName, h.Name)
+	switch o := l.State.ByID[h.ID]; {
+	case kind == cloudapi.KindGitHubInstallation || kind == cloudapi.KindInferenceAPIKey:
+		return nil
+	case !api.NameForm.MatchString(name) || api.IDLikeNameProblems(kind, name) != nil:
+		return errors.New("the API accepts no such name")
+	case len(l.State.Index.Named(api.Scope{Kind: kind, Project: l.Project, Location: o.Core().Location}, name)) > 1:
+		return errors.New("another one has this name")
+	}
+	return nil
+}
+
 // Version returns the API of the snapshot.
 func (s *Snapshot) Version() version.API {
 	if s.API == "" {
@@ -331,8 +350,11 @@ func (l *loader) loadRecord(k *copiedKind, raw json.RawMessage) error {
 	if err == nil {
 		err = r.load(l)
 	}
+	if err == nil {
+		err = l.checkName(k.kind, head)
+	}
 	if err != nil {
-		return fmt.Errorf("%v %s (%s): %w", k.kind, head.Name, head.ID, err)
+		return fmt.Errorf("%v: %w", head.resource(k.kind), err)
 	}
 	return nil
 }
@@ -354,10 +376,16 @@ func (l *loader) objectIn(location, id, name string) (api.Object, error) {
 	return o, err
 }
 
+// isCanonical reports whether an ID is spelled as a server spells it.
+func isCanonical(id string) bool {
+	parsed, err := cloudapi.ParseID(id)
+	return err == nil && parsed.String() == id
+}
+
 // object returns the object of a record without a location.
 func (l *loader) object(id, name string) (api.Object, error) {
 	switch {
-	case !api.ValidID(id):
+	case !isCanonical(id):
 		return api.Object{}, fmt.Errorf("%q is not an ID", id)
 	case l.State.ByID[id] != nil:
 		return api.Object{}, fmt.Errorf("there are two objects with the ID %s", id)
@@ -404,7 +432,7 @@ func NeverShown(a version.API) []Gap {
 	var gaps []Gap
 	for _, n := range neverShown {
 		if n.only == "" || n.only == a.Version {
-			gaps = append(gaps, Gap{n.what, "no GET shows it"})
+			gaps = append(gaps, Gap{What: n.what, Reason: "no GET shows it"})
 		}
 	}
 	return gaps

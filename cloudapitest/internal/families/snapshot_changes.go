@@ -10,6 +10,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
+	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 )
 
 // Change is a difference between two snapshots of a project.
@@ -42,7 +43,8 @@ var finalStates = map[string]string{
 	"stopping": "stopped", "deleting": "", "destroying": "",
 }
 
-// Changes returns the differences of a later snapshot, sorted by kind and name.
+// Changes returns the differences of a later snapshot, sorted by kind and name. It
+// leaves out the objects that either snapshot lacks for another reason: its gaps.
 func (s *Snapshot) Changes(later *Snapshot) []Change {
 	var changes []Change
 	var befores, afters []map[string]map[string]any // of each kind, by ID
@@ -59,9 +61,10 @@ func (s *Snapshot) Changes(later *Snapshot) []Change {
 		before, after := befores[i], afters[i]
 		report := func(action string, record map[string]any, fields []FieldChange) {
 			text := func(name string) string { t, _ := record[name].(string); return t }
-			r := cloudapi.Resource{Kind: k.kind, ID: text("id"), Location: text("location"), Name: text("name")}
-			if name := text("ui_name"); name != "" {
-				r.Name = name
+			r := head{text("id"), text("name"), text("ui_name"), text("location")}.resource(k.kind)
+			noPorts := k.kind == cloudapi.KindLoadBalancer && ownerOf(record) != "" && (s.Portless || later.Portless)
+			if action != Modified && (noPorts || s.lacks(r) || later.lacks(r)) {
+				return
 			}
 			changes = append(changes, Change{action, r, fields})
 		}
@@ -95,6 +98,11 @@ func (s *Snapshot) Changes(later *Snapshot) []Change {
 	}
 	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(key(a), key(b)) })
 	return changes
+}
+
+// lacks reports whether a gap says why the snapshot may lack an object.
+func (s *Snapshot) lacks(r cloudapi.Resource) bool {
+	return slices.ContainsFunc(s.Gaps, func(g Gap) bool { return g.Kind == r.Kind && (g.ID == "" || g.ID == r.ID) })
 }
 
 // forgetGone removes the references to objects that don't remain from the lists
@@ -225,7 +233,7 @@ func difference(path string, before, after any) []FieldChange {
 		}
 		for _, id := range slices.Sorted(maps.Keys(was)) {
 			if is[id] != nil {
-				fields = append(fields, difference(path+"["+nameIn(is[id])+"]", was[id], is[id])...)
+				fields = append(fields, difference(path+"["+plain.Name(nameIn(is[id]))+"]", was[id], is[id])...)
 			}
 		}
 		return fields

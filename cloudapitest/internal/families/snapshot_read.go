@@ -22,6 +22,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/version"
 	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
+	"github.com/cloudapi-sdk/cloudapi/internal/tally"
 )
 
 // ReadOptions says how [Read] reads a project.
@@ -102,7 +103,7 @@ func Read(ctx context.Context, client *cloudapi.Client, o ReadOptions) (*Snapsho
 			break
 		}
 		if n == maxReads {
-			r.gap("a consistent state", fmt.Sprintf("the project changed while it was read, %d times", maxReads))
+			r.gap(Gap{What: "a consistent state", Reason: fmt.Sprintf("the project changed while it was read, %d times", maxReads)})
 			break
 		}
 	}
@@ -150,7 +151,7 @@ func apiOf(lists []list) string {
 	return string(version.Contract)
 }
 
-func (r *reader) gap(what, reason string) { r.gaps = append(r.gaps, Gap{what, reason}) }
+func (r *reader) gap(g Gap) { r.gaps = append(r.gaps, g) }
 
 // locked calls f while no other goroutine changes the reader.
 func (r *reader) locked(f func()) {
@@ -179,14 +180,17 @@ func (r *reader) get(query url.Values, segments ...string) (json.RawMessage, err
 	return body, err
 }
 
-// getList reads all pages of a list. The cursor is the last item's ID.
+// getList reads all pages of a list, as the SDK's lists do: the cursor is the
+// last item's ID, and an item that comes twice counts once. If the server counts
+// more items than it shows, the project has changed.
 func (r *reader) getList(form listForm, segments ...string) ([]json.RawMessage, error) {
 	const most = 1000
 	items, query := []json.RawMessage{}, url.Values{}
 	if form == paged {
 		query.Set("page_size", strconv.Itoa(most))
 	}
-	for {
+	seen, asked := tally.New(true, 2*most), map[string]bool{"": true}
+	for seen.Begin(); ; {
 		raw, err := r.get(query, segments...)
 		if err != nil {
 			return nil, err
@@ -198,14 +202,23 @@ func (r *reader) getList(form listForm, segments ...string) ([]json.RawMessage, 
 		if err := json.Unmarshal(raw, &page); err != nil {
 			return nil, fmt.Errorf("%s: %w", strings.Join(segments, "/"), err)
 		}
-		items = append(items, page.Items...)
-		if form == unpaged || len(page.Items) == 0 || page.Count == nil || len(items) == *page.Count && len(items) == len(page.Items) {
+		for _, item := range page.Items {
+			if id := headOf(item).ID; id == "" || seen.Add(id) { // decode reports one without an ID
+				items = append(items, item)
+			}
+		}
+		seen.EndPage(page.Count)
+		if n := len(page.Items); form == unpaged || n == 0 || page.Count == nil || *page.Count == n && n == len(items) {
+			if form == paged && !seen.IsComplete() {
+				r.locked(func() { r.changed = true })
+			}
 			return items, nil
 		}
 		cursor := headOf(page.Items[len(page.Items)-1]).ID
-		if cursor == "" || cursor == query.Get("start_after") {
-			return nil, fmt.Errorf("%s: %w", strings.Join(segments, "/"), cloudapi.ErrPaginationStalled)
+		if asked[cursor] {
+			return nil, fmt.Errorf("%s: %w: the page after %q was already read", strings.Join(segments, "/"), cloudapi.ErrPaginationStalled, cursor)
 		}
+		asked[cursor] = true
 		query.Set("start_after", cursor)
 	}
 }
@@ -215,6 +228,12 @@ type head struct {
 	Name     string `json:"name"`
 	UIName   string `json:"ui_name"` // the name of a private location
 	Location string `json:"location"`
+}
+
+// resource returns the resource of a record, for texts: its String quotes what a
+// terminal would interpret.
+func (h head) resource(kind cloudapi.Kind) cloudapi.Resource {
+	return cloudapi.Resource{Kind: kind, ID: h.ID, Location: h.Location, Name: cmp.Or(h.UIName, h.Name)}
 }
 
 func headOf(record json.RawMessage) (h head) {
@@ -279,7 +298,7 @@ func (r *reader) readAll() ([]list, error) {
 		if errors.Is(err, cloudapi.ErrNotFound) || errors.Is(err, cloudapi.ErrForbidden) { // it is being deleted, or the token may not see all of it
 			r.locked(func() {
 				r.changed = r.changed || errors.Is(err, cloudapi.ErrNotFound)
-				r.gap(fmt.Sprintf("%v %s", l.kind, headOf(item).Name), err.Error())
+				r.gap(l.gap(item, err.Error()))
 			})
 			return nil
 		}
@@ -302,10 +321,18 @@ func (r *reader) readList(l *list) (err error) {
 		return nil
 	case errors.Is(err, cloudapi.ErrForbidden):
 		l.refused = true
-		r.locked(func() { r.gap("every "+l.kind.String(), "the token may not list them") })
+		r.locked(func() {
+			r.gap(Gap{What: "every " + l.kind.String(), Reason: "the token may not list them", Kind: l.kind})
+		})
 		return nil
 	}
 	return err
+}
+
+// gap is the gap of an object that the list contains.
+func (k *copiedKind) gap(item json.RawMessage, reason string) Gap {
+	h := headOf(item)
+	return Gap{What: h.resource(k.kind).String(), Reason: reason, Kind: k.kind, ID: h.ID}
 }
 
 // readMore returns the members of a record, with those that other GETs show.
@@ -391,7 +418,7 @@ func (s *Snapshot) decode(lists []list, r *reader) {
 				encoded, err = json.Marshal(record)
 			}
 			if err != nil {
-				r.gap(fmt.Sprintf("%v %s", l.kind, headOf(l.items[i]).ID), err.Error())
+				r.gap(l.gap(l.items[i], err.Error()))
 				continue
 			}
 			s.Objects[l.kind] = append(s.Objects[l.kind], encoded)
@@ -401,11 +428,12 @@ func (s *Snapshot) decode(lists []list, r *reader) {
 		}
 	}
 	for _, f := range slices.Backward(s.check()) {
+		id := headOf(s.Objects[f.kind][f.index]).ID
 		s.Objects[f.kind] = slices.Delete(s.Objects[f.kind], f.index, f.index+1)
-		r.gap(f.Error(), "the test server can't have it")
+		r.gap(Gap{What: f.Error(), Reason: "the test server can't have it", Kind: f.kind, ID: id})
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.found)) {
-		r.gap(path, "the test server doesn't know this field")
+		r.gap(Gap{What: path, Reason: "the test server doesn't know this field"})
 	}
 	slices.SortStableFunc(r.gaps, func(a, b Gap) int { return strings.Compare(a.What, b.What) })
 	s.Gaps = append(s.Gaps, r.gaps...)
