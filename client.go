@@ -68,7 +68,7 @@ func (c *Client) BaseURL() string { return c.config.calls.BaseURL.String() }
 
 // CloseIdleConnections closes the connections that aren't in use.
 func (c *Client) CloseIdleConnections() {
-	if own := c.config.transport; own.Transport != nil {
+	if own := c.config.transport; own != nil {
 		own.CloseIdleConnections()
 	} else if t, ok := c.config.roundTripper().(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
@@ -109,7 +109,7 @@ func newClient(from config, opts []Option) (*Client, error) {
 	if from.calls.Budget == nil || cfg.calls.BaseURL.Host != from.calls.BaseURL.Host {
 		cfg.calls.Budget = &made.budget
 	}
-	if cfg.httpClient == nil && cfg.transport.Transport == nil {
+	if cfg.httpClient == nil && cfg.transport == nil {
 		cfg.transport = exchange.NewTransport(cfg.changes...)
 	}
 	if exchange.Retries(cfg.roundTripper()) {

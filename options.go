@@ -32,8 +32,8 @@ type config struct {
 	token        Secret
 	tokenSource  func(context.Context) (string, error)
 	project      string
-	httpClient   *http.Client       // set by WithHTTPClient
-	transport    exchange.Transport // the SDK's own; zero before it's created, and if httpClient is set
+	httpClient   *http.Client        // set by WithHTTPClient
+	transport    *exchange.Transport // the SDK's own; nil before it's created, and if httpClient is set
 	changes      []func(*http.Transport)
 	middleware   []func(http.RoundTripper) http.RoundTripper // the outermost first
 	observers    []Observer
@@ -192,15 +192,18 @@ func WithTransport(change func(*http.Transport)) Option {
 		if change == nil {
 			return WithHTTPClient(nil)(c)
 		}
-		c.httpClient, c.transport, c.changes = nil, exchange.Transport{}, append(slices.Clip(c.changes), change)
+		c.httpClient, c.transport, c.changes = nil, nil, append(slices.Clip(c.changes), change)
 		return nil
 	}
 }
 
 // WithHTTPClient sends each attempt through the HTTP client's current
 // Transport, or [http.DefaultTransport] if that is nil. The HTTP client's
-// Timeout limits one attempt; its redirect policy and cookies don't apply. Most
-// programs should use [WithTransport], which keeps the SDK's defaults.
+// Timeout limits one attempt; its redirect policy and cookies don't apply. The
+// SDK doesn't close the transport's connections: each one that has died
+// silently costs an attempt, or over HTTP/2 every attempt until the transport
+// gives it up. Most programs should use [WithTransport], which keeps the SDK's
+// defaults.
 //
 // The transport must not retry, or it would repeat creates: NewClient refuses
 // the StandardClient of a go-retryablehttp client; pass its HTTPClient. If the
@@ -210,7 +213,7 @@ func WithHTTPClient(client *http.Client) Option {
 		if client == nil && c.httpClient != nil && c.calls.Timeout == c.httpClient.Timeout {
 			c.calls.Timeout = defaultTimeout
 		}
-		c.httpClient, c.transport, c.changes = client, exchange.Transport{}, nil
+		c.httpClient, c.transport, c.changes = client, nil, nil
 		if client != nil && client.Timeout > 0 {
 			c.calls.Timeout = client.Timeout
 		}

@@ -26,7 +26,7 @@ import (
 // what protocols another transport uses. It replaces even an empty body.
 // HTTP/1.1 then sends the request without a length.
 type Guard struct {
-	Own     Transport // the transport of [NewTransport], or zero
+	Own     *Transport // the transport of [NewTransport], or nil
 	Current func() http.RoundTripper
 }
 
@@ -42,8 +42,9 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, refusedError(reason)
 	}
+	own := g.Own != nil && next == g.Own.Transport
 	idempotent, _ := req.Context().Value(Idempotent{}).(bool)
-	isSafe := (idempotent || g.Own.onlyHTTP1 && next == g.Own.Transport) && !hasIdempotencyKey(req.Header)
+	isSafe := (idempotent || own && g.Own.onlyHTTP1) && !hasIdempotencyKey(req.Header)
 	if !isSafe && (req.Method == http.MethodPost || req.Method == http.MethodPatch) {
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
@@ -51,14 +52,21 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Body = io.NopCloser(strings.NewReader(""))
 		}
 	}
-	if g.Own.fetches && next == g.Own.Transport {
+	if own && g.Own.fetches {
 		req = req.Clone(req.Context())
 		req.Header.Set("js.fetch:redirect", "error") // by default, fetch follows redirects
 	}
+	if own && g.Own.suspect.CompareAndSwap(true, false) {
+		g.Own.CloseIdleConnections()
+	}
 	resp, err := next.RoundTrip(req)
-	if err != nil && next == g.Own.Transport && req.Context().Err() != context.Canceled {
-		// If a gateway on the way has forgotten this connection, it has forgotten the
-		// others too. Each would cost an attempt.
+	if own && err != nil && req.Context().Err() != context.Canceled {
+		// A NAT or load balancer that has silently forgotten this connection has
+		// forgotten the others too, and each would cost an attempt. One of HTTP/2 isn't
+		// idle before the streams of all the calls that share it have ended, so the
+		// next attempt closes them as well. Closing them here also ends the dial
+		// through a SOCKS5 proxy that doesn't respond, for which net/http has no limit.
+		g.Own.suspect.Store(true)
 		g.Own.CloseIdleConnections()
 	}
 	switch {

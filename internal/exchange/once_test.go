@@ -179,7 +179,7 @@ func TestGuard(t *testing.T) {
 	} {
 		req := stub.Must(http.NewRequestWithContext(context.WithValue(t.Context(), Idempotent{}, tt.idempotent), tt.method, "test://api/", strings.NewReader(tt.body)))(t)
 		req.Header[tt.header] = nil
-		_, _ = (&Guard{Transport{Transport: network, onlyHTTP1: tt.own}, func() http.RoundTripper { return network }}).RoundTrip(req)
+		_, _ = (&Guard{&Transport{Transport: network, onlyHTTP1: tt.own}, func() http.RoundTripper { return network }}).RoundTrip(req)
 		if once := sent.GetBody == nil && sent.Body != nil && sent.Body != http.NoBody; once != tt.want {
 			t.Errorf("%+v: it can be read only once: %v", tt, once)
 		}

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,7 @@ const maxConns = 64
 // Transport is what [NewTransport] returns.
 type Transport struct {
 	*http.Transport
+	suspect   atomic.Bool // whether an attempt got no response since the last one began
 	onlyHTTP1 bool
 	fetches   bool // whether it uses the fetch of JavaScript
 }
@@ -37,7 +39,7 @@ type Transport struct {
 // unencrypted: the transport doesn't look them up, and uses no proxy for them.
 //
 // The caller's changes are applied to these defaults.
-func NewTransport(changes ...func(*http.Transport)) Transport {
+func NewTransport(changes ...func(*http.Transport)) *Transport {
 	t := &http.Transport{
 		Proxy: func(req *http.Request) (*url.URL, error) {
 			if IsLoopback(req.URL.Hostname()) {
@@ -82,7 +84,7 @@ func NewTransport(changes ...func(*http.Transport)) Transport {
 	p := t.Protocols
 	http1 := p != nil && !p.HTTP2() && !p.UnencryptedHTTP2()
 	onlyHTTP1 := http1 && (len(changes) == 0 || !isRegistered(t, "https") && !isRegistered(t, "http"))
-	return Transport{t, onlyHTTP1, runtime.GOOS == "js" && t.DialContext == nil}
+	return &Transport{Transport: t, onlyHTTP1: onlyHTTP1, fetches: runtime.GOOS == "js" && t.DialContext == nil}
 }
 
 // isRegistered reports whether a transport passes requests with the scheme to

@@ -107,6 +107,54 @@ func TestForgottenConnections(t *testing.T) {
 	})
 }
 
+// TestForgottenHTTP2Connection: all calls share one connection. When it's dead,
+// each call takes one attempt to notice it.
+func TestForgottenHTTP2Connection(t *testing.T) {
+	t.Parallel()
+	trusted := newAuthority(t)
+	config := &tls.Config{Certificates: []tls.Certificate{trusted.issue(t, time.Hour)}, NextProtos: []string{"h2"}}
+	synctest.Test(t, func(t *testing.T) {
+		const calls, limit = 20, 3 * time.Second
+		n := &network{Listener: memnet.Listen()}
+		protocols := new(http.Protocols)
+		protocols.SetHTTP2(true)
+		executed := serve(t, tls.NewListener(n.Listener, config), protocols, 1)
+		client := newClient(t, "https://api.example.com", cloudapi.WithTimeout(limit), cloudapi.WithTransport(func(t *http.Transport) {
+			t.DialContext = n.dial
+			t.TLSClientConfig = &tls.Config{RootCAs: trusted.pool(), ServerName: "127.0.0.1"}
+			t.Protocols.SetHTTP2(true)
+		}))
+		defer client.CloseIdleConnections()
+		stub.Must(client.VMs.Get(t.Context(), "eu-central-h1", "web-1"))(t)
+		n.forget()
+		start, dials := time.Now(), n.dials
+		if _, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil); !errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+			t.Errorf("a create on the dead connection: %v", err)
+		}
+		synctest.Wait() // for the end of the stream
+		if _, err := client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil); err != nil {
+			t.Errorf("the next create: %v", err)
+		}
+		if took := time.Since(start).Round(time.Second); took != limit || n.dials != dials+1 {
+			t.Errorf("the creates took %v and %d dials", took, n.dials-dials)
+		}
+		n.forget()
+		start, dials = time.Now(), n.dials
+		var wg sync.WaitGroup
+		for range calls {
+			wg.Go(func() {
+				if _, err := client.VMs.Get(t.Context(), "eu-central-h1", "web-1"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if took := time.Since(start).Round(time.Second); took != limit || executed.Load() != calls+2 {
+			t.Errorf("the calls took %v and %d dials; %d requests were executed", took, n.dials-dials, executed.Load())
+		}
+	})
+}
+
 // TestCanceledCallsKeepConnections: a call that the program cancels says nothing
 // about the connections.
 func TestCanceledCallsKeepConnections(t *testing.T) {
