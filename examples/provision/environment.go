@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-
-	"github.com/cloudapi-sdk/cloudapi"
+	"slices"
 )
 
 // environment is the content of a file: the resources that should exist.
@@ -49,11 +48,11 @@ type database struct {
 	Storage          int      `yaml:"storage"` // GiB
 	Version          string   `yaml:"version"`
 	HighAvailability string   `yaml:"high_availability"`
-	Allow            []string `yaml:"allow"` // ranges that may connect, in CIDR notation
+	Allow            []string `yaml:"allow"` // the ranges that may connect, as in a rule
 }
 
-// rule allows addresses to connect to ports: "443", "8000..8999", or "" for all
-// ports.
+// rule allows a range of addresses, such as "203.0.113.0/24", to connect to ports:
+// "443", "8000..8999", or "" for all ports.
 type rule struct {
 	From  string `yaml:"from"`
 	Ports string `yaml:"ports"`
@@ -97,17 +96,10 @@ func (env *environment) check() error {
 	for _, key := range env.SSHKeys {
 		known["SSH key "+key.Name] = true
 	}
-	allow := func(whose, from, ports string) {
-		_, err := cloudapi.ParseCIDR(from)
-		_, portErr := cloudapi.ParsePortRange(ports)
-		if err := errors.Join(err, portErr); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", whose, err))
-		}
-	}
 	for _, firewall := range env.Firewalls {
 		known["firewall "+firewall.Name] = true
-		for _, r := range firewall.Rules {
-			allow("firewall "+firewall.Name, r.From, r.Ports)
+		if slices.ContainsFunc(firewall.Rules, func(r rule) bool { return r.From == "" }) {
+			errs = append(errs, fmt.Errorf("firewall %s: a rule lacks from", firewall.Name))
 		}
 	}
 	for _, subnet := range env.Subnets {
@@ -117,11 +109,6 @@ func (env *environment) check() error {
 	for _, vm := range env.VMs {
 		need("VM "+vm.Name, "subnet", vm.Subnet)
 		need("VM "+vm.Name, "SSH key", vm.SSHKey)
-	}
-	for _, db := range env.Databases {
-		for _, cidr := range db.Allow {
-			allow("database "+db.Name, cidr, "")
-		}
 	}
 	return errors.Join(errs...)
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -207,6 +209,49 @@ func TestPlan(t *testing.T) {
 	})
 }
 
+// TestAtOnce: of three runs at once, each ends well, or says that another one may
+// be adding the rules that it misses. After another run, all is as in the file.
+func TestAtOnce(t *testing.T) {
+	t.Parallel()
+	said := false
+	for _, update := range []bool{false, true} {
+		for _, offset := range []time.Duration{0, 100, 250, 400, 700} { // milliseconds between two starts
+			synctest.Test(t, func(t *testing.T) {
+				client := cloudapitest.New(t).Client(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return slow{next} }))
+				var runs sync.WaitGroup
+				var errs [3]error
+				for i := range errs {
+					runs.Go(func() {
+						time.Sleep(time.Duration(i) * offset * time.Millisecond)
+						_, errs[i] = provision(t, client, demotest.Must(load(""))(t), update)
+					})
+				}
+				runs.Wait()
+				for i, err := range errs {
+					said = said || err != nil
+					if err != nil && (update || !strings.Contains(err.Error(), "another run that has just created it: run this again")) {
+						t.Errorf("update %v, offset %d ms, run %d: %v", update, offset, i, err)
+					}
+				}
+				if results, err := provision(t, client, demotest.Must(load(""))(t), false); err != nil || strings.Count(results, "was there") != 6 {
+					t.Errorf("update %v, offset %d ms: afterwards %s, %v", update, offset, results, err)
+				}
+			})
+		}
+	}
+	if !said {
+		t.Error("no run met another one")
+	}
+}
+
+// slow is a transport whose requests take 100 ms.
+type slow struct{ next http.RoundTripper }
+
+func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	time.Sleep(100 * time.Millisecond)
+	return s.next.RoundTrip(r)
+}
+
 // TestInterrupted: all created resources are listed, even if they aren't ready.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
@@ -267,8 +312,14 @@ func TestLoadRefuses(t *testing.T) {
 		{"ssh_keys: []", "no location"},
 		{"location: x\nsubnets: [{name: a, firewall: b}]", `subnet a needs the firewall "b"`},
 		{"location: x\nvms: [{name: a, subnet: b, ssh_key: c}]", `VM a needs the SSH key "c"`},
-		{"location: x\nfirewalls: [{name: a, rules: [{from: anywhere}]}]", "firewall a: "},
-		{"location: x\ndatabases: [{name: a, allow: [10.0.0]}]", "database a: "},
+		{"location: x\nfirewalls: [{name: a, rules: [{ports: \"22\"}]}]", "firewall a: a rule lacks from"},
+		{"location: x\nfirewalls:\n- {name: a, rules: [{from: anywhere}]}", `:3: from: "anywhere" isn't a range`},
+		{"location: x\nfirewalls:\n- {name: a, rules: [{from: ''}]}", `:3: from: "" isn't a range`},
+		{"location: x\nfirewalls:\n- name: a\n  rules: [{from: 0.0.0.0/0, ports: ssh}]", ":4: ports: "},
+		{"location: x\ndatabases:\n- {name: a, allow: [10.0.0]}", `:3: allow: "10.0.0" isn't a range`},
+		{"location: x\ndatabases:\n- {name: a, allow: [203.0.113.7/24]}", ":3: allow: the server takes 203.0.113.7/24 for 203.0.113.0/24: write that, or 203.0.113.7/32 for the one address"},
+		{"location: x\ndatabases:\n- {name: a, allow: ['2001:db8:1:2::7']}", ":3: allow: the server takes 2001:db8:1:2::7 for 2001:db8:1:2::/64: write 2001:db8:1:2::7/128 for the one address"},
+		{"location: x\nfirewalls:\n- name: a\n  rules:\n  - {from: '2001:db8::7/64'}", ":5: from: the server takes 2001:db8::7/64 for 2001:db8::/64"},
 		{"location: x\nfirewalls:\n- name: a\n  rules:\n  - {from: 0.0.0.0/0, ports: 0443}", ":5: ports: 0443 is no text"},
 		{"location: x\nfirewalls:\n- name: a\n  rules:\n  - {from: 0.0.0.0/0, ports: }", ":5: ports has no value"},
 		{"location: x\nvms:\n- name: 0123", ":3: name: 0123 is no text"},
@@ -301,7 +352,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 	for _, good := range []string{
 		"\ufeff# a\n---\nlocation: x\n...\n",
-		"location: x\ndatabases:\n- &db {name: a, version: \"17\", allow: &office [10.0.0.0/8]}\n- {name: b, allow: *office}\nvms:\n",
+		"location: x\ndatabases:\n- &db {name: a, version: \"17\", allow: &office [10.0.0.0/8, 203.0.113.7, '2001:db8::7/128', '::/0']}\n- {name: b, allow: *office}\nvms:\n",
 		"location: >-\n  x\nssh_keys: [{name: 'a', public_key: b}]",
 	} {
 		if _, err := load(write(t, good)); err != nil {

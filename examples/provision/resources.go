@@ -72,7 +72,11 @@ func setRules[R any](p *provisioner, of subject, outcome cloudapi.EnsureOutcome,
 	}
 	switch {
 	case !allowed:
-		p.report.differs(of, fmt.Errorf("%v differs from the file: it %s: --update changes that", of, ruleText(changes, text)))
+		again := ""
+		if len(changes.Removed) == 0 { // so another run may be between its requests
+			again = ", as does another run that has just created it: run this again"
+		}
+		p.report.differs(of, fmt.Errorf("%v differs from the file: it %s: --update changes that%s", of, ruleText(changes, text), again))
 	case isNew: // already reported as created
 	case p.planOnly:
 		p.report.changes(of, ruleText(changes, text))

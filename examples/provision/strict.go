@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/netip"
 	"reflect"
 	"regexp"
 
+	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -86,12 +88,44 @@ func (c *checker) check(key string, node ast.Node, v reflect.Value) {
 		case *ast.StringNode, *ast.LiteralNode:
 		default:
 			c.failf(node, "%s: %s is no text in YAML: write it in quotes", key, written)
+			return
+		}
+		var err error
+		switch key {
+		case "from", "allow":
+			err = checkRange(v.String())
+		case "ports":
+			_, err = cloudapi.ParsePortRange(v.String())
+		}
+		if err != nil {
+			c.failf(node, "%s: %v", key, err)
 		}
 	case reflect.Int:
 		if !decimal.MatchString(written) {
 			c.failf(node, "%s: %s is no decimal number", key, written)
 		}
 	}
+}
+
+// checkRange refuses what the server would take for a larger range: it opens a
+// whole /64 for an IPv6 address without a length, and clears host bits.
+func checkRange(text string) error {
+	prefix, err := netip.ParsePrefix(text)
+	address := prefix.Addr()
+	if err != nil {
+		if address, err = netip.ParseAddr(text); err != nil {
+			return fmt.Errorf("%q isn't a range of addresses, such as 203.0.113.0/24 or 2001:db8::/32", text)
+		}
+	}
+	one := netip.PrefixFrom(address, address.BitLen())
+	switch {
+	case !prefix.IsValid() && address.Is6():
+		return fmt.Errorf("the server takes %s for %v: write %v for the one address", text, netip.PrefixFrom(address, 64).Masked(), one)
+	case prefix.IsValid() && prefix != prefix.Masked():
+		return fmt.Errorf("the server takes %s for %v: write that, or %v for the one address", text, prefix.Masked(), one)
+	}
+	_, err = cloudapi.ParseCIDR(text)
+	return err
 }
 
 func (c *checker) checkFields(node ast.Node, v reflect.Value) {
