@@ -74,3 +74,20 @@ func TestConnectRefusesHalfAnEnvironment(t *testing.T) {
 		})
 	}
 }
+
+func TestPrintable(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                                  "",
+		"web-1":                             "web-1",
+		"80, 443 from 10.0.0.0/8; Zoë":      "80, 443 from 10.0.0.0/8; Zoë",
+		"x\x1b]0;owned\a\x1b[2J\nfake line": `"x\x1b]0;owned\a\x1b[2J\nfake line"`,
+		"x\u202egnp":                        `"x\u202egnp"`,
+		"web-1  running":                    `"web-1  running"`,
+		"web-1 ":                            `"web-1 "`,
+	} {
+		if got := Printable(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -97,7 +97,7 @@ func (c *collector) addDatabases(ctx context.Context, r *round) error {
 				return nil // deleted by now, or too young for metrics
 			}
 			if err != nil {
-				return fmt.Errorf("metrics of %s/%s: %w", db.Location, db.Name, err)
+				return fmt.Errorf("metrics of %v: %w", db.Resource(), err)
 			}
 			for _, m := range reply.Metrics {
 				for _, series := range m.Series {

@@ -162,7 +162,7 @@ func TestWhatFailsIsMissing(t *testing.T) {
 			t.Errorf("%s is %v, want %v, in %v", name, got[name], want, got)
 		}
 	}
-	if err := c.lastError(); err == nil || !strings.Contains(err.Error(), "metrics of eu-central-h1/db: ") || !strings.Contains(err.Error(), "VMs: ") {
+	if err := c.lastError(); err == nil || !strings.Contains(err.Error(), "metrics of Postgres database eu-central-h1/db (") || !strings.Contains(err.Error(), "VMs: ") {
 		t.Errorf("error %v", err)
 	}
 	if got := gather(t, c); got["cloudapi_errors_total VMs"] != 2 || got["cloudapi_errors_total Postgres databases"] != 1 || got["cloudapi_postgres_transactions_per_second"] == 0 {

@@ -3,8 +3,10 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +20,28 @@ func TestMain(m *testing.M) { demotest.Isolate(m) }
 
 func TestTable(t *testing.T) {
 	t.Parallel()
-	demotest.Runs(t, run, nil, "bastion-1", "80, 443 from anywhere", "replica of orders", "1+3 nodes", "inference API key")
+	stdout, _ := demotest.Runs(t, run, nil, "bastion-1", "80, 443 from anywhere", "replica of orders", "1+3 nodes")
+	if !regexp.MustCompile(`(?m)^inference API key +ak[0-9a-z]{24} *$`).MatchString(stdout) {
+		t.Errorf("no ID of the inference API key in\n%s", stdout)
+	}
+}
+
+// TestHostileNames: the table shows what the server sent without letting it
+// write lines or change the terminal; CSV, which programs read, has it as it is.
+func TestHostileNames(t *testing.T) {
+	t.Parallel()
+	const name = "x\x1b]0;owned\a\x1b[2J\nfake line"
+	inv := &inventory{VMs: []*cloudapi.VM{{Name: name, Subnet: name, State: "running\r"}}}
+	var table, csv strings.Builder
+	if err := errors.Join(writeTable(&table, inv), writeCSV(&csv, inv)); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(table.String(), "\n") != 2 || strings.ContainsAny(table.String(), "\x1b\a\r") || strings.Count(table.String(), `x\x1b]0;owned\a\x1b[2J\nfake line`) != 2 {
+		t.Errorf("%q", table.String())
+	}
+	if !strings.Contains(csv.String(), `"`+name+`"`) {
+		t.Errorf("%q", csv.String())
+	}
 }
 
 // TestReplicaWithoutParent: a replica stays one when its parent is gone.

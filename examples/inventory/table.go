@@ -12,13 +12,18 @@ import (
 	"text/tabwriter"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/examples/demo"
 )
 
 // writeTable leaves out the IDs, which are in the last column.
 func writeTable(w io.Writer, inv *inventory) error {
 	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows(inv) {
-		fmt.Fprintln(columns, strings.Join(row[:len(row)-1], "\t"))
+		cells := row[:len(row)-1]
+		for i := range cells {
+			cells[i] = demo.Printable(cells[i])
+		}
+		fmt.Fprintln(columns, strings.Join(cells, "\t"))
 	}
 	return columns.Flush()
 }
@@ -72,7 +77,7 @@ func rows(inv *inventory) [][]string {
 		add(cloudapi.KindVMInitScript, "", r.Name, "", r.ID)
 	}
 	for _, r := range inv.InferenceAPIKeys {
-		add(cloudapi.KindInferenceAPIKey, "", "", "", r.ID)
+		add(cloudapi.KindInferenceAPIKey, "", r.ID, "", r.ID) // it has no name
 	}
 	return rows
 }

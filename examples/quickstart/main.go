@@ -211,5 +211,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, *timeout)
 	defer cancel()
 	env := &environment{client: client, location: *location, out: stdout, start: time.Now()}
-	return env.provision(ctx)
+	if err := env.provision(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "All %d resources that it created are deleted again.\n"+
+		"Next: ./provision creates what a file describes, and keeps it; ./inventory lists a project.\n", len(env.resources))
+	return nil
 }

@@ -23,7 +23,7 @@ func TestQuickstart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stdout, _ := demotest.Runs(t, run, nil)
-		for text, want := range map[string]int{"created: ": 5, "open to ": 2, "  addresses ": 2, "listed ": 2, "deleted\n": 5} {
+		for text, want := range map[string]int{"created: ": 5, "open to ": 2, "  addresses ": 2, "listed ": 2, "deleted\n": 5, "All 5 resources that it created are deleted again.\nNext: ": 1} {
 			if n := strings.Count(stdout, text); n != want {
 				t.Errorf("%d times %q, want %d:\n%s", n, text, want, stdout)
 			}

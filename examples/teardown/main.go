@@ -84,13 +84,13 @@ func (c *command) list(plan *teardown.Plan) error {
 	table := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "STAGE\tKIND\tLOCATION\tNAME\tWHY")
 	row := func(stage any, r cloudapi.Resource, why string) {
-		fmt.Fprintf(table, "%v\t%v\t%s\t%s\t%s\n", stage, r.Kind, r.Location, cmp.Or(r.Name, r.ID), why)
+		fmt.Fprintf(table, "%v\t%v\t%s\t%s\t%s\n", stage, r.Kind, demo.Printable(r.Location), demo.Printable(cmp.Or(r.Name, r.ID)), why)
 	}
 	for i, stage := range plan.Stages() {
 		for _, r := range stage {
 			row(i+1, r, "")
 			for _, part := range plan.GoesWith(r) {
-				row(i+1, part, "goes with "+r.Reference())
+				row(i+1, part, "goes with "+demo.Printable(r.Reference()))
 			}
 		}
 	}
@@ -124,7 +124,8 @@ func (c *command) confirm(ctx context.Context, client *cloudapi.Client, total in
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.stderr, "To delete all %d, type the name of the project, %s:\n", total, project.Name)
+	shown := demo.Printable(project.Name)
+	fmt.Fprintf(c.stderr, "To delete all %d, type the name of the project, %s:\n", total, shown)
 	answer := make(chan string, 1)
 	go func() { // Ctrl-C can't interrupt Read, and leaves the goroutine behind
 		line, _ := bufio.NewReader(c.stdin).ReadString('\n')
@@ -134,7 +135,7 @@ func (c *command) confirm(ctx context.Context, client *cloudapi.Client, total in
 	case <-ctx.Done():
 		return fmt.Errorf("nothing was deleted: %w", ctx.Err())
 	case name := <-answer:
-		if name != project.Name {
+		if name != project.Name && name != shown {
 			return errors.New("nothing was deleted: that isn't the name; use --yes if nobody can type it")
 		}
 	}

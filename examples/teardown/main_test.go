@@ -83,6 +83,27 @@ func TestConfirms(t *testing.T) {
 	}
 }
 
+// TestHostileNames: what the server sends as a name writes no lines before the
+// question, and doesn't change the terminal. Typed as it's shown, it's the name.
+func TestHostileNames(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const name, shown = `x\u001b]0;owned\u0007\u001b[2J\nfake line`, `"x\x1b]0;owned\a\x1b[2J\nfake line"`
+		command, server, client, _ := newCommand(t, shown+"\n")
+		server.Fail(cloudapitest.Match{Operation: "Projects.Get"}, cloudapitest.Reply(200, nil, `{"id":"`+client.Project()+`","name":"`+name+`"}`).Repeating())
+		server.Fail(cloudapitest.Match{Operation: "VMs.List"}, cloudapitest.Reply(200, nil, `{"count":1,"items":[{"id":"`+server.IDs(cloudapi.KindVM, "")[0]+`","name":"`+name+`","location":"eu-central-h1"}]}`))
+		var stdout, stderr bytes.Buffer
+		command.stdout, command.stderr = &stdout, &stderr
+		if err := command.run(t.Context(), client); err != nil && strings.Contains(err.Error(), "isn't the name") {
+			t.Error(err)
+		}
+		if out := stdout.String() + stderr.String(); strings.ContainsAny(out, "\x1b\a") || strings.Contains(out, "\nfake line") ||
+			!strings.Contains(stdout.String(), shown) || !strings.Contains(stderr.String(), "type the name of the project, "+shown+":\n") {
+			t.Errorf("it prints\n%q", out)
+		}
+	})
+}
+
 func TestInterruptWhileAsking(t *testing.T) {
 	t.Parallel()
 	command, _, client, count := newCommand(t, "")
