@@ -62,7 +62,9 @@ func report(stderr io.Writer, name string, err, cause error) (status int) {
 	case errors.As(err, new(usageError)):
 		status = 2
 	case errors.As(err, &command):
-		status = command.ExitStatus()
+		if s := command.ExitStatus(); 0 < s && s < 256 { // the system would cut off the rest: 256 is 0
+			status = s
+		}
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)
 	return status

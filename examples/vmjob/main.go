@@ -1,134 +1,216 @@
-// Vmjob runs a script on a VM of its own by SSH, and deletes the VM.
+// Vmjob runs a script on a VM of its own by SSH, and deletes the VM, also if the
+// script fails or somebody interrupts the program.
 //
-//	vmjob --from 203.0.113.7 build.sh
-//	vmjob --from 203.0.113.7 --size standard-8 --timeout 3h --out frames render.sh scene.blend
-//	vmjob --clean
+//	vmjob --from 203.0.113.7 build.sh release
+//	tar c scene | vmjob --from 203.0.113.7 --size standard-8 render.sh > frames.tar
+//	vmjob --clean job-e2oqh
 //
-// The script runs in a folder with copies of the files, whose names are its
-// arguments. With --out, what it puts into the subfolder out is copied back, even
-// if it fails. Its exit status is the program's. Whatever ends the program, it
-// deletes all that it has created.
+// The script gets the arguments that follow its name, and standard input, unless
+// that's a terminal. Its exit status is the program's.
 package main
 
 import (
-	"cmp"
+	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
+	"flag"
 	"fmt"
-	"slices"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/examples/demo"
+	"golang.org/x/crypto/ssh"
 )
 
-func main() { demo.Main("vmjob", run) }
-
-// create returns a running VM that only j.from can reach. Without a subnet, it
-// would be in the default one, whose firewall lets everybody in.
-//
-// An Ensure finds out whether a create has succeeded if its response is lost.
-// Ctrl-C doesn't cancel it: the server could execute a canceled create after the
-// cleanup.
-func (j *job) create(ctx context.Context, keys *keys) (*cloudapi.VM, error) {
-	j.say("creating %s", j.name)
-	sure, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Minute)
-	defer cancel()
-
-	j.last = cloudapi.KindFirewall
-	firewall, _, err := j.client.Firewalls.Ensure(sure, j.location, j.name, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	rule := cloudapi.FirewallRuleCreateRequest{CIDR: j.from.String(), PortRange: "22"}
-	if _, err := j.client.Firewalls.SetRules(ctx, j.location, firewall.ID, []cloudapi.FirewallRuleCreateRequest{rule}, nil); err != nil {
-		return nil, err
-	}
-
-	j.last = cloudapi.KindPrivateSubnet
-	subnet, _, err := j.client.PrivateSubnets.Ensure(sure, j.location, j.name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}, nil)
-	if err != nil || ctx.Err() != nil {
-		return nil, cmp.Or(err, context.Cause(ctx))
-	}
-
-	j.last = cloudapi.KindVM
-	vm, _, err := j.client.VMs.Ensure(sure, j.location, j.name, &cloudapi.VMCreateRequest{
-		Size: j.size, BootImage: j.image, PrivateSubnetID: subnet.ID, EnableIPv4: new(j.from.Addr().Is4()),
-		PublicKey: keys.authorized(), InitScriptText: keys.initScript(),
-	}, nil)
-	if err != nil {
-		return nil, err
-	}
-	return j.client.VMs.WaitRunning(ctx, j.location, vm.ID, &cloudapi.WaitOptions{FailWithoutCapacity: true, Progress: func(p cloudapi.Progress) { j.report(p.Err) }})
+// A job is a script that runs on a VM of its own. The VM, its subnet and its
+// firewall have the job's name, and nothing else has.
+type job struct {
+	client               *cloudapi.Client
+	location, name, size string
+	from                 netip.Prefix // who may connect to the VM
+	script               []byte
+	args                 []string
+	stdin                io.Reader
+	stdout, stderr       io.Writer
+	start                time.Time
+	user, host           ssh.Signer // the keys, which are made for one run
+	initScript           string     // gives the VM its host key
+	dial                 func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// run runs the script on a new VM, and then deletes everything.
+// run runs the script on a new VM, which only j.from can reach. Whatever ends it,
+// even a panic, it deletes what it has created.
 func (j *job) run(ctx context.Context) (err error) {
 	if err := j.client.CheckAccess(ctx); err != nil {
 		return err
 	}
-	keys, err := newKeys()
-	if err != nil {
-		return err
+	j.say("creating %s", j.name)
+	// Ctrl-C doesn't cancel a create: the server could execute a canceled one after
+	// the cleanup. Ensure finds out whether a create has succeeded if its response
+	// is lost.
+	sure, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Minute)
+	defer cancel()
+	firewall, _, err := j.client.Firewalls.Ensure(sure, j.location, j.name, nil, nil)
+	if errors.Is(err, cloudapi.ErrLocationNotFound) {
+		return err // nothing was created
 	}
-	defer func() { // also after a failure or a panic, or once Ctrl-C or the timeout has ended ctx
-		if j.last == cloudapi.KindFirewall && errors.Is(err, cloudapi.ErrLocationNotFound) {
-			return // nothing has been created
+	defer func() {
+		left := j.remove(context.WithoutCancel(ctx))
+		if left == nil && errors.Is(err, cloudapi.ErrOutcomeUnknown) {
+			left = errors.New("the server may still execute a request that was lost")
 		}
-		err = errors.Join(err, j.remove(context.WithoutCancel(ctx), errors.Is(err, cloudapi.ErrOutcomeUnknown)))
+		if left != nil {
+			err = errors.Join(err, fmt.Errorf("%s may be left and cost money; this deletes it: vmjob --location %s --clean %[1]s\n%[3]w", j.name, j.location, left))
+		}
 	}()
-	vm, err := j.create(ctx, keys)
 	if err != nil {
 		return err
 	}
-	return j.use(ctx, vm, keys)
+	rules := []cloudapi.FirewallRuleCreateRequest{{CIDR: j.from.String(), PortRange: "22"}}
+	if _, err := j.client.Firewalls.SetRules(ctx, j.location, firewall.ID, rules, nil); err != nil {
+		return err
+	}
+	subnet, _, err := j.client.PrivateSubnets.Ensure(sure, j.location, j.name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}, nil)
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	vm, _, err := j.client.VMs.Ensure(sure, j.location, j.name, &cloudapi.VMCreateRequest{
+		Size: j.size, PrivateSubnetID: subnet.ID, EnableIPv4: new(j.from.Addr().Is4()),
+		PublicKey:      strings.TrimSpace(string(ssh.MarshalAuthorizedKey(j.user.PublicKey()))),
+		InitScriptText: j.initScript,
+	}, nil)
+	if err != nil {
+		return err
+	}
+	vm, err = j.client.VMs.WaitRunning(ctx, j.location, vm.ID, &cloudapi.WaitOptions{FailWithoutCapacity: true, Progress: j.report})
+	if err != nil {
+		return err
+	}
+	return j.execute(ctx, vm)
 }
 
-// kinds are what a job creates, in the order in which they can be deleted.
-var kinds = []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindFirewall}
-
-// remove deletes what the job has created, as far as it exists, and proves that
-// it's gone. If mayAppear, the server may still create what was created last.
-func (j *job) remove(ctx context.Context, mayAppear bool) error {
-	ctx, cancel := context.WithTimeout(ctx, cleanupTime)
+// remove deletes what has the job's name, and proves that it's gone. It goes on
+// for minutes during an outage, since a VM costs money.
+func (j *job) remove(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	const patience = 1000 // in effect until ctx ends: a VM costs money
-	isDeleted := func(r *cloudapi.Resource) (bool, error) { return r.ID != "", nil }
-	var removed []cloudapi.Resource
-	for _, kind := range kinds[slices.Index(kinds, j.last):] {
-		resource, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Resource, error) {
-			resource, err := j.client.DeleteExisting(ctx, j.location+"/"+j.name, kind)
-			j.report(err)
-			if errors.Is(err, cloudapi.ErrConflict) {
-				return &cloudapi.Resource{}, nil // the server may delete it later
+	for _, kind := range []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindFirewall} {
+		_, err := cloudapi.Wait(ctx, func(ctx context.Context) (*bool, error) {
+			_, err := j.client.DeleteExisting(ctx, j.location+"/"+j.name, kind)
+			if err == nil || errors.Is(err, cloudapi.ErrConflict) { // it isn't gone yet, or something that isn't gone yet needs it
+				return new(false), nil
 			}
-			return resource, err
-		}, isDeleted, &cloudapi.WaitOptions{Tolerance: patience})
-		if cloudapi.IsGone(err) && !(mayAppear && kind == j.last) {
-			continue
+			return new(true), err
+		}, func(isGone *bool) (bool, error) { return *isGone, nil }, &cloudapi.WaitOptions{Interval: 2 * time.Second, MaxInterval: 10 * time.Second, Tolerance: 1000, Progress: j.report})
+		if !cloudapi.IsGone(err) {
+			return err
 		}
-		if err == nil {
-			err = j.client.WaitDeleted(ctx, *resource, &cloudapi.WaitOptions{Tolerance: patience, Progress: func(p cloudapi.Progress) { j.report(p.Err) }})
-		}
-		if err != nil {
-			return j.left(kind, err)
-		}
-		removed = append(removed, *resource)
 	}
-	// A wait for a deletion also ends if the token can't see the project anymore.
-	if err := j.client.CheckAccess(ctx); err != nil {
-		return j.left(j.last, err)
-	}
-	for _, resource := range removed {
-		if _, err := j.client.Fetch(ctx, resource); !cloudapi.IsGone(err) {
-			return j.left(resource.Kind, cmp.Or(err, errors.New("it's still there")))
-		}
+	if err := j.client.CheckAccess(ctx); err != nil { // the token may not see the project anymore
+		return err
 	}
 	j.say("%s is gone", j.name)
 	return nil
 }
 
-// left returns an error that says how to delete what is left.
-func (j *job) left(kind cloudapi.Kind, err error) error {
-	return fmt.Errorf("the %s %s/%s may be left and cost money; this deletes it: vmjob --clean %[3]s\n%w", kind, j.location, j.name, err)
+// report says why a poll of a wait has failed, if the wait goes on.
+func (j *job) report(p cloudapi.Progress) {
+	if cloudapi.IsTransient(p.Err) {
+		j.say("trying again: %v", p.Err)
+	}
+}
+
+func (j *job) say(format string, args ...any) {
+	fmt.Fprintf(j.stderr, "%7.1fs  %s\n", time.Since(j.start).Seconds(), fmt.Sprintf(format, args...))
+}
+
+func main() { demo.Main("vmjob", run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	j := &job{name: "job-" + strings.ToLower(rand.Text()[:5]), stdin: strings.NewReader(""), stdout: stdout, stderr: stderr, start: time.Now(), dial: new(net.Dialer).DialContext}
+	flags := flag.NewFlagSet("vmjob [flags] script [argument...]", flag.ExitOnError)
+	flags.Func("from", "the `address` by which the VM sees this machine, or a range that contains it;\nthe VM has a public IPv4 address only if this is one", j.parseFrom)
+	flags.StringVar(&j.location, "location", "eu-central-h1", "where to create the VM")
+	flags.StringVar(&j.size, "size", "standard-2", "size of the VM")
+	timeout := flags.Duration("timeout", time.Hour, "maximum `duration` of the job")
+	clean := flags.String("clean", "", "only delete what is left of the job with this `name`")
+	flags.Parse(args)
+	embedded, err := demo.IsEmbedded()
+	switch {
+	case err != nil:
+		return err
+	case *clean != "" && (!strings.HasPrefix(*clean, "job-") || flags.NArg() > 0):
+		return demo.Usagef("--clean takes only the name of a job, such as job-e2oqh")
+	case *clean == "" && flags.NArg() == 0:
+		return demo.Usagef("name a script")
+	case *clean == "" && !embedded && !j.from.IsValid():
+		return demo.Usagef("use --from with the address by which the VM sees this machine: on a server that you reach by SSH, echo $SSH_CLIENT prints it")
+	case *clean == "":
+		if err := j.load(flags.Args()); err != nil {
+			return err // before a VM costs money
+		}
+	}
+	client, closeServer, err := demo.Connect(ctx, stderr, "vmjob", demo.Server{
+		Delays: cloudapitest.Delays{Create: time.Second, Delete: time.Second},
+		Empty:  true,
+	})
+	if err != nil {
+		return err
+	}
+	defer closeServer()
+	j.client = client
+	if *clean != "" {
+		j.name = *clean
+		return j.remove(ctx)
+	}
+	if err := j.makeKeys(); err != nil {
+		return err
+	}
+	if embedded {
+		j.from = netip.MustParsePrefix("127.0.0.1/32")
+		j.dial = (&machine{host: j.host, user: j.user.PublicKey()}).dial
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, *timeout, fmt.Errorf("it has taken longer than %v", *timeout))
+	defer cancel()
+	return j.run(ctx)
+}
+
+// parseFrom sets j.from, with a prefix length: for an IPv6 address without one,
+// the service would let in a whole /64.
+func (j *job) parseFrom(text string) error {
+	address, err := netip.ParseAddr(text)
+	j.from = netip.PrefixFrom(address, address.BitLen())
+	if err != nil {
+		j.from, err = netip.ParsePrefix(text)
+		j.from = j.from.Masked()
+	}
+	if err != nil {
+		return errors.New("must be an IP address, or a range such as 203.0.113.0/24")
+	}
+	return nil
+}
+
+// load reads the script. It refuses one that Linux wouldn't run.
+func (j *job) load(args []string) (err error) {
+	j.args = args[1:]
+	if j.script, err = os.ReadFile(args[0]); err != nil {
+		return err
+	}
+	if !bytes.HasPrefix(j.script, []byte("#!")) || bytes.Contains(j.script, []byte("\r\n")) {
+		return demo.Usagef("%s must begin with a line such as #!/bin/sh, and have LF alone at the ends of lines", args[0])
+	}
+	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice == 0 {
+		j.stdin = os.Stdin
+	}
+	return nil
 }
