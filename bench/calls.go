@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/test/byhand"
@@ -26,120 +27,99 @@ type calls struct {
 type opener func(base string, transport http.RoundTripper) (*calls, error)
 
 type contestant struct {
-	name     string
-	replies  *replies
-	client   opener
-	byHand   opener // the same calls by hand
-	notFound func(error) bool
+	name string
+	open opener
 }
 
+// clients are compared with [openByHand]. The last two are the same code, with a
+// timeout or a transport that retries.
 var clients = []contestant{
-	{"cloudapi", &ourReplies, openSDK, openByHand, isNotFoundSDK},
-	{"http.Client.Timeout", &ourReplies, openTimed, openByHand, isErrorByHand},
-	{"oapi-codegen", &ourReplies, openGenerated, openGeneratedByHand, func(err error) bool { return errors.Is(err, errGenerated) }},
-	{"retryablehttp", &ourReplies, openRetryable, openByHand, isErrorByHand},
-	{"hcloud-go", &hetzner, openHcloud, openHcloudByHand, func(err error) bool { return errors.Is(err, errHcloud) }},
+	{"cloudapi", openSDK},
+	{"http.Client.Timeout", openTimed},
+	{"retryablehttp", openRetryable},
 }
 
+// A workload opens a client, and returns what it does. It returns nil if the client
+// can't do it.
 type workload struct {
 	name    string
 	divisor int // of the number of rounds: long calls need fewer rounds
-	duel    func(*contestant) (client, byHand call, err error)
+	open    func(opener) (call, error)
 }
 
-// sameTransport returns a function for workload.duel. The client and its calls by hand
-// use one transport, which returns the responses of the client's API.
-func sameTransport(transport func(*replies) http.RoundTripper, pick func(*calls) call) func(*contestant) (client, byHand call, err error) {
-	return func(c *contestant) (client, byHand call, err error) {
-		return openBoth(c, inProcess, transport(c.replies), pick)
+// sameTransport returns a function for workload.open that opens a client with a
+// transport, and picks one of its calls.
+func sameTransport(transport http.RoundTripper, pick func(*calls) call) func(opener) (call, error) {
+	return func(open opener) (call, error) {
+		c, err := open(inProcess, transport)
+		if err != nil {
+			return nil, err
+		}
+		return pick(c), nil
 	}
-}
-
-// openBoth opens a client and its calls by hand, and returns the call that pick chooses
-// for each. client is nil if the client doesn't have the call.
-func openBoth(c *contestant, base string, transport http.RoundTripper, pick func(*calls) call) (client, byHand call, err error) {
-	ours, err := c.client(base, transport)
-	if err != nil {
-		return nil, nil, err
-	}
-	other, err := c.byHand(base, transport)
-	if err != nil {
-		return nil, nil, err
-	}
-	return pick(ours), pick(other), nil
 }
 
 func getVM(c *calls) call { return c.vm }
 
-func vmReply(r *replies) http.RoundTripper { return byhand.Fixed{Status: http.StatusOK, Body: r.vm} }
-
 func workloads(server *httptest.Server) []workload {
+	vm := byhand.Fixed{Status: http.StatusOK, Body: byhand.VM}
 	return []workload{
-		{"GET a VM", 1, sameTransport(vmReply, getVM)},
-		{"POST create", 1, sameTransport(
-			func(r *replies) http.RoundTripper { return byhand.Fixed{Status: http.StatusOK, Body: r.created} },
-			func(c *calls) call { return c.create })},
-		{"404 with an envelope", 1, getMissing},
-		{"a client and one GET", 1, func(c *contestant) (client, byHand call, err error) {
-			once := func(open opener) call {
-				transport := vmReply(c.replies)
-				return func(ctx context.Context) error {
-					c, err := open(inProcess, transport)
-					if err != nil {
-						return err
-					}
-					return c.vm(ctx)
+		{"GET a VM", 1, sameTransport(vm, getVM)},
+		{"POST create", 1, sameTransport(vm, func(c *calls) call { return c.create })},
+		{"404 with an envelope", 1, sameTransport(byhand.Fixed{Status: http.StatusNotFound, Body: byhand.NotFound}, func(c *calls) call {
+			return func(ctx context.Context) error {
+				if err := c.vm(ctx); !isNotFound(err) {
+					return errors.Join(errors.New("the error is lost"), err)
 				}
+				return nil
 			}
-			return once(c.client), once(c.byHand), nil
-		}},
-		{"GET over loopback", 1, func(c *contestant) (client, byHand call, err error) {
-			return openBoth(c, server.URL+"/"+c.name, nil, getVM)
-		}},
-		{"10,000 VMs by 1,000", 7, sameTransport(
-			func(r *replies) http.RoundTripper { return &list{replies: r, pages: map[int]string{}} },
-			func(c *calls) call { return c.list })},
-		{"metrics, 7 MB", 50, sameTransport(
-			func(r *replies) http.RoundTripper {
-				if r.metrics == nil {
-					return nil
+		})},
+		{"a client and one GET", 1, func(open opener) (call, error) {
+			return func(ctx context.Context) error {
+				c, err := open(inProcess, vm)
+				if err != nil {
+					return err
 				}
-				return byhand.Fixed{Status: http.StatusOK, Body: r.metrics()}
-			},
-			func(c *calls) call { return c.metrics })},
+				return c.vm(ctx)
+			}, nil
+		}},
+		{"GET over loopback", 1, func(open opener) (call, error) {
+			c, err := open(server.URL, nil)
+			if err != nil {
+				return nil, err
+			}
+			return c.vm, nil
+		}},
+		{"10,000 VMs by 1,000", 7, sameTransport(&list{pages: map[int]string{}}, func(c *calls) call { return c.list })},
+		{"metrics, 7 MB", 50, sameTransport(byhand.Fixed{Status: http.StatusOK, Body: byhand.Metrics(20)}, func(c *calls) call { return c.metrics })},
 	}
 }
 
-// getMissing returns calls that get a VM that doesn't exist. They return nil if
-// the client reports that the VM is missing, or if the code by hand returns any error.
-func getMissing(c *contestant) (client, byHand call, err error) {
-	get, getByHand, err := openBoth(c, inProcess, byhand.Fixed{Status: http.StatusNotFound, Body: c.replies.missing}, getVM)
-	if err != nil {
-		return nil, nil, err
-	}
-	return func(ctx context.Context) error {
-			if err := get(ctx); !c.notFound(err) {
-				return errors.Join(errors.New("the error is lost"), err)
-			}
-			return nil
-		}, func(ctx context.Context) error {
-			if getByHand(ctx) == nil {
-				return errors.New("the code by hand found it")
-			}
-			return nil
-		}, nil
+// list is a transport that returns the pages of a list.
+type list struct {
+	pages map[int]string // by the index of the first item
 }
 
-func newServer() *httptest.Server {
-	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, c := range clients {
-			if strings.HasPrefix(r.URL.Path, "/"+c.name+"/") {
-				w.Header().Set("Content-Type", "application/json")
-				_, _ = w.Write([]byte(c.replies.vm))
-				return
-			}
+func (l *list) RoundTrip(req *http.Request) (*http.Response, error) {
+	first := 0
+	if after := req.URL.Query().Get("start_after"); after != "" {
+		last, err := strconv.Atoi(strings.TrimPrefix(after, "vm"))
+		if err != nil {
+			return nil, err
 		}
-		http.NotFound(w, r)
+		first = last + 1
+	}
+	if l.pages[first] == "" {
+		l.pages[first] = byhand.VMs(first, min(pageSize, listLength-first), listLength)
+	}
+	return byhand.Respond(req, http.StatusOK, l.pages[first])
+}
+
+// newServer returns a server whose every response is a VM.
+func newServer() *httptest.Server {
+	return httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(byhand.VM))
 	}))
 }
 
@@ -150,6 +130,7 @@ type row struct {
 
 func measureCalls(ctx context.Context, clients []contestant, rounds int, selected *regexp.Regexp) (rows []row, err error) {
 	server := newServer()
+	server.Start()
 	defer server.Close()
 	for _, w := range workloads(server) {
 		if !selected.MatchString(w.name) {
@@ -166,10 +147,14 @@ func measureCalls(ctx context.Context, clients []contestant, rounds int, selecte
 
 func (w *workload) measure(ctx context.Context, clients []contestant, rounds int) (row, error) {
 	r := row{w.name, map[string]sample{}}
+	byHand, err := w.open(openByHand)
+	if err != nil {
+		return r, err
+	}
 	duels := map[string]*duel{}
 	var names []string
 	for _, c := range clients {
-		client, byHand, err := w.duel(&c)
+		client, err := w.open(c.open)
 		if err == nil && client != nil {
 			duels[c.name], err = newDuel(ctx, client, byHand)
 			names = append(names, c.name)
@@ -187,7 +172,6 @@ func (w *workload) measure(ctx context.Context, clients []contestant, rounds int
 		}
 	}
 	for _, name := range names {
-		var err error
 		if r.Samples[name], err = duels[name].result(ctx); err != nil {
 			return r, fmt.Errorf("%s: %w", name, err)
 		}

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,11 +29,11 @@ func measureConcurrency(ctx context.Context, rounds int) (map[string]crowd, erro
 	for range rounds {
 		for _, i := range rand.Perm(len(clients)) {
 			c := &clients[i]
-			client, err := runCrowd(ctx, c, c.client)
+			client, err := runCrowd(ctx, c.open)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", c.name, err)
 			}
-			byHand, err := runCrowd(ctx, c, c.byHand)
+			byHand, err := runCrowd(ctx, openByHand)
 			if err != nil {
 				return nil, err
 			}
@@ -50,12 +49,9 @@ func measureConcurrency(ctx context.Context, rounds int) (map[string]crowd, erro
 	return crowds, nil
 }
 
-func runCrowd(ctx context.Context, c *contestant, open opener) (crowd, error) {
+func runCrowd(ctx context.Context, open opener) (crowd, error) {
 	var connections atomic.Int64
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(c.replies.vm))
-	}))
+	server := newServer()
 	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			connections.Add(1)

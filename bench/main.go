@@ -1,17 +1,17 @@
-// Command bench compares the SDK with other clients and with the code by hand: a
-// careful program that uses net/http and encoding/json with a pooled body
-// buffer, and decodes into the same struct.
+// Command bench compares the SDK with the same calls by hand: a careful program that
+// uses net/http and encoding/json with a pooled body buffer, and decodes into the
+// same types. Beside it stands what that program becomes with a timeout, or with
+// retries.
 //
-//	go -C bench run .                   # prints the tables, in a few minutes
-//	go -C bench run . -run '^GET'       # only some workloads
-//	go -C bench run . -docs -builds 3   # writes them to docs/performance.md
+//	go -C bench run .                # prints the table, in a few minutes
+//	go -C bench run . -run '^GET'    # only some workloads
+//	go -C bench run . -docs          # writes it to docs/performance.md
 //
-// Every client has its own calls by hand, which decode the same bytes into the
-// client's type. All responses come from memory, except where a table says
-// loopback, and all clients use default options.
+// All responses come from memory, except where the table says loopback, and all
+// clients use default options.
 //
 // In each round every client runs for a millisecond, or for one call if that
-// takes longer, immediately before or after its calls by hand. The figures are medians
+// takes longer, immediately before or after the calls by hand. The figures are medians
 // of the ratios of all rounds. Other load on the machine hardly changes them.
 package main
 
@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -35,8 +36,7 @@ func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 1000, "rounds of the short workloads; long ones have fewer")
 	flag.StringVar(&o.run, "run", "", "only the workloads whose names match the regular expression")
-	flag.IntVar(&o.builds, "builds", 0, "how often to build programs from nothing, which takes a minute or more")
-	docs := flag.Bool("docs", false, "write the tables to "+document)
+	docs := flag.Bool("docs", false, "write the table to "+document)
 	child := flag.Bool("child", false, "only compare the SDK, and print JSON")
 	flag.Parse()
 	ctx := context.Background()
@@ -69,8 +69,8 @@ func main() {
 }
 
 type options struct {
-	rounds, builds int
-	run            string
+	rounds int
+	run    string
 }
 
 func measure(ctx context.Context, o options, selected *regexp.Regexp) (*report, error) {
@@ -88,12 +88,8 @@ func measure(ctx context.Context, o options, selected *regexp.Regexp) (*report, 
 			return nil, err
 		}
 	}
-	if o.builds > 0 {
-		if r.programs, err = measurePrograms(ctx, o.builds); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
+	r.size, err = measureSize(ctx)
+	return r, err
 }
 
 func withNextGo(ctx context.Context, o options) (rows []row, err error) {
@@ -105,4 +101,27 @@ func withNextGo(ctx context.Context, o options) (rows []row, err error) {
 		return nil, fmt.Errorf("with %s: %w", nextGo, err)
 	}
 	return rows, json.Unmarshal(output, &rows)
+}
+
+// measureSize returns the size of a small program that gets a VM with the SDK,
+// divided by that of one with only net/http.
+func measureSize(ctx context.Context) (float64, error) {
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	var sizes [2]float64
+	for i, name := range []string{"sdk", "byhand"} {
+		file := filepath.Join(dir, name)
+		if output, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", file, "./internal/programs/"+name).CombinedOutput(); err != nil {
+			return 0, fmt.Errorf("building %s: %w\n%s", name, err, output)
+		}
+		info, err := os.Stat(file)
+		if err != nil {
+			return 0, err
+		}
+		sizes[i] = float64(info.Size())
+	}
+	return sizes[0] / sizes[1], nil
 }

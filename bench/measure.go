@@ -12,13 +12,20 @@ import (
 type call func(context.Context) error
 
 type sample struct {
-	Ratio, Low, High   float64 // the client's time divided by that of the calls by hand: median and quartiles of all rounds
-	Allocs, HandAllocs float64 // of a call
-	Bytes, HandBytes   float64
+	Ratio              float64 // the client's time divided by that of the calls by hand: the median of all rounds
+	Allocs, HandAllocs uint64  // of a call
 }
 
 func (s sample) String() string {
 	return fmt.Sprintf("%.2f (%s of %s)", s.Ratio, withCommas(s.Allocs), withCommas(s.HandAllocs))
+}
+
+func withCommas(n uint64) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
 }
 
 // duel measures a client, and the same calls by hand, in turn.
@@ -69,13 +76,11 @@ func (d *duel) round(ctx context.Context) error {
 }
 
 func (d *duel) result(ctx context.Context) (s sample, err error) {
-	slices.Sort(d.ratios)
-	n := len(d.ratios)
-	s.Ratio, s.Low, s.High = d.ratios[n/2], d.ratios[n/4], d.ratios[n*3/4]
-	if s.Allocs, s.Bytes, err = memory(ctx, d.call); err != nil {
+	s.Ratio = median(d.ratios)
+	if s.Allocs, err = allocations(ctx, d.call); err != nil {
 		return s, err
 	}
-	s.HandAllocs, s.HandBytes, err = memory(ctx, d.byHand)
+	s.HandAllocs, err = allocations(ctx, d.byHand)
 	return s, err
 }
 
@@ -89,21 +94,22 @@ func timed(ctx context.Context, f call, n int) (time.Duration, error) {
 	return time.Since(start), nil
 }
 
-func memory(ctx context.Context, f call) (allocs, bytes float64, err error) {
+// allocations returns how many allocations a call makes.
+func allocations(ctx context.Context, f call) (uint64, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	n := 1
 	if took, err := timed(ctx, f, 2); err != nil {
-		return 0, 0, err
+		return 0, err
 	} else if took < 10*time.Millisecond {
 		n = 100
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if _, err := timed(ctx, f, n); err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	runtime.ReadMemStats(&after)
-	return float64((after.Mallocs - before.Mallocs) / uint64(n)), float64((after.TotalAlloc - before.TotalAlloc) / uint64(n)), nil
+	return (after.Mallocs - before.Mallocs) / uint64(n), nil
 }
 
 func median(values []float64) float64 {

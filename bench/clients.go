@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -14,6 +15,13 @@ import (
 )
 
 const (
+	token     = "pat-aktesttesttesttesttesttest-0123456789abcdefghijklmnopqrstuv"
+	project   = "pjahbwgme82j3qbwnsn4b3w1e9"
+	inProcess = "https://api.example.com"
+
+	pageSize   = 1000
+	listLength = 10_000
+
 	location = "eu-central-h1"
 	vmName   = "web-1"
 	pgName   = "orders-db"
@@ -49,13 +57,17 @@ func openSDK(base string, transport http.RoundTripper) (*calls, error) {
 				}
 				n++
 			}
-			return complete(n, nil)
+			return complete(n)
 		},
 		metrics: func(ctx context.Context) error { return consume(client.Postgres.Metrics(ctx, location, pgName, nil)) },
 	}, nil
 }
 
-func isNotFoundSDK(err error) bool { return errors.Is(err, cloudapi.ErrNotFound) }
+// isNotFound reports whether a client says that a VM is missing.
+func isNotFound(err error) bool {
+	_, byHand := errors.AsType[*byhand.Error[byhand.Envelope]](err)
+	return byHand || errors.Is(err, cloudapi.ErrNotFound)
+}
 
 type ourPage struct {
 	Items []*cloudapi.VM `json:"items"`
@@ -74,11 +86,6 @@ func openTimed(base string, transport http.RoundTripper) (*calls, error) {
 	c := callsByHand(f)
 	c.metrics = nil // this call would measure only the decoding, and the code by hand decodes in the same way
 	return c, nil
-}
-
-func isErrorByHand(err error) bool {
-	_, ok := errors.AsType[*byhand.Error[byhand.Envelope]](err)
-	return ok
 }
 
 func openRetryable(base string, transport http.RoundTripper) (*calls, error) {
@@ -120,9 +127,16 @@ func listByHand(ctx context.Context, f byhand.Client) error {
 			after = vm.ID
 		}
 		if n += len(page.Items); n >= page.Count || len(page.Items) == 0 {
-			return complete(n, nil)
+			return complete(n)
 		}
 	}
+}
+
+func complete(n int) error {
+	if n != listLength {
+		return fmt.Errorf("a list of %d VMs has %d", listLength, n)
+	}
+	return nil
 }
 
 // handMetrics decodes a metrics response as fast as encoding/json allows, with
