@@ -116,7 +116,7 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 	if err := checkRequest(op.Name, request, nil); err != nil {
 		return nil, err
 	}
-	if err := encodeBody(op.Name, &in.request, request, false); err != nil {
+	if err := encodeBody(op.Name, &in.request, request); err != nil {
 		return nil, err
 	}
 	return in, nil

@@ -2,54 +2,77 @@ package cloudapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"iter"
-	"math"
 	"mime"
 	"reflect"
-	"slices"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
-	"github.com/cloudapi-sdk/cloudapi/internal/jsonform"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
 // encodeBody encodes a request as the body of a call, with its secrets in clear.
-// A nil request becomes {}. If isOwn, the request can have types that encode
-// themselves, and reveal their secrets.
-func encodeBody(operation string, to *call.Request, request any, isOwn bool) (err error) {
+// A nil request becomes {}.
+func encodeBody(operation string, to *call.Request, request any) (err error) {
 	if isNil(request) {
 		request = struct{}{}
 	}
+	var tree any
 	to.Body, err = json.Marshal(request)
-	if err == nil && (isOwn || hasMask(to.Body)) {
-		var clear any
-		clear, to.Secrets, err = mask.Reveal(request, to.Body)
-		if err == nil && hasMask(to.Body) {
-			to.Body, err = json.Marshal(clear)
+	if err == nil && mask.InJSON(to.Body) {
+		if tree, to.Secrets, err = mask.Reveal(request, to.Body); err == nil {
+			to.Body, err = json.Marshal(tree)
 		}
 	}
-	var reason string
+	refusal := &ArgumentError{Operation: operation, Name: "request"}
 	switch {
 	case err != nil:
-		reason = "cannot be encoded: " + err.Error()
-	case hasReplacement(to.Body):
-		reason = "holds text that is not UTF-8, or the character U+FFFD"
-	case hasMask(to.Body):
-		reason = "holds a Secret, which would be sent masked: use the result of Reveal"
+		refusal.Reason = "cannot be encoded: " + err.Error()
+	case mask.InJSON(to.Body):
+		refusal.Reason = "has a value that " + mask.IsMasked
 	default:
-		return nil
+		// encoding/json puts U+FFFD in place of bytes that aren't UTF-8.
+		if !bytes.Contains(to.Body, []byte("\uFFFD")) && !bytes.Contains(to.Body, []byte(`\ufffd`)) {
+			return nil
+		}
+		_ = json.Unmarshal(to.Body, &tree) // it's from json.Marshal
+		name := replacedIn(tree, refusal.Name)
+		if name == "" {
+			return nil
+		}
+		refusal.Name = strings.TrimPrefix(name, "request.")
+		refusal.Reason = "holds text that is not UTF-8, or the character U+FFFD"
 	}
-	return &ArgumentError{Operation: operation, Name: "request", Reason: reason}
+	return refusal
 }
 
-// hasReplacement reports whether JSON contains U+FFFD, as a character or an
-// escape. encoding/json puts it in place of bytes that aren't UTF-8.
-func hasReplacement(body []byte) bool {
-	return bytes.Contains(body, []byte("\uFFFD")) ||
-		bytes.Contains(body, []byte(`\ufffd`)) && bytes.Contains(bytes.ReplaceAll(body, []byte(`\\`), nil), []byte(`\ufffd`))
+// replacedIn returns the name of the value with U+FFFD in decoded JSON, such as
+// "request.tags[0].key", or "" if there is none.
+func replacedIn(tree any, name string) (found string) {
+	switch tree := tree.(type) {
+	case string:
+		if strings.ContainsRune(tree, utf8.RuneError) {
+			return name
+		}
+	case []any:
+		for i := 0; i < len(tree) && found == ""; i++ {
+			found = replacedIn(tree[i], fmt.Sprintf("%s[%d]", name, i))
+		}
+	case map[string]any:
+		for key, value := range tree {
+			if found = cmp.Or(replacedIn(key, name), replacedIn(value, name+"."+key)); found != "" {
+				break
+			}
+		}
+	}
+	return found
 }
 
 // orZero returns the value that a pointer points to, or the zero value for nil.
@@ -152,25 +175,18 @@ func checkIDs(request any, dry *dryRun) *ArgumentError {
 	return nil
 }
 
-// decodeRecords decodes records. It tolerates fields of an unexpected type.
+// decodeRecords decodes records. Their times are in UTC.
 func decodeRecords(r call.Response, v any) error {
-	if err := decodeJSON(r, v, true); err != nil {
+	if err := decodeJSON(r, v); err != nil {
 		return err
 	}
-	// Only mocks send masked records, and their responses are small.
-	if len(r.Body) <= jsonform.Small && hasMask(r.Body) {
-		text, _ := json.Marshal(v)
-		if _, secrets, _ := mask.Reveal(v, text); slices.Contains(secrets, redacted) {
-			return errMasked
-		}
-	}
+	toUTC(reflect.ValueOf(v))
 	return nil
 }
 
-var errMasked = errors.New("a secret in it is " + redacted + ", as in the JSON of the SDK's records: a mock sends cloudapitest.Encode of a record")
-
-// decodeJSON decodes a JSON response. See [jsonform.Decoder] for otherForms.
-func decodeJSON(r call.Response, v any, otherForms bool) error {
+// decodeJSON decodes a JSON response. It returns [io.ErrUnexpectedEOF] if the
+// JSON ends too early.
+func decodeJSON(r call.Response, v any) error {
 	if firstByte(r.Body) == 0 {
 		return errors.New("it is empty")
 	}
@@ -180,16 +196,44 @@ func decodeJSON(r call.Response, v any, otherForms bool) error {
 			return errors.New("it is not declared as JSON")
 		}
 	}
-	decoder := jsonform.Decoder{
-		Memory:     freeMemory + 2*min(r.Limit, math.MaxInt64/4),
-		OtherForms: otherForms,
+	err := json.Unmarshal(r.Body, v)
+	if _, invalid := errors.AsType[*json.SyntaxError](err); invalid {
+		if cut := json.NewDecoder(bytes.NewReader(r.Body)).Decode(new(json.RawMessage)); errors.Is(cut, io.ErrUnexpectedEOF) {
+			return cut
+		}
 	}
-	return decoder.Decode(r.Body, v)
+	return err
 }
 
-// freeMemory is how many bytes a decoded response may take in addition to twice
-// the response limit.
-const freeMemory = 16 << 20
+// toUTC converts the times in a record to UTC. JSON with another offset is decoded
+// with a pointer to a time zone, so that equal times differ for
+// [reflect.DeepEqual].
+func toUTC(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			toUTC(v.Elem())
+		}
+	case reflect.Slice:
+		if v.Type() == reflect.TypeFor[MetricSamples]() {
+			return // they are in UTC, and many
+		}
+		for i := range v.Len() {
+			toUTC(v.Index(i))
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			t := v.Addr().Interface().(*time.Time)
+			*t = t.UTC()
+			return
+		}
+		for i := range v.NumField() {
+			if f := v.Field(i); f.CanSet() {
+				toUTC(f)
+			}
+		}
+	}
+}
 
 // firstByte returns the first byte that isn't white space, or 0. It searches
 // only the beginning of the data.

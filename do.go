@@ -16,11 +16,11 @@ import (
 // retried like a create, any other request like an idempotent one.
 //
 // The segments are the path below the base URL; Do escapes them. The body is
-// the JSON encoding of in, with each [Secret] in clear, except that a type with a
-// MarshalJSON or MarshalText of its own must call [Secret.Reveal]. If in is nil,
-// there is no body, or {} in a POST, PUT or PATCH. Do decodes the JSON response
-// into out, or drops it if out is nil. If out is a *[]byte, it gets the response
-// unchanged.
+// the JSON encoding of in, with each [Secret] in clear. A type with a MarshalJSON
+// of its own must call [Secret.Reveal]: Do returns an [*ArgumentError] for a Secret
+// that stays masked. If in is nil, there is no body, or {} in a POST, PUT or
+// PATCH. Do decodes the JSON response into out, or drops it if out is nil. If out
+// is a *[]byte, it gets the response unchanged.
 func (c *Client) Do(ctx context.Context, method string, segments []string, query url.Values, in, out any) error {
 	method = strings.ToUpper(method)
 	op := &Operation{Name: "Do", Method: method}
@@ -52,9 +52,13 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		Idempotent: op.traits&once == 0,
 	}}
 	if !isNil(in) || method == http.MethodPost || method == http.MethodPatch || method == http.MethodPut {
-		if err := encodeBody(inv.op.Name, &inv.request, in, true); err != nil {
+		if err := encodeBody(inv.op.Name, &inv.request, in); err != nil {
 			return err
 		}
+	}
+	if !isNil(in) {
+		// A type that encodes itself may have revealed any part of it.
+		inv.request.Secrets = append(inv.request.Secrets, string(inv.request.Body))
 	}
 	return inv.do(ctx, func(r call.Response) error {
 		switch out := out.(type) {
@@ -67,7 +71,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 			*out = slices.Clone(r.Body)
 			return nil
 		default:
-			return decodeJSON(r, out, false)
+			return decodeJSON(r, out)
 		}
 	})
 }

@@ -96,9 +96,8 @@ func PostgresConnectionURL(connection Secret, opts *PostgresConnectionOptions) (
 // In the protocol of PostgreSQL, a NUL ends a value and begins the next one.
 func unusable(value string) (reason string) {
 	switch {
-	case strings.Contains(value, mask.Redacted):
-		return "is the masked form of a Secret, \"" + mask.Redacted + "\", which was stored in place of its content: " +
-			"get the database again, and store the result of Reveal"
+	case mask.In(value):
+		return mask.IsMasked
 	case strings.Contains(value, "\x00"):
 		return "contains a NUL"
 	}

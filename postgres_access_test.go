@@ -117,7 +117,7 @@ func TestConnectionURLRefusesTwoValues(t *testing.T) {
 func TestConnectionURLOfAMaskedValue(t *testing.T) {
 	t.Parallel()
 	stored := cloudapi.NewSecret(cloudapi.NewSecret("postgres://postgres:hunter2@orders.example.net/postgres").String())
-	const want = `was stored in place of its content: get the database again, and store the result of Reveal`
+	const want = `is the masked form of a Secret: use the result of Reveal`
 	for _, connection := range []cloudapi.Secret{stored, cloudapi.NewSecret("postgres://postgres:" + stored.Reveal() + "@orders.example.net/postgres"),
 		cloudapi.NewSecret("postgres://a@b/c?password=%5bredacted%5d")} {
 		if _, err := cloudapi.PostgresConnectionURL(connection, nil); !errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.Contains(fmt.Sprint(err), want) {

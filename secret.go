@@ -1,21 +1,28 @@
 package cloudapi
 
 import (
-	"bytes"
+	crand "crypto/rand"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"sync"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
 // Secret is a string that shows "[redacted]" when it's printed, logged, or
 // encoded as text or JSON, even deep inside other values. A request sends its
-// content, and [Secret.Reveal] returns it. The zero value is empty.
+// content, and [Secret.Reveal] returns it. The zero value is empty, and so is what
+// is decoded from "[redacted]": a record that was stored as JSON has lost its
+// secrets.
 type Secret struct {
-	// value is a pointer because fmt doesn't call the methods of unexported
-	// fields, and prints only the address of a pointer. nil means an empty secret.
-	value *string
+	// sealed is the content, which [seal] makes unreadable for what reads
+	// unexported fields, such as the differences that test libraries print. Equal
+	// contents are equal for [reflect.DeepEqual]. It's a pointer because fmt doesn't
+	// call the methods of unexported fields, and prints only the address of a
+	// pointer. nil means an empty secret.
+	sealed *string
 
 	// Two secrets with the same content have different pointers, so == would be
 	// wrong. This field makes == a compile error. Use [Secret.Equal].
@@ -24,10 +31,23 @@ type Secret struct {
 
 const redacted = mask.Redacted
 
-// hasMask reports whether a JSON text contains a masked secret. It first
-// searches without the mask's quotes, since frequent quotes slow a search down.
-func hasMask(text []byte) bool {
-	return bytes.Contains(text, []byte(redacted)) && bytes.Contains(text, []byte(`"`+redacted+`"`))
+// sealKey is different in each process.
+var sealKey = sync.OnceValue(func() (key [32]byte) {
+	_, _ = crand.Read(key[:]) // can't fail
+	return key
+})
+
+// seal returns a text XORed with the stream of the process's key. It's the inverse
+// of itself.
+func seal(text string) string {
+	var stream rand.ChaCha8
+	stream.Seed(sealKey())
+	sealed := make([]byte, len(text))
+	_, _ = stream.Read(sealed) // can't fail
+	for i := range sealed {
+		sealed[i] ^= text[i]
+	}
+	return string(sealed)
 }
 
 // NewSecret returns s as a Secret.
@@ -35,19 +55,19 @@ func NewSecret(s string) Secret {
 	if s == "" {
 		return Secret{}
 	}
-	return Secret{value: &s}
+	return Secret{sealed: new(seal(s))}
 }
 
 // Reveal returns the content.
 func (s Secret) Reveal() string {
-	if s.value == nil {
+	if s.sealed == nil {
 		return ""
 	}
-	return *s.value
+	return seal(*s.sealed)
 }
 
 // IsZero reports whether the secret is empty.
-func (s Secret) IsZero() bool { return s.value == nil }
+func (s Secret) IsZero() bool { return s.sealed == nil }
 
 // Equal reports whether two secrets have the same content.
 func (s Secret) Equal(t Secret) bool { return s.Reveal() == t.Reveal() }
@@ -72,18 +92,20 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText sets the content to the text.
+// UnmarshalText sets the content to the text, or to "" if the text is "[redacted]".
 func (s *Secret) UnmarshalText(text []byte) error {
-	*s = NewSecret(string(text))
+	*s = Secret{}
+	if string(text) != redacted {
+		*s = NewSecret(string(text))
+	}
 	return nil
 }
 
-// UnmarshalJSON sets the content to a JSON string; null is the empty secret.
+// UnmarshalJSON is UnmarshalText of a JSON string; null is the empty secret.
 func (s *Secret) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {
 		return err
 	}
-	*s = NewSecret(text)
-	return nil
+	return s.UnmarshalText([]byte(text))
 }

@@ -3,6 +3,7 @@ package cloudapi_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ func TestSecret(t *testing.T) {
 
 func TestSecretIsRead(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{`{"s":"a\u00e9\n"}`: "aé\n", `{"s":""}`: "", `{"s":null}`: "", `{}`: ""} {
+	for text, want := range map[string]string{`{"s":"a\u00e9\n"}`: "aé\n", `{"s":""}`: "", `{"s":null}`: "", `{}`: "", `{"s":"[redacted]"}`: "", `{"s":"a [redacted]"}`: "a [redacted]"} {
 		var v struct {
 			S cloudapi.Secret `json:"s"`
 		}
@@ -59,5 +60,25 @@ func TestSecretIsRead(t *testing.T) {
 	}
 	if err := s.UnmarshalText([]byte(password)); err != nil || s.Reveal() != password {
 		t.Errorf("UnmarshalText: %q, %v", s.Reveal(), err)
+	}
+	if err := s.UnmarshalText([]byte(fmt.Sprint(s))); err != nil || !s.IsZero() {
+		t.Errorf("UnmarshalText of the masked text: %q, %v", s.Reveal(), err)
+	}
+}
+
+// TestSealedSecret: reflection doesn't find the content of a Secret, but equal
+// contents are equal for it.
+func TestSealedSecret(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("hunter2 ", 1000)
+	for _, content := range []string{"hunter2", long} {
+		s := cloudapi.NewSecret(content)
+		sealed := reflect.ValueOf(s).FieldByName("sealed").Elem().String()
+		if strings.Contains(sealed, "hunter") || strings.Contains(sealed, sealed[:7]+sealed[:7]) || s.Reveal() != content {
+			t.Errorf("%d bytes are kept as %.100q, and revealed as %.100q", len(content), sealed, s.Reveal())
+		}
+		if again := cloudapi.NewSecret(content); !reflect.DeepEqual(&s, &again) || reflect.DeepEqual(s, cloudapi.NewSecret(content+".")) {
+			t.Error("DeepEqual is wrong")
+		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 // Encode returns the JSON that a server sends for a record, such as a
 // *[cloudapi.VM], for a list, or for an error. Use it in HTTP mocks that respond
-// with records of the SDK: json.Marshal masks their secrets, and the SDK refuses
-// a response with masked secrets. Encode panics if it can't encode the value.
+// with records of the SDK: json.Marshal masks their secrets, which are then
+// decoded as empty. Encode panics if it can't encode the value.
 //
 // A slice of records becomes a complete list, {"count":…,"items":[…]}, with its
 // length as the count. A [cloudapi.Page] becomes one page of a list, with its

@@ -42,16 +42,9 @@ const (
 	PrivateKey  = "PRIVATE KEY"
 )
 
-// maxPEM is more bytes than any bundle of certificates has. Decoding more could
-// take longer than the caller waits.
-const maxPEM = 1 << 20
-
 // CheckPEM returns an error unless content consists of complete PEM blocks of
 // the given kinds, with at least one of each. Text may precede a block.
 func CheckPEM(content []byte, kinds []string) error {
-	if len(content) > maxPEM {
-		return errors.New("it is too large for a bundle of certificates")
-	}
 	var blocks []*pem.Block
 	rest := content
 	for {

@@ -64,16 +64,3 @@ func FuzzContentDisposition(f *testing.F) {
 		}
 	})
 }
-
-// TestLargePEM: content that would take long to decode is refused.
-func TestLargePEM(t *testing.T) {
-	t.Parallel()
-	const block = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
-	if err := CheckPEM([]byte(strings.Repeat(block, 1000)), []string{Certificate}); err != nil {
-		t.Errorf("a thousand blocks: %v", err)
-	}
-	const want = "it is too large for a bundle of certificates"
-	if err := CheckPEM([]byte(strings.Repeat(block, 1+maxPEM/len(block))), []string{Certificate}); err == nil || err.Error() != want {
-		t.Errorf("more than 1 MiB: %v, want %s", err, want)
-	}
-}

@@ -2,7 +2,6 @@ package attachment
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"mime"
 	"net/http"
@@ -19,12 +18,10 @@ func Check(status int, header http.Header, body []byte) error {
 		return errors.New("it is empty")
 	case mediaType == "text/html" || trimmed[0] == '<':
 		return errors.New("it is a page, not a file")
-	case mediaType == "application/json" || strings.HasSuffix(mediaType, "+json") || isErrorObject(trimmed):
+	case mediaType == "application/json" || strings.HasSuffix(mediaType, "+json"):
 		return errors.New("it is JSON, not a file")
 	case status == http.StatusPartialContent:
 		return errors.New("it is a part of the file")
-	case header.Get("Content-Encoding") != "":
-		return errors.New("it isn't the plain file")
 	}
 	return nil
 }
@@ -38,11 +35,4 @@ func CheckKubeconfig(content []byte) error {
 		return errors.New("it is not a kubeconfig")
 	}
 	return nil
-}
-
-func isErrorObject(body []byte) bool {
-	var object struct {
-		Error json.RawMessage `json:"error"`
-	}
-	return json.Unmarshal(body, &object) == nil && object.Error != nil
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/envelope"
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
-	"github.com/cloudapi-sdk/cloudapi/internal/jsonform"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 )
@@ -23,7 +22,6 @@ type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte // must not be kept, since the buffer is reused
-	Limit  int64  // the limit on the size of a body, in bytes
 
 	// UnmarkedEnd says that only the end of the connection marks the end of the
 	// body, so that a truncated body can't be recognized.
@@ -42,6 +40,10 @@ const (
 	// MaxSearched is how many bytes of a body are searched for secrets: more than
 	// the excerpt has, since a secret that is cut at the end can't be recognized.
 	MaxSearched = 16 << 10
+
+	// quick is the size, in bytes, up to which decoding a body takes no time that
+	// matters.
+	quick = 32 << 10
 )
 
 // receive reads, decodes and closes the response. It sets the failure of the
@@ -76,7 +78,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	}
 	if err == nil {
 		err = c.req.Decode(Response{
-			Status: resp.StatusCode, Header: resp.Header, Body: buf.Bytes(), Limit: c.cfg.MaxResponse,
+			Status: resp.StatusCode, Header: resp.Header, Body: buf.Bytes(),
 			UnmarkedEnd: resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed,
 		})
 		if encoding := encodingOf(resp); err != nil && encoding != "" {
@@ -85,7 +87,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 	} else if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, exchange.ErrTooLarge) {
 		return err // the connection failed before the response was complete
 	}
-	if len(buf.Bytes()) > jsonform.Small && ctx.Err() != nil {
+	if len(buf.Bytes()) > quick && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err == nil {

@@ -4,114 +4,87 @@
 package mask
 
 import (
+	"bytes"
 	"encoding/json"
+	"html"
+	"net/url"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 )
 
 // Redacted replaces a secret.
 const Redacted = "[redacted]"
 
+// IsMasked says what is wrong with a value that contains [Redacted].
+const IsMasked = "is the masked form of a Secret: use the result of Reveal"
+
+// In reports whether a text contains the masked form of a secret.
+func In(text string) bool { return strings.Contains(text, Redacted) }
+
+// InJSON reports whether a string in a JSON text is the masked form of a secret.
+func InJSON(text []byte) bool { return bytes.Contains(text, []byte(`"`+Redacted+`"`)) }
+
 // minSecret is the minimum length of a masked value, in bytes. Shorter values
 // protect nothing, and occur in any text.
 const minSecret = 6
 
-// Secrets are values that texts must not show.
+// Secrets are values that texts must not show, the longest first, since a secret
+// may be part of another.
 type Secrets []string
 
 // New returns the values that are long enough to be secrets. It modifies the
 // slice.
 func New(values []string) Secrets {
-	return slices.DeleteFunc(values, func(s string) bool { return len(s) < minSecret })
+	values = slices.DeleteFunc(values, func(s string) bool { return len(s) < minSecret })
+	slices.SortStableFunc(values, func(a, b string) int { return len(b) - len(a) })
+	return values
 }
 
-// maxNesting is how many levels of JSON within JSON are examined. Real texts
-// have two or three, but a short text can have thousands.
-const maxNesting = 8
-
-// occurIn reports whether a text contains one of the secrets, plain or in any
-// JSON encoding, even JSON within JSON. It also returns true for a text with
-// too many levels, which may contain one.
-func (secrets Secrets) occurIn(text string) bool {
-	for range maxNesting {
-		if slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(text, s) }) {
-			return true
-		}
-		if !strings.Contains(text, `\`) {
-			return false
-		}
-		text = unescaped(text)
-	}
-	return len(secrets) > 0
+// encodings are the forms in which a response may repeat a secret.
+var encodings = []func(string) string{
+	func(s string) string { return jsonText(s, true) },
+	func(s string) string { return jsonText(s, false) },
+	html.EscapeString,
+	url.QueryEscape,
+	url.PathEscape,
 }
 
-// Mask returns the text with its secrets replaced. It replaces the whole text
-// with [Redacted] if a secret has an uncommon JSON encoding, or if the text has
-// too many levels of JSON.
+// Mask returns the text with its secrets replaced, plain or encoded. If a JSON
+// string in the text has a secret in an unusual spelling, Mask returns only
+// [Redacted]: an error's details are shown decoded.
 func (secrets Secrets) Mask(text string) string {
-	if !secrets.occurIn(text) {
-		return text
-	}
-	if text = secrets.replacer().Replace(text); secrets.occurIn(text) {
-		return Redacted
+	text = secrets.replace(text)
+	if strings.Contains(text, `\`) {
+		decoded := escapes.ReplaceAllStringFunc(text, decodeEscapes)
+		if secrets.replace(decoded) != decoded {
+			return Redacted
+		}
 	}
 	return text
 }
 
-func (secrets Secrets) replacer() *strings.Replacer {
-	// The longest first, since a secret may be part of another.
-	longest := slices.Clone(secrets)
-	slices.SortFunc(longest, func(a, b string) int { return len(b) - len(a) })
-	var pairs []string
-	for _, secret := range longest {
-		pairs = append(pairs, secret, Redacted, jsonString(secret, true), Redacted, jsonString(secret, false), Redacted)
-	}
-	return strings.NewReplacer(pairs...)
-}
-
-func unescaped(s string) string {
-	var out []byte
-	for {
-		before, escape, _ := strings.Cut(s, `\`)
-		out = append(out, before...)
-		if escape == "" {
-			return string(out)
-		}
-		s = s[len(before):]
-		control := strings.IndexByte("bfnrt", escape[0])
-		unit, ok := escapedUnit(s)
-		switch {
-		case ok:
-			s = s[6:]
-			if second, ok := escapedUnit(s); ok && utf16.DecodeRune(unit, second) != utf8.RuneError {
-				unit, s = utf16.DecodeRune(unit, second), s[6:]
-			}
-			out = utf8.AppendRune(out, unit)
-		case control >= 0:
-			out, s = append(out, "\b\f\n\r\t"[control]), s[2:]
-		case escape[0] == '\\':
-			out, s = append(out, '\\'), s[2:]
-		default:
-			s = escape
+func (secrets Secrets) replace(text string) string {
+	encoded := strings.ContainsAny(text, `\&%+`)
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, Redacted)
+		for i := 0; encoded && i < len(encodings); i++ {
+			text = strings.ReplaceAll(text, encodings[i](secret), Redacted)
 		}
 	}
+	return text
 }
 
-// escapedUnit returns the UTF-16 unit of an escape, such as \u00e9, at the
-// beginning of a text.
-func escapedUnit(s string) (unit rune, ok bool) {
-	if len(s) < 6 || s[:2] != `\u` {
-		return 0, false
-	}
-	code, err := strconv.ParseUint(s[2:6], 16, 16)
-	return rune(code), err == nil
+// escapes are successive escapes of a JSON string.
+var escapes = regexp.MustCompile(`(?:\\u[0-9a-fA-F]{4}|\\["\\/bfnrt])+`)
+
+func decodeEscapes(text string) (decoded string) {
+	_ = json.Unmarshal([]byte(`"`+text+`"`), &decoded) // can't fail
+	return decoded
 }
 
-// jsonString returns the JSON encoding of a text, without the quotes.
-func jsonString(s string, escapeHTML bool) string {
+// jsonText returns the JSON encoding of a text, without the quotes.
+func jsonText(s string, escapeHTML bool) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(escapeHTML)

@@ -2,6 +2,8 @@ package mask
 
 import (
 	"encoding/json"
+	"html"
+	"net/url"
 	"runtime"
 	"strings"
 	"testing"
@@ -27,15 +29,14 @@ func TestSecrets(t *testing.T) {
 		{`{"a":` + string(quoted) + `}`, `{"a":"[redacted]"}`},
 		{`{"a":"pass\"word<é>\nof the database"}`, `{"a":"[redacted]"}`},
 		{`{"a":` + string(twice) + `}`, "[redacted]"},
+		{"<p>" + html.EscapeString(password), "<p>[redacted]"},
+		{"?a=" + url.QueryEscape(password) + "&b=" + url.PathEscape(password), "?a=[redacted]&b=[redacted]"},
 		{`a\/slash`, "[redacted]"},
 		{"before " + stub.EscapeAll("gateway"), "[redacted]"},
 		{"gateway " + stub.EscapeAll("gateway"), "[redacted]"},
 	} {
 		if got := secrets.Mask(tt.in); got != tt.want {
-			t.Errorf("Hide(%q) = %q, want %q", tt.in, got, tt.want)
-		}
-		if got := secrets.occurIn(tt.in); got != (tt.in != tt.want) {
-			t.Errorf("in(%q) = %v", tt.in, got)
+			t.Errorf("Mask(%q) = %q, want %q", tt.in, got, tt.want)
 		}
 	}
 	if got := Secrets(nil).Mask("gateway"); got != "gateway" {
@@ -43,21 +44,16 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestDeepNesting: a short text can contain thousands of levels of escapes.
-// Mask doesn't examine all of them, so the text may contain a secret.
-func TestDeepNesting(t *testing.T) {
-	t.Parallel()
-	text := `\` + strings.Repeat("u005c", 1000)
-	if got := New([]string{"gateway"}).Mask(text); got != Redacted {
-		t.Errorf("Hide returned %d bytes, want %q", len(got), Redacted)
-	}
-	if got := New(nil).Mask(text); got != text {
-		t.Errorf("without secrets: %q", got)
+// TestNothingToMask: a text without secrets costs no memory.
+func TestNothingToMask(t *testing.T) {
+	// Not parallel: other tests would also be counted.
+	secrets := New([]string{"pat-0123456789", `pass"word`})
+	if n := testing.AllocsPerRun(10, func() { secrets.Mask(`{"name":["is already taken"]}`) }); n > 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 
-// TestMemory: a text with many escapes takes hardly more memory than its size
-// for each level.
+// TestMemory: a text with many escapes takes hardly more memory than its size.
 func TestMemory(t *testing.T) {
 	// Not parallel: other tests would also be counted.
 	for name, text := range map[string]string{
@@ -68,33 +64,24 @@ func TestMemory(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		New([]string{"gateway"}).Mask(text)
 		runtime.ReadMemStats(&after)
-		if factor := (after.TotalAlloc - before.TotalAlloc) / uint64(len(text)); factor > 40 {
+		if factor := (after.TotalAlloc - before.TotalAlloc) / uint64(len(text)); factor > 10 {
 			t.Errorf("%s: %d bytes of memory for each byte", name, factor)
 		}
 	}
 }
 
-func TestUnescaped(t *testing.T) {
+func TestUnusualSpellings(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"":                      "",
-		"plain é":               "plain é",
-		`a\/b\"c\\d`:            `a/b"c\d`,
-		`\b\f\n\r\t`:            "\b\f\n\r\t",
-		`\u0070at\u002D\u002d`:  "pat--",
-		`\ud834\udd1e`:          "𝄞",
-		stub.EscapeAll("aé日𝄞"):  "aé日𝄞",
-		`cut \`:                 "cut ",
-		`cut \u`:                "cut u",
-		`cut \u00`:              "cut u00",
-		`no \u00zz`:             "no u00zz",
-		`\ud834 \udd1e`:         "\uFFFD \uFFFD",
-		`\udd1e\ud834`:          "\uFFFD\uFFFD",
-		`\ud834\ud834\udd1e`:    "\uFFFD𝄞",
-		`\ud834\u0061\x\\u0061`: "\uFFFDax\\u0061",
+		`\u0067ateway\u002Dkey`:                  Redacted,
+		`"\u0067ateway\-key"`:                    `"\u0067ateway\-key"`, // no JSON
+		`gateway\u0000key`:                       `gateway\u0000key`,
+		`\ud834\udd1egateway-k\u0065y \ud834 \u`: Redacted,
+		`\\u0067ateway-key`:                      `\\u0067ateway-key`, // JSON in JSON: no program shows its strings decoded
+		`cut \u0067ateway-key \`:                 Redacted,
 	} {
-		if got := unescaped(in); got != want {
-			t.Errorf("%q is unescaped as %q, want %q", in, got, want)
+		if got := New([]string{"gateway-key"}).Mask(in); got != want {
+			t.Errorf("Mask(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

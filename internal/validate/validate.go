@@ -12,8 +12,6 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 )
 
-const isMasked = "is the masked form of a Secret: use the result of Reveal"
-
 const maxSegment = 255
 
 // Segment checks a path segment. A valid segment can't lead to another route,
@@ -115,8 +113,8 @@ func Token(token string) string {
 	switch {
 	case token == "":
 		return "must not be empty"
-	case strings.Contains(token, mask.Redacted):
-		return isMasked
+	case mask.In(token):
+		return mask.IsMasked
 	}
 	for i := range len(token) {
 		if c := token[i]; c <= ' ' || c >= 0x7f {
@@ -139,8 +137,8 @@ func Header(name, value string) string {
 	if !IsName(name) {
 		return "is not a header name"
 	}
-	if strings.Contains(value, mask.Redacted) {
-		return "has a value that " + isMasked
+	if mask.In(value) {
+		return "has a value that " + mask.IsMasked
 	}
 	for i := range len(value) {
 		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {

@@ -276,8 +276,8 @@ func TestEncodedErrors(t *testing.T) {
 	}
 }
 
-// TestMaskedRecord: a response with masked secrets is refused with an error
-// that says what to do. A response from Encode has its secrets.
+// TestMaskedRecord: in a response from json.Marshal the secrets are missing, and
+// in one from Encode they are there.
 func TestMaskedRecord(t *testing.T) {
 	t.Parallel()
 	db := &cloudapi.Postgres{ID: "pg00000000021g000000000001", Name: "[redacted]", State: "running", Location: "eu-central-h1", ConnectionString: cloudapi.NewSecret(secret)}
@@ -294,13 +294,11 @@ func TestMaskedRecord(t *testing.T) {
 	}
 
 	responders(httpmock.NewJsonResponderOrPanic(http.StatusOK, db), httpmock.NewJsonResponderOrPanic(http.StatusOK, map[string]any{"items": []any{key}}))
-	_, err := get()
-	_, listErr := list()
-	for _, err := range []error{err, listErr} {
-		e, ok := errors.AsType[*cloudapi.DecodeError](err)
-		if !ok || e.Attempts != 1 || !strings.Contains(err.Error(), "a mock sends cloudapitest.Encode of a record") {
-			t.Errorf("a masked record: %v", err)
-		}
+	if got, err := get(); err != nil || got.Name != db.Name || !got.ConnectionString.IsZero() {
+		t.Errorf("a masked record: %v, %v", got, err)
+	}
+	if got, err := list(); err != nil || len(got) != 1 || !got[0].Key.IsZero() {
+		t.Errorf("a masked list: %v, %v", got, err)
 	}
 
 	responders(httpmock.NewBytesResponder(http.StatusOK, cloudapitest.Encode(db)),
