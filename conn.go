@@ -44,7 +44,7 @@ func (cfg *config) roundTripper() http.RoundTripper {
 func (c *conn) prepareCalls() {
 	cfg := &c.config
 	calls := &cfg.calls
-	calls.Header, calls.Secrets = cfg.headerFunc(), cfg.secrets
+	calls.Header, calls.Secrets = cfg.headerFunc(), cfg.secretsFunc()
 	calls.MaxRetryAfter = cfg.retry.MaxRetryAfter
 	calls.Retries = min(cfg.retry.Budget, math.MaxInt32) // more could overflow, since the budget counts fifths of a retry
 	calls.Token = nil
@@ -62,10 +62,10 @@ func (c *conn) prepareCalls() {
 	}
 }
 
-// secrets returns the credentials of the client and of the proxy, which the
-// response to a request may repeat.
-func (cfg *config) secrets(req *http.Request) []string {
-	secrets := append(exchange.ProxyCredentials(cfg.roundTripper(), req), cfg.token.Reveal())
+// secretsFunc returns a function that returns the credentials of the client and of
+// the proxy, which the response to a request may repeat.
+func (cfg *config) secretsFunc() func(*http.Request) []string {
+	secrets := []string{cfg.token.Reveal()}
 	for _, header := range cfg.headers {
 		value := header.value.Reveal()
 		secrets = append(secrets, value)
@@ -73,7 +73,9 @@ func (cfg *config) secrets(req *http.Request) []string {
 			secrets = append(secrets, credentials)
 		}
 	}
-	return secrets
+	return func(req *http.Request) []string {
+		return append(exchange.ProxyCredentials(cfg.roundTripper(), req), secrets...)
+	}
 }
 
 // headerFunc returns a function that returns the headers of a request with or

@@ -188,13 +188,13 @@ func ExamplePostgresConfigUpdateRequest() {
 		log.Fatal(err)
 	}
 	_, err = client.Postgres.ReplaceConfig(ctx, db.Location, db.ID, &cloudapi.PostgresConfig{
-		PGConfig: map[string]cloudapi.PostgresSetting{"max_connections": cloudapi.NewPostgresSetting("250"), "work_mem": cloudapi.NewPostgresSetting("32MB")},
+		PGConfig: cloudapi.PostgresSettings{"max_connections": cloudapi.NewPostgresSetting("250"), "work_mem": cloudapi.NewPostgresSetting("32MB")},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	config, err := client.Postgres.UpdateConfig(ctx, db.Location, db.ID, &cloudapi.PostgresConfigUpdateRequest{
-		PGConfig: map[string]*string{"work_mem": new("64MB"), "max_connections": nil},
+		PGConfig: cloudapi.PostgresSettings{"work_mem": cloudapi.NewPostgresSetting("64MB"), "max_connections": {}},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -199,9 +199,9 @@ type PostgresCreateRequest struct {
 	// † Only the service has these. PrivateSubnetName is the name of the subnet that
 	// the server creates. The default is the database's ID followed by "-subnet"; a
 	// subnet with another name stays after the database is deleted.
-	PrivateSubnetName string            `json:"private_subnet_name,omitzero"`
-	PGConfig          map[string]string `json:"pg_config,omitzero"` // as in PostgresConfig
-	PgBouncerConfig   map[string]string `json:"pgbouncer_config,omitzero"`
+	PrivateSubnetName string           `json:"private_subnet_name,omitzero"`
+	PGConfig          PostgresSettings `json:"pg_config,omitzero"` // as in PostgresConfig
+	PgBouncerConfig   PostgresSettings `json:"pgbouncer_config,omitzero"`
 }
 
 // PostgresUpdateRequest is the body of [PostgresService.Update]. Fields that
@@ -317,7 +317,9 @@ func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*
 // [PostgresService.WaitRunning] waits, which takes minutes. Create returns
 // [ErrBillingRequired] if the project has no billing information.
 func (s *PostgresService) Create(ctx context.Context, location, name string, request *PostgresCreateRequest) (*Postgres, error) {
-	return send[Postgres](ctx, s.conn, &opPostgresCreate, request, location, name)
+	body := orZero(request)
+	body.PGConfig, body.PgBouncerConfig = body.PGConfig.texts(), body.PgBouncerConfig.texts()
+	return send[Postgres](ctx, s.conn, &opPostgresCreate, body, location, name)
 }
 
 // Ensure creates a database unless one with the name exists. It compares
@@ -386,7 +388,7 @@ func (s *PostgresService) Ensure(ctx context.Context, location, name string, req
 				update.Tags = request.Tags
 			}
 			if d.has("pg_config", "pgbouncer_config") {
-				config := PostgresConfigUpdateRequest{settings(request.PGConfig), settings(request.PgBouncerConfig)}
+				config := PostgresConfigUpdateRequest{request.PGConfig, request.PgBouncerConfig}
 				if _, err := s.UpdateConfig(ctx, location, p.ID, &config); err != nil {
 					return nil, err
 				}
@@ -472,24 +474,13 @@ func CanonicalPostgresSize(size string) string {
 }
 
 // wantsSettings adds a difference to d unless all wanted settings are found.
-func wantsSettings(d *drift, field string, wanted map[string]string, found map[string]PostgresSetting) {
+func wantsSettings(d *drift, field string, wanted, found PostgresSettings) {
 	for name, value := range wanted {
-		if other, ok := found[name]; !ok || other.String() != value {
+		if other, isSet := found[name]; other.String() != value.String() || isSet == (value == PostgresSetting{}) {
 			*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found, Remedy: RemedyUpdate})
 			return
 		}
 	}
-}
-
-func settings(values map[string]string) map[string]*string {
-	if len(values) == 0 {
-		return nil
-	}
-	update := make(map[string]*string, len(values))
-	for name, value := range values {
-		update[name] = &value
-	}
-	return update
 }
 
 // Update changes a database, in its maintenance window if any, and resizes its

@@ -9,56 +9,83 @@ import (
 )
 
 // PostgresConfig contains the settings that users have set in a database. It's
-// also the body of [PostgresService.ReplaceConfig], without the last two
-// fields. Names are case-sensitive, and depend on the database's version.
+// also the body of [PostgresService.ReplaceConfig], without the last two fields.
 //
-// The service also has "shared_memory_percent" in PGConfig, the part of the
-// memory that is shared: 25 (the default) to 75 percent; with up to 16 GB of
-// memory, at most 50 takes effect. A change needs a restart.
+// The service also has "ubicloud.shared_memory_percent" in PGConfig, the part of
+// the memory that is shared: 25 (the default) to 75 percent, or to 50 with up to
+// 16 GB of memory. A change needs a restart. A smaller size lowers it.
 type PostgresConfig struct {
-	PGConfig        map[string]PostgresSetting `json:"pg_config"`        // of the server, such as "work_mem": NewPostgresSetting("32MB")
-	PgBouncerConfig map[string]PostgresSetting `json:"pgbouncer_config"` // of the pooler, such as "pool_mode": NewPostgresSetting("transaction")
+	PGConfig        PostgresSettings `json:"pg_config"`        // of the server
+	PgBouncerConfig PostgresSettings `json:"pgbouncer_config"` // of the pooler, such as "pool_mode": NewPostgresSetting("transaction")
 
 	// The server chooses DefaultPGConfig for a database of this size; only
 	// GetConfig returns it. Message says what a change still needs to take effect,
 	// such as a restart. † Only the service has these.
-	DefaultPGConfig map[string]string `json:"default_pg_config,omitzero"`
-	Message         string            `json:"message,omitzero"`
+	DefaultPGConfig PostgresSettings `json:"default_pg_config,omitzero"`
+	Message         string           `json:"message,omitzero"`
+}
+
+// PostgresSettings are settings by name, such as "work_mem":
+// NewPostgresSetting("32MB"). Names are case-sensitive, and depend on the
+// database's version.
+type PostgresSettings map[string]PostgresSetting
+
+// texts returns the settings with each number as a text: only ReplaceConfig takes
+// numbers.
+func (s PostgresSettings) texts() PostgresSettings {
+	texts := maps.Clone(s)
+	for name, setting := range texts {
+		if setting.isNumber {
+			texts[name] = NewPostgresSetting(setting.text)
+		}
+	}
+	return texts
 }
 
 // PostgresSetting is the value of a setting: a text or, only with the service,
-// a number. The number 200 and the text "200" aren't equal (==), so replacing
-// the number by the text is a change, and may need a restart.
+// a number. The zero value is null, which resets the setting to its default in
+// [PostgresService.UpdateConfig]. The number 200 and the text "200" aren't equal,
+// so ReplaceConfig changes the number to the text, which may need a restart.
+// Requests other than ReplaceConfig send numbers as texts.
 type PostgresSetting struct {
-	text     string
-	isNumber bool // whether text is sent without quotes: a number, true or false
+	text             string
+	isText, isNumber bool // a number is sent without quotes, and so are true and false; neither is null
 }
 
 // NewPostgresSetting returns a setting, of a value such as "32MB" or 200.
 func NewPostgresSetting[T string | int | float64](value T) PostgresSetting {
 	_, isText := any(value).(string)
-	return PostgresSetting{fmt.Sprint(value), !isText}
+	return PostgresSetting{fmt.Sprint(value), isText, !isText}
 }
 
-// String returns the text, or the number as it's sent.
+// Equal reports whether two settings are equal (==).
+func (s PostgresSetting) Equal(t PostgresSetting) bool { return s == t }
+
+// String returns the text, or the number as it's sent, or "" for null.
 func (s PostgresSetting) String() string { return s.text }
 
 func (s PostgresSetting) MarshalJSON() ([]byte, error) {
-	if s.isNumber {
+	switch {
+	case s.isNumber:
 		return []byte(s.text), nil
+	case s.isText:
+		return json.Marshal(s.text)
 	}
-	return json.Marshal(s.text)
+	return []byte("null"), nil
 }
 
 func (s *PostgresSetting) UnmarshalJSON(data []byte) error {
 	*s = PostgresSetting{}
 	switch firstByte(data) {
-	case '"', 'n':
+	case 'n':
+		return nil
+	case '"':
+		s.isText = true
 		return json.Unmarshal(data, &s.text)
 	case '{', '[':
 		return errors.New("the value of a setting must be a text or a number")
 	}
-	*s = PostgresSetting{string(data), true}
+	*s = PostgresSetting{text: string(data), isNumber: true}
 	return nil
 }
 
@@ -73,11 +100,11 @@ func (c *PostgresConfig) lacks() string {
 }
 
 // PostgresConfigUpdateRequest is the body of [PostgresService.UpdateConfig], such
-// as {PGConfig: map[string]*string{"work_mem": new("64MB")}}. At least one map is
-// required. A nil value resets the setting to its default.
+// as {PGConfig: {"work_mem": NewPostgresSetting("64MB"), "max_connections": {}}}.
+// At least one map is required. {} resets the setting to its default.
 type PostgresConfigUpdateRequest struct {
-	PGConfig        map[string]*string `json:"pg_config,omitzero"`
-	PgBouncerConfig map[string]*string `json:"pgbouncer_config,omitzero"`
+	PGConfig        PostgresSettings `json:"pg_config,omitzero"`
+	PgBouncerConfig PostgresSettings `json:"pgbouncer_config,omitzero"`
 }
 
 var (
@@ -100,7 +127,7 @@ func (s *PostgresService) ReplaceConfig(ctx context.Context, location, postgres 
 	if config == nil {
 		return nil, &ArgumentError{Operation: opPostgresReplaceConfig.Name, Name: "config", Reason: "must not be nil"}
 	}
-	body := PostgresConfig{PGConfig: map[string]PostgresSetting{}, PgBouncerConfig: map[string]PostgresSetting{}}
+	body := PostgresConfig{PGConfig: PostgresSettings{}, PgBouncerConfig: PostgresSettings{}}
 	maps.Copy(body.PGConfig, config.PGConfig)
 	maps.Copy(body.PgBouncerConfig, config.PgBouncerConfig)
 	return send[PostgresConfig](ctx, s.conn, &opPostgresReplaceConfig, body, location, postgres)
@@ -112,7 +139,8 @@ func (s *PostgresService) UpdateConfig(ctx context.Context, location, postgres s
 	if request == nil || request.PGConfig == nil && request.PgBouncerConfig == nil {
 		return nil, &ArgumentError{Operation: opPostgresUpdateConfig.Name, Name: "request", Reason: "must set a map"}
 	}
-	return send[PostgresConfig](ctx, s.conn, &opPostgresUpdateConfig, request, location, postgres)
+	body := PostgresConfigUpdateRequest{request.PGConfig.texts(), request.PgBouncerConfig.texts()}
+	return send[PostgresConfig](ctx, s.conn, &opPostgresUpdateConfig, body, location, postgres)
 }
 
 // PostgresCapabilities describes the databases that a project can create.

@@ -180,9 +180,9 @@ type PostgresRestoreRequest struct {
 
 	// † Only the service has these. By default, the new database has the old one's
 	// settings and tags. The maps change single settings; Tags replaces all tags.
-	PGConfig        map[string]string `json:"pg_config,omitzero"`
-	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
-	Tags            []PostgresTag     `json:"tags,omitzero"`
+	PGConfig        PostgresSettings `json:"pg_config,omitzero"`
+	PgBouncerConfig PostgresSettings `json:"pgbouncer_config,omitzero"`
+	Tags            []PostgresTag    `json:"tags,omitzero"`
 }
 
 // restoreBody is the body of a PostgresRestoreRequest.
@@ -195,9 +195,9 @@ type restoreBody struct {
 // [PostgresService.CreateReadReplica]: the settings in which a read replica
 // differs from its parent; see [PostgresConfig]. † Only the service has these.
 type PostgresReadReplicaCreateRequest struct {
-	PGConfig        map[string]string `json:"pg_config,omitzero"`
-	PgBouncerConfig map[string]string `json:"pgbouncer_config,omitzero"`
-	Tags            []PostgresTag     `json:"tags,omitzero"` // none by default
+	PGConfig        PostgresSettings `json:"pg_config,omitzero"`
+	PgBouncerConfig PostgresSettings `json:"pgbouncer_config,omitzero"`
+	Tags            []PostgresTag    `json:"tags,omitzero"` // none by default
 }
 
 // readReplicaBody is the body of a PostgresReadReplicaCreateRequest.
@@ -240,7 +240,9 @@ func (s *PostgresService) PromoteReadReplica(ctx context.Context, location, post
 // first backup. [PostgresService.WaitRunning] waits until the replica runs, maybe
 // for hours.
 func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postgres, name string, request *PostgresReadReplicaCreateRequest) (*Postgres, error) {
-	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, readReplicaBody{named{name}, orZero(request)}, location, postgres)
+	body := orZero(request)
+	body.PGConfig, body.PgBouncerConfig = body.PGConfig.texts(), body.PgBouncerConfig.texts()
+	return send[Postgres](ctx, s.conn, &opPostgresCreateReadReplica, readReplicaBody{named{name}, body}, location, postgres)
 }
 
 // Restore creates a copy of a database as it was at an earlier time, with the
@@ -255,6 +257,7 @@ func (s *PostgresService) CreateReadReplica(ctx context.Context, location, postg
 func (s *PostgresService) Restore(ctx context.Context, location, postgres, name string, request *PostgresRestoreRequest) (*Postgres, error) {
 	body := orZero(request)
 	body.RestoreTarget = body.RestoreTarget.UTC()
+	body.PGConfig, body.PgBouncerConfig = body.PGConfig.texts(), body.PgBouncerConfig.texts()
 	return send[Postgres](ctx, s.conn, &opPostgresRestore, restoreBody{named{name}, body}, location, postgres)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"sync"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
@@ -42,12 +43,16 @@ var sealKey = sync.OnceValue(func() (key [32]byte) {
 func seal(text string) string {
 	var stream rand.ChaCha8
 	stream.Seed(sealKey())
-	sealed := make([]byte, len(text))
-	_, _ = stream.Read(sealed) // can't fail
-	for i := range sealed {
-		sealed[i] ^= text[i]
+	var sealed strings.Builder
+	sealed.Grow(len(text))
+	var key uint64
+	for i := range len(text) {
+		if i%8 == 0 {
+			key = stream.Uint64()
+		}
+		sealed.WriteByte(text[i] ^ byte(key>>(i%8*8)))
 	}
-	return string(sealed)
+	return sealed.String()
 }
 
 // NewSecret returns s as a Secret.

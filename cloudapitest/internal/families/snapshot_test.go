@@ -166,7 +166,7 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 		stub.Must(c.Postgres.Create(ctx, there, name, request))(t)
 	}
 	settle()
-	stub.Must(c.Postgres.UpdateConfig(ctx, there, "orders", &cloudapi.PostgresConfigUpdateRequest{PGConfig: map[string]*string{"work_mem": new("64MB")}}))(t)
+	stub.Must(c.Postgres.UpdateConfig(ctx, there, "orders", &cloudapi.PostgresConfigUpdateRequest{PGConfig: cloudapi.PostgresSettings{"work_mem": cloudapi.NewPostgresSetting("64MB")}}))(t)
 	stub.Must(c.Postgres.SetMaintenanceWindow(ctx, there, "orders", &cloudapi.PostgresMaintenanceWindowRequest{MaintenanceWindowStartAt: new(3)}))(t)
 	stub.Must(c.Postgres.CreateMetricDestination(ctx, there, "orders", &cloudapi.PostgresMetricDestinationCreateRequest{
 		URL: "https://me:url-secret@metrics.example.com/write?key=query-secret", Username: "me", Password: cloudapi.NewSecret("metric-secret"),
@@ -210,7 +210,7 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 		}))(t)
 		stub.Must(c.Firewalls.CreateRule(ctx, there, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "192.0.2.0/24", Protocol: "udp", Description: "DNS"}))(t)
 		stub.Must(c.Postgres.UpdateConfig(ctx, there, "orders", &cloudapi.PostgresConfigUpdateRequest{
-			PgBouncerConfig: map[string]*string{"max_client_conn": new("100")},
+			PgBouncerConfig: cloudapi.PostgresSettings{"max_client_conn": cloudapi.NewPostgresSetting("100")},
 		}))(t)
 		for _, o := range api.InProject[*githubCacheEntry](p.service.State, cloudapi.KindGitHubCacheEntry, p.service.State.Project(p.id)) {
 			o.accessed = time.Now()
@@ -717,7 +717,7 @@ func TestSnapshotHasNoSecrets(t *testing.T) {
 			secrets := []string{"url-secret", "query-secret", "log-secret", "metric-secret", "access-secret", "secret-secret", "pat-own"}
 			if p.service.Config.Version == version.Service {
 				stub.Must(p.client.Postgres.UpdateConfig(t.Context(), there, "orders", &cloudapi.PostgresConfigUpdateRequest{
-					PGConfig: map[string]*string{"app.jwt_secret": new("setting-secret")},
+					PGConfig: cloudapi.PostgresSettings{"app.jwt_secret": cloudapi.NewPostgresSetting("setting-secret")},
 				}))(t)
 				secrets = append(secrets, "setting-secret")
 			}
@@ -809,7 +809,7 @@ func TestChangesOfSnapshots(t *testing.T) {
 		}))(t)
 		stub.Must(c.VMs.Rename(ctx, there, "a", "renamed"))(t)
 		stub.Must(c.Firewalls.CreateRule(ctx, there, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "203.0.113.0/24", PortRange: "443"}))(t)
-		stub.Must(c.Postgres.UpdateConfig(ctx, there, "orders", &cloudapi.PostgresConfigUpdateRequest{PGConfig: map[string]*string{"work_mem": nil, "jit": new("off")}}))(t)
+		stub.Must(c.Postgres.UpdateConfig(ctx, there, "orders", &cloudapi.PostgresConfigUpdateRequest{PGConfig: cloudapi.PostgresSettings{"work_mem": {}, "jit": cloudapi.NewPostgresSetting("off")}}))(t)
 		stub.Must(c.Postgres.CreateReadReplica(ctx, there, "orders", "second-copy", nil))(t)
 		stub.Must(c.Postgres.Update(ctx, there, "orders", &cloudapi.PostgresUpdateRequest{Size: "standard-4", StorageSize: 128, HAType: "sync"}))(t)
 		stub.Must(c.Postgres.CreateFirewallRule(ctx, there, "orders", &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "203.0.113.0/24"}))(t)

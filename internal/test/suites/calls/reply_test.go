@@ -344,7 +344,7 @@ func TestInvalidUTF8IsNotSent(t *testing.T) {
 	const location = "eu-central-h1"
 	_, secret := client.Postgres.ResetSuperuserPassword(t.Context(), location, "db", cloudapi.NewSecret("Abcdefghijk1\xff"))
 	_, field := client.Firewalls.Create(t.Context(), location, "edge", &cloudapi.FirewallCreateRequest{Description: "a\\\xff"})
-	_, setting := client.Postgres.UpdateConfig(t.Context(), location, "db", &cloudapi.PostgresConfigUpdateRequest{PGConfig: map[string]*string{"search_path": new("\xff")}})
+	_, setting := client.Postgres.UpdateConfig(t.Context(), location, "db", &cloudapi.PostgresConfigUpdateRequest{PGConfig: cloudapi.PostgresSettings{"search_path": cloudapi.NewPostgresSetting("\xff")}})
 	_, tag := client.Postgres.Update(t.Context(), location, "db", &cloudapi.PostgresUpdateRequest{Tags: []cloudapi.PostgresTag{{Key: "a", Value: "\xff"}}})
 	_, name := client.VMs.Rename(t.Context(), location, "web-1", "\xc3")
 	_, replaced := client.Firewalls.Create(t.Context(), location, "edge", &cloudapi.FirewallCreateRequest{Description: "a\\\uFFFD"})

@@ -90,7 +90,7 @@ func TestCompareFindsNoDifference(t *testing.T) {
 	if d, uncompared := vmRequest.Compare(vm); len(d) != 0 || fmt.Sprint(uncompared) != "[private_subnet_id public_key]" {
 		t.Errorf("VM: %v, %q", d, uncompared)
 	}
-	dbRequest := &cloudapi.PostgresCreateRequest{Size: "burstable-1", StorageSize: 16, Tags: []cloudapi.PostgresTag{{Key: "b"}, {Key: "a"}}, PGConfig: map[string]string{"work_mem": "8MB"}}
+	dbRequest := &cloudapi.PostgresCreateRequest{Size: "burstable-1", StorageSize: 16, Tags: []cloudapi.PostgresTag{{Key: "b"}, {Key: "a"}}, PGConfig: cloudapi.PostgresSettings{"work_mem": cloudapi.NewPostgresSetting("8MB")}}
 	db := stub.Must(client.Postgres.Create(t.Context(), location, "db", dbRequest))(t)
 	if d, uncompared := dbRequest.Compare(db); len(d) != 0 || fmt.Sprint(uncompared) != "[pg_config]" {
 		t.Errorf("database: %v, %q", d, uncompared)

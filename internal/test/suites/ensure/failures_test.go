@@ -386,7 +386,7 @@ func TestEnsureReturnsRefusals(t *testing.T) {
 			})
 			check(t, client, "pg_config "+value, func(client *cloudapi.Client) (cloudapi.EnsureOutcome, error) {
 				return outcomeOf(client.Postgres.Ensure(ctx, sdktest.Somewhere, "orders", &cloudapi.PostgresCreateRequest{
-					Size: "standard-2", StorageSize: 64, PGConfig: map[string]string{"max_connections": "10" + value}}, update))
+					Size: "standard-2", StorageSize: 64, PGConfig: cloudapi.PostgresSettings{"max_connections": cloudapi.NewPostgresSetting("10" + value)}}, update))
 			})
 			check(t, client, "version "+value, func(client *cloudapi.Client) (cloudapi.EnsureOutcome, error) {
 				return outcomeOf(client.MachineImages.Ensure(ctx, sdktest.Somewhere, "golden", &cloudapi.MachineImageCreateRequest{VMID: vm.ID, Version: "v" + value}, update))

@@ -96,11 +96,11 @@ func TestEnsurePostgresSettings(t *testing.T) {
 	request := cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
 	stub.Must(client.Postgres.Create(t.Context(), sdktest.Somewhere, "db-1", &request))(t)
 	stub.Must(client.Postgres.ReplaceConfig(t.Context(), sdktest.Somewhere, "db-1", &cloudapi.PostgresConfig{
-		PGConfig: map[string]cloudapi.PostgresSetting{"work_mem": cloudapi.NewPostgresSetting("4MB"), "max_connections": cloudapi.NewPostgresSetting(250)}}))(t)
-	request.PGConfig = map[string]string{"work_mem": "8MB", "max_connections": "250"} // the same as the number 250
-	request.PgBouncerConfig = map[string]string{"pool_mode": "session"}
+		PGConfig: cloudapi.PostgresSettings{"work_mem": cloudapi.NewPostgresSetting("4MB"), "max_connections": cloudapi.NewPostgresSetting(250)}}))(t)
+	request.PGConfig = cloudapi.PostgresSettings{"work_mem": cloudapi.NewPostgresSetting("8MB"), "max_connections": cloudapi.NewPostgresSetting("250")} // the same as the number 250
+	request.PgBouncerConfig = cloudapi.PostgresSettings{"pool_mode": cloudapi.NewPostgresSetting("session")}
 	empty := request
-	empty.PGConfig = map[string]string{"search_path": ""}
+	empty.PGConfig = cloudapi.PostgresSettings{"search_path": cloudapi.NewPostgresSetting("")}
 	runSteps(t, srv, func(request cloudapi.PostgresCreateRequest, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
 		return outcomeOf(client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", &request, opts))
 	},

@@ -16,8 +16,7 @@ func postgresConfigCases() []wireCase {
 		reply  = `{"pg_config":{"max_connections":250,"random_page_cost":1.1,"work_mem":"32MB"},"pgbouncer_config":{"pool_mode":"transaction"}}`
 		none   = `{"pg_config":{},"pgbouncer_config":{}}`
 	)
-	type settings = map[string]cloudapi.PostgresSetting
-	type changes = map[string]*string
+	type settings = cloudapi.PostgresSettings
 	replace := func(config cloudapi.PostgresConfig) sdktest.Call {
 		return do("Postgres.ReplaceConfig", location, "orders-db", &config)
 	}
@@ -32,18 +31,18 @@ func postgresConfigCases() []wireCase {
 			PGConfig:        settings{"max_connections": cloudapi.NewPostgresSetting(250), "work_mem": cloudapi.NewPostgresSetting("32MB"), "random_page_cost": cloudapi.NewPostgresSetting(1.1)},
 			PgBouncerConfig: settings{"pool_mode": cloudapi.NewPostgresSetting("transaction")},
 		}), "POST " + config + " " + reply, reply},
-		{replace(cloudapi.PostgresConfig{PGConfig: settings{"work_mem": cloudapi.NewPostgresSetting("32MB")}, DefaultPGConfig: map[string]string{"port": "5432"}, Message: "x"}),
+		{replace(cloudapi.PostgresConfig{PGConfig: settings{"work_mem": cloudapi.NewPostgresSetting("32MB")}, DefaultPGConfig: settings{"port": cloudapi.NewPostgresSetting("5432")}, Message: "x"}),
 			"POST " + config + ` {"pg_config":{"work_mem":"32MB"},"pgbouncer_config":{}}`, // only the settings that were read are written, not the other fields
 			`{"pg_config":{"work_mem":"32MB"},"pgbouncer_config":{},"message":"restart"}`},
 		{replace(cloudapi.PostgresConfig{PgBouncerConfig: settings{"pool_mode": cloudapi.NewPostgresSetting("session")}}),
 			"POST " + config + ` {"pg_config":{},"pgbouncer_config":{"pool_mode":"session"}}`, reply},
 		{replace(cloudapi.PostgresConfig{}), "POST " + config + " " + none, none},
-		{update(cloudapi.PostgresConfigUpdateRequest{PGConfig: changes{
-			"work_mem": new("64MB"), "max_connections": nil, "search_path": new(""),
-		}}), "PATCH " + config + ` {"pg_config":{"max_connections":null,"search_path":"","work_mem":"64MB"}}`, reply},
-		{update(cloudapi.PostgresConfigUpdateRequest{PgBouncerConfig: changes{"pool_mode": nil}}),
+		{update(cloudapi.PostgresConfigUpdateRequest{PGConfig: settings{
+			"work_mem": cloudapi.NewPostgresSetting("64MB"), "max_connections": {}, "search_path": cloudapi.NewPostgresSetting(""), "port": cloudapi.NewPostgresSetting(5432),
+		}}), "PATCH " + config + ` {"pg_config":{"max_connections":null,"port":"5432","search_path":"","work_mem":"64MB"}}`, reply}, // a number is sent as a text
+		{update(cloudapi.PostgresConfigUpdateRequest{PgBouncerConfig: settings{"pool_mode": {}}}),
 			"PATCH " + config + ` {"pgbouncer_config":{"pool_mode":null}}`, reply},
-		{update(cloudapi.PostgresConfigUpdateRequest{PGConfig: changes{}, PgBouncerConfig: changes{}}), "PATCH " + config + " " + none, reply},
+		{update(cloudapi.PostgresConfigUpdateRequest{PGConfig: settings{}, PgBouncerConfig: settings{}}), "PATCH " + config + " " + none, reply},
 	}
 }
 
@@ -54,7 +53,7 @@ func TestPostgresConfigValues(t *testing.T) {
 	want := map[string]string{
 		"text": "8MB", "quoted": `a"b`, "empty": "", "int": "300", "float": "-1.50e3", "true": "true", "false": "false", "null": "",
 	}
-	const back = `{"empty":"","false":false,"float":-1.50e3,"int":300,"null":"","quoted":"a\"b","text":"8MB","true":true}`
+	const back = `{"empty":"","false":false,"float":-1.50e3,"int":300,"null":null,"quoted":"a\"b","text":"8MB","true":true}`
 	for _, more := range []string{"", strings.Repeat(`"int":300,`, 500_000)} {
 		client := sdktest.Answering(t, 200, "application/json", `{"pg_config":{`+more+`"text":"8MB","quoted":"a\"b","empty":"","int":300,
 			"float":-1.50e3,"true":true,"false":false,"null":null},"pgbouncer_config":{}}`)

@@ -82,7 +82,7 @@ func postgresCases() []wireCase {
 		},
 		{
 			create(cloudapi.PostgresCreateRequest{Size: "hobby-1", StorageSize: 16, PrivateSubnetName: "db-net",
-				PGConfig: map[string]string{"work_mem": "8MB"}, PgBouncerConfig: map[string]string{"pool_mode": "session"}}),
+				PGConfig: cloudapi.PostgresSettings{"work_mem": cloudapi.NewPostgresSetting("8MB")}, PgBouncerConfig: cloudapi.PostgresSettings{"pool_mode": cloudapi.NewPostgresSetting("session")}}),
 			"POST " + orders + ` {"size":"hobby-1","storage_size":16,"private_subnet_name":"db-net",` +
 				`"pg_config":{"work_mem":"8MB"},"pgbouncer_config":{"pool_mode":"session"}}`,
 			pgFull,
@@ -99,13 +99,13 @@ func postgresCases() []wireCase {
 		{do("Postgres.Promote", location, "orders-ro"), "POST " + postgresPath + "/orders-ro/promote", replicaItem},
 		{do("Postgres.PromoteReadReplica", location, "orders-ro"), "POST " + postgresPath + "/orders-ro/promote-read-replica", replicaItem},
 		{replica(nil), "POST " + orders + `/read-replica {"name":"orders-ro"}`, replicaFull},
-		{replica(&cloudapi.PostgresReadReplicaCreateRequest{PGConfig: map[string]string{"work_mem": "4MB"}, PgBouncerConfig: map[string]string{}, Tags: tags}),
-			"POST " + orders + `/read-replica {"name":"orders-ro","pg_config":{"work_mem":"4MB"},"pgbouncer_config":{},"tags":[{"key":"team","value":"payments"}]}`, replicaFull},
+		{replica(&cloudapi.PostgresReadReplicaCreateRequest{PGConfig: cloudapi.PostgresSettings{"work_mem": cloudapi.NewPostgresSetting(4096)}, PgBouncerConfig: cloudapi.PostgresSettings{}, Tags: tags}),
+			"POST " + orders + `/read-replica {"name":"orders-ro","pg_config":{"work_mem":"4096"},"pgbouncer_config":{},"tags":[{"key":"team","value":"payments"}]}`, replicaFull},
 
 		{do("Postgres.Restore", location, "orders-db", "", nil), "POST " + orders + `/restore {"name":"","restore_target":"0001-01-01T00:00:00Z"}`, pgFull},
 		{
 			restore(cloudapi.PostgresRestoreRequest{RestoreTarget: half, Tags: []cloudapi.PostgresTag{},
-				PGConfig: map[string]string{"work_mem": "8MB"}, PgBouncerConfig: map[string]string{"pool_mode": "session"}}),
+				PGConfig: cloudapi.PostgresSettings{"work_mem": cloudapi.NewPostgresSetting("8MB")}, PgBouncerConfig: cloudapi.PostgresSettings{"pool_mode": cloudapi.NewPostgresSetting("session")}}),
 			"POST " + orders + `/restore {"name":"orders-db","restore_target":"2025-10-03T10:30:00Z","pg_config":{"work_mem":"8MB"},"pgbouncer_config":{"pool_mode":"session"},"tags":[]}`,
 			pgFull,
 		},
