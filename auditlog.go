@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"time"
 )
@@ -53,7 +54,7 @@ type AuditLogOptions struct {
 // End can be three months ago. Another day can begin before a request arrives.
 const (
 	auditLogSpan = 87 * 24 * time.Hour
-	auditLogKept = 88*24*time.Hour - logsArriving
+	auditLogKept = 88 * 24 * time.Hour
 )
 
 var opAuditLogList = Operation{"AuditLog.List", "GET", projectRoute + "/audit-log", idempotent | serviceOnly}
@@ -78,8 +79,9 @@ func (s *AuditLogService) list(ctx context.Context, op *Operation, o AuditLogOpt
 }
 
 // pages returns the pages of List without the entries after a time, unless it's
-// zero.
-func (s *AuditLogService) pages(op *Operation, o AuditLogOptions, until time.Time) pageSeq[AuditLogEntry] {
+// zero. If passed isn't nil, it's called with the time of each page's oldest
+// entry and the key of the next page.
+func (s *AuditLogService) pages(op *Operation, o AuditLogOptions, until time.Time, passed func(oldest time.Time, key string)) pageSeq[AuditLogEntry] {
 	var oldest time.Time // the time of the oldest entry so far
 	pages := pagesFrom(op.Name, o.PaginationKey, func(ctx context.Context, key string) (*Page[AuditLogEntry], error) {
 		o.PaginationKey = key
@@ -93,6 +95,9 @@ func (s *AuditLogService) pages(op *Operation, o AuditLogOptions, until time.Tim
 			return nil, fmt.Errorf("cloudapi: %s: %w: a page starts the list over", op.Name, ErrPaginationStalled)
 		}
 		oldest = page.Items[len(page.Items)-1].At
+		if passed != nil && page.Next != "" {
+			passed(oldest, page.Next)
+		}
 		return page, nil
 	})
 	if until.IsZero() {
@@ -130,7 +135,7 @@ func (s *AuditLogService) allPages(o AuditLogOptions, now time.Time) pageSeq[Aud
 		o.End = now
 	}
 	if o.Start.IsZero() {
-		return s.pages(&opAuditLogList, o, time.Time{})
+		return s.pages(&opAuditLogList, o, time.Time{}, nil)
 	}
 	return func(ctx context.Context) iter.Seq2[*Page[AuditLogEntry], error] {
 		return func(yield func(*Page[AuditLogEntry], error) bool) {
@@ -140,7 +145,7 @@ func (s *AuditLogService) allPages(o AuditLogOptions, now time.Time) pageSeq[Aud
 			for span := o; ; span.PaginationKey = "" {
 				span.Start = later(start, until.Add(-auditLogSpan))
 				span.End = later(until, now.Add(-auditLogSpan))
-				for page, err := range s.pages(&opAuditLogList, span, until)(ctx) {
+				for page, err := range s.pages(&opAuditLogList, span, until, nil)(ctx) {
 					if !yield(page, err) || err != nil {
 						return
 					}
@@ -157,25 +162,6 @@ func (s *AuditLogService) allPages(o AuditLogOptions, now time.Time) pageSeq[Aud
 	}
 }
 
-// AuditLogFollowOptions are settings of Follow; nil means defaults.
-type AuditLogFollowOptions struct {
-	// Marker is the position to continue from. To begin at a time, set only its
-	// Start; default half an hour ago. A Start in the future begins now.
-	Marker LogMarker
-
-	Action, Subject, Object string // as in [AuditLogOptions]
-
-	// These are as in [PostgresFollowLogsOptions]. An entry's time is when the
-	// request began, and the entry appears once the request is over.
-	UntilNow              bool
-	Overlap               time.Duration
-	Interval, MaxInterval time.Duration
-	Checkpoint            func(LogMarker)
-	Progress              func(Progress)
-
-	maxHeld int // the limit for the entries of one range, in bytes
-}
-
 // Follow yields the entries of the project's audit log, the oldest first: first
 // those since the marker in the options, and then new ones, until the context
 // ends. It yields each entry once, also if several are equal. Entries that
@@ -183,31 +169,54 @@ type AuditLogFollowOptions struct {
 //
 // It continues after failures, recognizes entries and limits what it holds in
 // memory as [PostgresService.FollowLogs] does, and has the same Checkpoint. It
-// reports [ErrLogsExpired] for entries that are more than 88 days old, which All
-// may still list, and continues with later ones.
+// reports [ErrLogsExpired] for entries from before the UTC day 88 days ago, which
+// All may still list, and continues with later ones. While it catches up, it
+// sends about 3 requests for 1,000 entries.
 //
 // Experimental: see [LogMarker].
-func (s *AuditLogService) Follow(ctx context.Context, opts *AuditLogFollowOptions) iter.Seq2[*AuditLogEntry, error] {
-	o := orZero(opts)
+func (s *AuditLogService) Follow(ctx context.Context, filter *AuditLogOptions, opts *FollowOptions) iter.Seq2[*AuditLogEntry, error] {
+	asked := orZero(filter)
 	return func(yield func(*AuditLogEntry, error) bool) {
 		f := follower[AuditLogEntry]{
-			operation: "AuditLog.Follow", resource: s.conn.config.project, op: opAuditLogList,
+			operation: "AuditLog.Follow", resource: s.conn.config.project, op: opAuditLogList, options: orZero(opts),
 			hash: (*AuditLogEntry).hash, textSize: func(e *AuditLogEntry) int { return 32 * len(e.ObjectIDs) },
-			kept: auditLogKept, slack: 24 * time.Hour, isSilent: true, maxSpan: auditLogSpan, span: auditLogSpan,
-			marker: o.Marker, untilNow: o.UntilNow, overlap: o.Overlap, watch: WatchOptions{Interval: o.Interval, MaxInterval: o.MaxInterval},
-			checkpoint: o.Checkpoint, progress: o.Progress, maxHeld: o.maxHeld,
+			oldest:   func(now time.Time) time.Time { return now.Truncate(24 * time.Hour).Add(-auditLogKept) },
+			isSilent: true, maxSpan: auditLogSpan, span: auditLogSpan,
 		}
+		places := map[string]auditLogPlace{}
 		f.pages = func(op *Operation, start, end time.Time) pageSeq[AuditLogEntry] {
-			asked := AuditLogOptions{Start: start, Action: o.Action, Subject: o.Subject, Object: o.Object}
-			if start.IsZero() {
-				asked.PageSize = 1
-			} else if end.Before(f.now()) { // otherwise the range ends today
-				asked.End = end
+			o := asked
+			if o.Start = start; start.IsZero() {
+				o.PageSize = 1
+				return s.pages(op, o, end, nil)
 			}
-			return s.pages(op, asked, end)
+			if end.Before(f.now()) { // otherwise the range ends today
+				o.End = end
+			}
+			// A page has up to 1,000 entries, and only the day of the newest one can be
+			// chosen. So begin behind pages that have only newer entries.
+			maps.DeleteFunc(places, func(_ string, p auditLogPlace) bool { return !p.oldest.After(start) })
+			var nearest time.Time
+			for key, p := range places {
+				if p.oldest.After(end) && (nearest.IsZero() || p.oldest.Before(nearest)) {
+					nearest, o.End, o.PaginationKey = p.oldest, p.end, key
+				}
+			}
+			return s.pages(op, o, end, func(oldest time.Time, key string) { places[key] = auditLogPlace{o.End, oldest} })
 		}
-		if err := f.run(ctx, yield); err != nil {
+		err := notToFollow(f.operation, !asked.Start.IsZero() || !asked.End.IsZero(), asked.PageSize, asked.PaginationKey)
+		if err == nil {
+			err = f.run(ctx, yield)
+		}
+		if err != nil {
 			yield(nil, err)
 		}
 	}
+}
+
+// auditLogPlace is the place of a pagination key: all entries that are older
+// than the oldest one of the page before.
+type auditLogPlace struct {
+	end    time.Time // in the request for that page
+	oldest time.Time
 }

@@ -134,10 +134,12 @@ func TestFollowOldAuditLog(t *testing.T) {
 		{0, 30*time.Minute + time.Second/2, 0, 0, 2},
 		{day, day, 0, 0, 2},
 		{auditLogKept, auditLogKept, 0, 0, 5},
-		{auditLogKept, auditLogKept, 0, 1000 * logEntrySize, 20},
-		{auditLogKept + time.Hour, auditLogKept - day, 0, 0, 7},
-		{300 * day, auditLogKept - day, 0, 0, 7},
-		{300 * day, auditLogKept - day, 50 * time.Second, 0, 50},
+		{auditLogKept, auditLogKept, 50 * time.Second, 0, 50},
+		{auditLogKept, auditLogKept, 0, 1000 * logEntrySize, 21},
+		{auditLogKept + 13*time.Hour, auditLogKept + 13*time.Hour, 0, 0, 7}, // it's one o'clock in the afternoon
+		{auditLogKept + 14*time.Hour, auditLogKept + 13*time.Hour, 0, 0, 8},
+		{300 * day, auditLogKept + 13*time.Hour, 0, 0, 7},
+		{300 * day, auditLogKept + 13*time.Hour, 50 * time.Second, 0, 50},
 		{-time.Hour, 0, 0, 0, 2},
 	} {
 		for after := range 6 { // on some last days of months
@@ -153,8 +155,8 @@ func TestFollowOldAuditLog(t *testing.T) {
 					if stub.Elapse(time.Second / 2); tt.slow > 0 { // a Date has whole seconds
 						s.size = 100
 					}
-					expired := 0
-					o := AuditLogFollowOptions{UntilNow: true, maxHeld: tt.maxHeld, Progress: func(p Progress) {
+					expired, began := 0, s.now()
+					o := FollowOptions{UntilNow: true, maxHeld: tt.maxHeld, Progress: func(p Progress) {
 						if errors.Is(p.Err, ErrLogsExpired) {
 							expired++
 						}
@@ -163,10 +165,10 @@ func TestFollowOldAuditLog(t *testing.T) {
 						o.Marker.Start = time.Now().Add(-tt.start)
 					}
 					var got []string
-					for entry, err := range s.client().AuditLog.Follow(t.Context(), &o) {
+					for entry, err := range s.client().AuditLog.Follow(t.Context(), nil, &o) {
 						got = append(got, entryText(stub.Must(entry, err)(t)))
 					}
-					if want := s.between(s.now().Add(-tt.oldest), s.now()); !slices.Equal(got, want) || expired > 1 || (expired == 1) != (tt.start > auditLogKept) || s.requests > tt.requests {
+					if want := s.between(began.Add(-tt.oldest), s.now()); !slices.Equal(got, want) || expired > 1 || (expired == 1) != (tt.start > auditLogKept+13*time.Hour) || s.requests > tt.requests {
 						t.Errorf("%d entries, want %d; %d reports, %d requests", len(got), len(want), expired, s.requests)
 					}
 				})
@@ -179,30 +181,40 @@ func TestFollowOldAuditLog(t *testing.T) {
 // if there are more in a day.
 func TestFollowLongAuditLog(t *testing.T) {
 	t.Parallel()
-	for _, every := range []time.Duration{3 * time.Second, time.Minute} {
-		t.Run(every.String(), func(t *testing.T) {
+	for _, tt := range []struct {
+		entries  int
+		every    time.Duration
+		requests int // at most
+	}{
+		{25_000, 3 * time.Second, 300},
+		{25_000, time.Minute, 300},
+		{200_000, 430 * time.Millisecond, 700}, // a day
+	} {
+		t.Run(tt.every.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &auditStore{t: t}
 				start := time.Now()
-				for i := range 5 * maxRangeLines / 2 {
+				for i := range tt.entries {
 					s.receive(fmt.Sprint("vm/", i), 0)
-					stub.Elapse(every)
+					stub.Elapse(tt.every)
 				}
 				stub.Elapse(48 * time.Hour)
 				var got []string
 				marked := 0
-				o := AuditLogFollowOptions{UntilNow: true, Marker: LogMarker{Start: start}, Checkpoint: func(LogMarker) {
+				o := FollowOptions{UntilNow: true, Marker: LogMarker{Start: start}, Checkpoint: func(LogMarker) {
 					if len(got)-marked > maxRangeLines {
 						t.Errorf("a marker after %d entries", len(got)-marked)
 					}
 					marked = len(got)
 				}}
-				for entry, err := range s.client().AuditLog.Follow(t.Context(), &o) {
+				for entry, err := range s.client().AuditLog.Follow(t.Context(), nil, &o) {
 					got = append(got, entryText(stub.Must(entry, err)(t)))
 				}
-				if !slices.Equal(got, s.between(start, s.now())) || s.requests > 300 {
+				if !slices.Equal(got, s.between(start, s.now())) || s.requests > tt.requests {
 					t.Errorf("%d entries of %d in %d requests", len(got), len(s.entries), s.requests)
+				} else {
+					t.Logf("%d entries in %d requests", len(got), s.requests)
 				}
 			})
 		})
@@ -334,8 +346,9 @@ func TestFollowAuditLogFilters(t *testing.T) {
 			}
 			return stub.Respond(200, `{"items":[]}`), nil
 		}))
-		o := AuditLogFollowOptions{UntilNow: true, Action: "vm", Subject: "own@example.com", Object: "vm1", Marker: LogMarker{Start: start}, maxHeld: 20 * logEntrySize}
-		_, err := Collect(client.AuditLog.Follow(t.Context(), &o))
+		filter := AuditLogOptions{Action: "vm", Subject: "own@example.com", Object: "vm1"}
+		o := FollowOptions{UntilNow: true, Marker: LogMarker{Start: start}, maxHeld: 20 * logEntrySize}
+		_, err := Collect(client.AuditLog.Follow(t.Context(), &filter, &o))
 		const filters = "&object=vm1&subject=own%40example.com"
 		want := []string{"action=vm&limit=1" + filters, "action=vm" + filters, "action=vm&end=2000-01-11" + filters, "action=vm&end=2000-02-24" + filters, "action=vm" + filters}
 		if err != nil || !slices.Equal(targets, want) {

@@ -47,10 +47,8 @@ func TestDefaults(t *testing.T) {
 	line("WatchOptions.MaxInterval", watch.MaxInterval)
 	line("PostgresLogsOptions.PageSize of AllLogs", maxLogLines)
 	line("PostgresLogsOptions.Start of AllLogs", "-"+logsSpan.String())
-	line("PostgresFollowLogsOptions.Marker.Start", "-"+logsSpan.String())
-	line("PostgresFollowLogsOptions.Overlap", logsOverlap)
-	line("AuditLogFollowOptions.Marker.Start", "-"+logsSpan.String())
-	line("AuditLogFollowOptions.Overlap", logsOverlap)
+	line("FollowOptions.Marker.Start", "-"+logsSpan.String())
+	line("FollowOptions.Overlap", logsOverlap)
 	if got := b.String(); got != string(want) {
 		t.Errorf("testdata/defaults.txt should be\n%s\nIf the change is intended, name it in docs/CHANGELOG.md.", got)
 	}

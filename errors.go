@@ -73,7 +73,7 @@ var (
 
 	ErrInvalidResponse  = errors.New("invalid response")               // every DecodeError matches it
 	ErrResponseTooLarge = exchange.ErrTooLarge                         // larger than WithResponseLimit allows
-	ErrLogsExpired      = errors.New("log entries are no longer kept") // see PostgresFollowLogsOptions.Progress
+	ErrLogsExpired      = errors.New("log entries are no longer kept") // see FollowOptions.Progress
 
 	// ErrPaginationStalled reports a list that can't be read to its end: the
 	// server doesn't get past a page, or its Count exceeds the items it sends.

@@ -116,41 +116,10 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 	}
 }
 
-// PostgresFollowLogsOptions are settings of FollowLogs; nil means defaults.
-type PostgresFollowLogsOptions struct {
-	// Marker is the position to continue from. To begin at a time, set only its
-	// Start; default half an hour ago. A Start in the future begins now.
-	Marker LogMarker
-
-	// These select lines as in [PostgresLogsOptions].
-	StreamName    string
-	SeverityLevel string
-	ServerRole    string
-	QueryPattern  string
-
-	UntilNow              bool          // end after the lines up to now, or at any error but ErrLogsExpired
-	Overlap               time.Duration // how late a line may appear in the logs; default 1 minute, maximum 12 hours
-	Interval, MaxInterval time.Duration // the pauses, as in WatchOptions
-
-	// Checkpoint is called on the goroutine of the loop with the position after
-	// the lines that the program has processed: after each complete poll, and when
-	// the loop ends in the middle of a poll, because the program leaves it or the
-	// context ends. The line at which the program leaves the loop counts as not
-	// processed.
-	Checkpoint func(LogMarker)
-
-	// Progress is called on the goroutine of the loop when the program has processed
-	// the lines of a poll. Done is the number of lines, Polls the number of polls,
-	// and Err the error of the poll. Err is [ErrLogsExpired] if the server no longer
-	// keeps the lines after the Marker; the oldest lines that remain follow.
-	Progress func(Progress)
-
-	maxHeld int // the limit for the lines of one range, in bytes
-}
-
 // FollowLogs yields the lines of a database's logs as the server receives them:
 // first the lines since the marker in the options, and then new ones, until the
-// context ends. It yields each line once, in the server's order. A program that
+// context ends. The filter, which may be nil, selects lines; its Start, End,
+// PageSize and PaginationKey must be zero. It yields each line once, in the server's order. A program that
 // stores the markers that Checkpoint gets, and passes the last one to its next
 // FollowLogs, gets each line at least once: the line at which it left the loop
 // comes again, and after a crash, the lines since that marker do.
@@ -165,35 +134,34 @@ type PostgresFollowLogsOptions struct {
 //
 // Lines have no ID: FollowLogs requests overlapping ranges of time, and
 // recognizes lines by their contents. It can miss a line that appears later
-// than Overlap. This machine's clock or the Date of the server's responses must
-// be right, and the two must differ by less than a day. FollowLogs holds up to
+// than Overlap. The Date of the server's responses must not be ahead of its
+// clock; if they have none, this machine's clock must be right. FollowLogs holds up to
 // about 64 MiB of lines in memory. If a range has more than 32 MiB or 10,000
 // lines, it requests shorter ranges, but none shorter than twice the Overlap. It
 // yields ErrPaginationStalled if even that has more than 64 MiB. † Only the
 // service has this.
 //
 // Experimental: see [LogMarker].
-func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, opts *PostgresFollowLogsOptions) iter.Seq2[*PostgresLogEntry, error] {
-	o := orZero(opts)
+func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, filter *PostgresLogsOptions, opts *FollowOptions) iter.Seq2[*PostgresLogEntry, error] {
+	asked := orZero(filter)
 	return func(yield func(*PostgresLogEntry, error) bool) {
 		f := follower[PostgresLogEntry]{
-			operation: "Postgres.FollowLogs", resource: qualify(location, postgres), op: opPostgresListLogs,
+			operation: "Postgres.FollowLogs", resource: qualify(location, postgres), op: opPostgresListLogs, options: orZero(opts),
 			hash: (*PostgresLogEntry).hash, textSize: func(e *PostgresLogEntry) int { return len(e.Message) },
-			kept: logsKept, slack: logsArriving, maxSpan: logsMaxSpan,
-			marker: o.Marker, untilNow: o.UntilNow, overlap: o.Overlap, watch: WatchOptions{Interval: o.Interval, MaxInterval: o.MaxInterval},
-			checkpoint: o.Checkpoint, progress: o.Progress, maxHeld: o.maxHeld,
+			oldest: func(now time.Time) time.Time { return now.Add(-logsKept) }, maxSpan: logsMaxSpan,
 		}
 		f.pages = func(op *Operation, start, end time.Time) pageSeq[PostgresLogEntry] {
-			asked := PostgresLogsOptions{
-				Start: start, End: end, PageSize: maxLogLines,
-				StreamName: o.StreamName, SeverityLevel: o.SeverityLevel, ServerRole: o.ServerRole, QueryPattern: o.QueryPattern,
+			o := asked
+			if o.Start, o.End, o.PageSize = start, end, maxLogLines; start.IsZero() {
+				o = PostgresLogsOptions{PageSize: 1}
 			}
-			if start.IsZero() {
-				asked = PostgresLogsOptions{PageSize: 1}
-			}
-			return s.logPages(op, location, postgres, asked)
+			return s.logPages(op, location, postgres, o)
 		}
-		if err := f.run(ctx, yield); err != nil {
+		err := notToFollow(f.operation, !asked.Start.IsZero() || !asked.End.IsZero(), asked.PageSize, asked.PaginationKey)
+		if err == nil {
+			err = f.run(ctx, yield)
+		}
+		if err != nil {
 			yield(nil, err)
 		}
 	}

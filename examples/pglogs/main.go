@@ -77,7 +77,7 @@ func (o options) run(ctx context.Context, client *cloudapi.Client, stdout, stder
 // context isn't an error.
 func (o options) print(ctx context.Context, client *cloudapi.Client, db *cloudapi.Postgres, print func(*cloudapi.PostgresLogEntry) error,
 	marker cloudapi.LogMarker, checkpoint func(cloudapi.LogMarker), progress func(cloudapi.Progress)) error {
-	for line, err := range client.Postgres.FollowLogs(ctx, db.Location, db.ID, &cloudapi.PostgresFollowLogsOptions{
+	for line, err := range client.Postgres.FollowLogs(ctx, db.Location, db.ID, nil, &cloudapi.FollowOptions{
 		Marker: marker, UntilNow: !o.follow, Interval: o.every, MaxInterval: o.every, Checkpoint: checkpoint, Progress: progress,
 	}) {
 		switch {

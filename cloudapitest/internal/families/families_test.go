@@ -218,11 +218,11 @@ func TestAuditLog(t *testing.T) {
 				t.Errorf("%+v: %q\nwant %q", tt.options, got, tt.want)
 			}
 		}
-		follow := &cloudapi.AuditLogFollowOptions{UntilNow: true, Action: "ps"}
+		follow := &cloudapi.FollowOptions{UntilNow: true}
 		follow.Marker.Start = time.Now().Add(-2 * time.Hour)
 		follow.Checkpoint = func(m cloudapi.LogMarker) { follow.Marker = m }
 		for _, want := range []int{1, 0, 1} {
-			if got := stub.Must(cloudapi.Collect(srv.Client().AuditLog.Follow(t.Context(), follow)))(t); len(got) != want {
+			if got := stub.Must(cloudapi.Collect(srv.Client().AuditLog.Follow(t.Context(), &cloudapi.AuditLogOptions{Action: "ps"}, follow)))(t); len(got) != want {
 				t.Errorf("followed, there are %d entries, want %d", len(got), want)
 			}
 			if want == 0 {

@@ -43,7 +43,7 @@ func TestLogs(t *testing.T) {
 		}
 
 		var followed []string
-		follow := &cloudapi.PostgresFollowLogsOptions{UntilNow: true, QueryPattern: "test "}
+		follow := &cloudapi.FollowOptions{UntilNow: true}
 		follow.Checkpoint = func(m cloudapi.LogMarker) { follow.Marker = m }
 		check := func(want ...string) {
 			t.Helper()
@@ -52,7 +52,7 @@ func TestLogs(t *testing.T) {
 					t.Errorf("in pages of %d the lines are %q, want %q", size, got, want)
 				}
 			}
-			for line, err := range pg.FollowLogs(ctx, here, "db", follow) {
+			for line, err := range pg.FollowLogs(ctx, here, "db", &cloudapi.PostgresLogsOptions{QueryPattern: "test "}, follow) {
 				followed = append(followed, stub.Must(line, err)(t).Message)
 			}
 			if !slices.Equal(followed, want) {

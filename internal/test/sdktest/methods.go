@@ -154,6 +154,14 @@ func (m *Method) fillArguments(fn reflect.Type) (texts []*StringArg) {
 			request := Fill(in, "x")
 			request.Elem().FieldByName("InitScriptText").SetZero() // it can't be combined with InitScript
 			m.Args = append(m.Args, request)
+		case reflect.TypeFor[*cloudapi.PostgresLogsOptions](), reflect.TypeFor[*cloudapi.AuditLogOptions]():
+			options := Fill(in, "x")
+			if strings.Contains(m.Name, ".Follow") { // the marker says where to begin
+				for _, name := range []string{"Start", "End", "PageSize", "PaginationKey"} {
+					options.Elem().FieldByName(name).SetZero()
+				}
+			}
+			m.Args = append(m.Args, options)
 		default:
 			m.Args = append(m.Args, Fill(in, "x"))
 		}

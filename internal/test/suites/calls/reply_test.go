@@ -377,7 +377,7 @@ func TestNilContextAndZeroClient(t *testing.T) {
 	var none context.Context
 	client := sdktest.SendingNothing(t)
 	_, err := client.VMs.Get(none, "eu-central-h1", "web-1")
-	_, following := cloudapi.Collect(client.Postgres.FollowLogs(none, "eu-central-h1", "orders-db", nil))
+	_, following := cloudapi.Collect(client.Postgres.FollowLogs(none, "eu-central-h1", "orders-db", nil, nil))
 	_, waiting := cloudapi.WaitAll(none, []int{1}, func(context.Context, int) (*int, error) { return nil, nil }, nil)
 	if !errors.Is(err, cloudapi.ErrInvalidArgument) || !errors.Is(following, cloudapi.ErrInvalidArgument) || !errors.Is(waiting, cloudapi.ErrInvalidArgument) {
 		t.Errorf("without a context: %v, %v, %v", err, following, waiting)

@@ -526,7 +526,7 @@ func TestPlannedIDIsRefused(t *testing.T) {
 	refuses("Do with a body", client.Do(ctx, "POST", []string{"project"}, nil, map[string]any{"vms": []cloudapi.ID{cloudapi.ID(vm.ID)}}, nil))
 	_, err = client.AuditLog.List(ctx, &cloudapi.AuditLogOptions{Object: vm.ID})
 	refuses("AuditLog.List", err)
-	for _, err := range client.AuditLog.Follow(ctx, &cloudapi.AuditLogFollowOptions{Object: vm.ID}) {
+	for _, err := range client.AuditLog.Follow(ctx, &cloudapi.AuditLogOptions{Object: vm.ID}, nil) {
 		refuses("AuditLog.Follow", err)
 	}
 	_, err = client.VMs.List(ctx, &cloudapi.ListOptions{StartAfter: vm.ID})

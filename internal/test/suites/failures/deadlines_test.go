@@ -71,11 +71,11 @@ var pollers = map[string]func(context.Context, *cloudapi.Client, polling) error{
 	},
 	"Postgres.FollowLogs": func(ctx context.Context, c *cloudapi.Client, p polling) error {
 		_, err := cloudapi.Collect(c.Postgres.FollowLogs(ctx, sdktest.Somewhere, "orders",
-			&cloudapi.PostgresFollowLogsOptions{Interval: p.interval, MaxInterval: p.interval, Progress: p.report}))
+			nil, &cloudapi.FollowOptions{Interval: p.interval, MaxInterval: p.interval, Progress: p.report}))
 		return err
 	},
 	"AuditLog.Follow": func(ctx context.Context, c *cloudapi.Client, p polling) error {
-		_, err := cloudapi.Collect(c.AuditLog.Follow(ctx, &cloudapi.AuditLogFollowOptions{Interval: p.interval, MaxInterval: p.interval, Progress: p.report}))
+		_, err := cloudapi.Collect(c.AuditLog.Follow(ctx, nil, &cloudapi.FollowOptions{Interval: p.interval, MaxInterval: p.interval, Progress: p.report}))
 		return err
 	},
 	"VMs.Ensure": func(ctx context.Context, c *cloudapi.Client, p polling) error {

@@ -275,10 +275,10 @@ func (f *failure) check(t *testing.T) {
 	for range once.VMs.Watch(watching, &cloudapi.WatchOptions{Progress: progress}) {
 	}
 	watching, progress = limited(&got.logs)
-	cloudapi.Collect(once.Postgres.FollowLogs(watching, location, "orders", &cloudapi.PostgresFollowLogsOptions{Progress: progress}))
+	cloudapi.Collect(once.Postgres.FollowLogs(watching, location, "orders", nil, &cloudapi.FollowOptions{Progress: progress}))
 	audits := 0
 	watching, progress = limited(&audits)
-	cloudapi.Collect(once.AuditLog.Follow(watching, &cloudapi.AuditLogFollowOptions{Progress: progress}))
+	cloudapi.Collect(once.AuditLog.Follow(watching, nil, &cloudapi.FollowOptions{Progress: progress}))
 	if audits != got.logs {
 		t.Errorf("%d polls of AuditLog.Follow, and %d of FollowLogs", audits, got.logs)
 	}
@@ -369,12 +369,12 @@ func TestPartialFailures(t *testing.T) {
 			12, 3, cloudapi.ErrPaginationStalled},
 		{"stalled list, in FollowLogs", cloudapitest.Match{Operation: "Postgres.ListLogs"}, reply(200, `{"logs":[],"pagination_key":"x"}`),
 			func(_ *testing.T, ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress)) error {
-				_, err := cloudapi.Collect(c.Postgres.FollowLogs(ctx, location, "orders", &cloudapi.PostgresFollowLogsOptions{Progress: report}))
+				_, err := cloudapi.Collect(c.Postgres.FollowLogs(ctx, location, "orders", nil, &cloudapi.FollowOptions{Progress: report}))
 				return err
 			}, 7, 3, cloudapi.ErrPaginationStalled}, // a page to learn the server's time, and two of each poll
 		{"stalled list, in AuditLog.Follow", cloudapitest.Match{Operation: "AuditLog.List"}, reply(200, `{"items":[],"pagination_key":"x"}`),
 			func(_ *testing.T, ctx context.Context, c *cloudapi.Client, report func(cloudapi.Progress)) error {
-				_, err := cloudapi.Collect(c.AuditLog.Follow(ctx, &cloudapi.AuditLogFollowOptions{Progress: report}))
+				_, err := cloudapi.Collect(c.AuditLog.Follow(ctx, nil, &cloudapi.FollowOptions{Progress: report}))
 				return err
 			}, 19, 3, cloudapi.ErrPaginationStalled}, // before the first failure it tries shorter ranges, down to two minutes
 		{"stalled list, in a teardown", cloudapitest.Match{Operation: "LoadBalancers.ListInLocation"}, reply(200, stalled),
