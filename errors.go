@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -188,6 +189,9 @@ func (e *Error) Quota() *Quota {
 	return &Quota{requested, used, maximum}
 }
 
+// Equal reports whether all parts of two errors are equal, for tests with go-cmp.
+func (e *Error) Equal(other *Error) bool { return reflect.DeepEqual(e, other) }
+
 func (e *Error) Is(target error) bool {
 	switch target {
 	case ErrInvalidRequest:
@@ -282,6 +286,9 @@ func (e *TransportError) previousText() string {
 	return text
 }
 
+// Equal reports whether all parts of two errors are equal, for tests with go-cmp.
+func (e *TransportError) Equal(other *TransportError) bool { return reflect.DeepEqual(e, other) }
+
 func (e *TransportError) Is(target error) bool {
 	return outcomeMatches(&e.outcome, target)
 }
@@ -319,6 +326,9 @@ func (e *DecodeError) Error() string {
 	writeEnd(&b, e.Operation, &e.outcome, e.Attempts, e.RequestID)
 	return b.String()
 }
+
+// Equal reports whether all parts of two errors are equal, for tests with go-cmp.
+func (e *DecodeError) Equal(other *DecodeError) bool { return reflect.DeepEqual(e, other) }
 
 func (e *DecodeError) Is(target error) bool {
 	return target == ErrInvalidResponse || outcomeMatches(&e.outcome, target)

@@ -1,9 +1,11 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 )
 
 // VMInitScriptsService manages registered scripts for VMs. With the service,
@@ -23,8 +25,10 @@ func (s *VMInitScript) Resource() Resource {
 
 // VMInitScriptCreateRequest is the body of [VMInitScriptsService.Create].
 type VMInitScriptCreateRequest struct {
-	Script string `json:"script"` // its text; required
+	Script string `json:"script"` // its text, which /bin/sh runs as root, as [VMCreateRequest.InitScriptText]; required
 }
+
+func (r VMInitScriptCreateRequest) check() *ArgumentError { return checkScript("script", r.Script) }
 
 // vmInitScriptBody is the body of a VMInitScriptCreateRequest.
 type vmInitScriptBody struct {
@@ -41,7 +45,26 @@ type VMInitScriptUpdateRequest struct {
 
 func (r VMInitScriptUpdateRequest) newName() string { return r.Name }
 
-func (r VMInitScriptUpdateRequest) check() *ArgumentError { return checkOptionalName(r.Name) }
+func (r VMInitScriptUpdateRequest) check() *ArgumentError {
+	return cmp.Or(checkOptionalName(r.Name), checkScript("script", r.Script))
+}
+
+// checkScript refuses a script that /bin/sh would misunderstand: it would fail
+// unnoticed, on a VM that is otherwise running.
+func checkScript(name, script string) *ArgumentError {
+	reason := ""
+	switch {
+	case strings.Contains(script, "\r"):
+		reason = "has a carriage return: end its lines with \\n"
+	case strings.HasPrefix(script, "\uFEFF"):
+		reason = "has a byte order mark (U+FEFF) at its beginning"
+	case strings.HasPrefix(script, "#cloud-config"):
+		reason = "is for cloud-init, but /bin/sh runs it"
+	default:
+		return nil
+	}
+	return &ArgumentError{Name: name, Reason: reason}
+}
 
 const vmInitScriptRoute = projectRoute + "/vm-init-script/{vm_init_script_reference}"
 

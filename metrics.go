@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -42,7 +43,8 @@ type MetricSeries struct {
 // such as [1759512000.5,"0.42"]: a Unix time, and a value in a string.
 type MetricSamples []MetricSample
 
-// MetricSample is a value at one time, rounded to what its fields can hold.
+// MetricSample is a value at one time, rounded to what its fields can hold. Its
+// JSON is a pair as in [MetricSamples].
 type MetricSample struct {
 	Time  time.Time // with a precision of one microsecond
 	Value float64   // may be NaN, or infinite
@@ -108,13 +110,31 @@ func (s MetricSamples) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, '[')
-		b = strconv.AppendFloat(b, float64(sample.Time.UnixMicro())/1e6, 'f', -1, 64)
-		b = append(b, `,"`...)
-		b = strconv.AppendFloat(b, sample.Value, 'f', -1, 64)
-		b = append(b, `"]`...)
+		b = sample.append(b)
 	}
 	return append(b, ']'), nil
+}
+
+func (s MetricSample) append(b []byte) []byte {
+	b = append(b, '[')
+	b = strconv.AppendFloat(b, float64(s.Time.UnixMicro())/1e6, 'f', -1, 64)
+	b = append(b, `,"`...)
+	b = strconv.AppendFloat(b, s.Value, 'f', -1, 64)
+	return append(b, `"]`...)
+}
+
+func (s MetricSample) MarshalJSON() ([]byte, error) { return s.append(nil), nil }
+
+func (s *MetricSample) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
+	var samples MetricSamples
+	err := samples.UnmarshalJSON(slices.Concat([]byte("["), data, []byte("]")))
+	for _, sample := range samples { // one
+		*s = sample
+	}
+	return err
 }
 
 // MetricsOptions select what Metrics returns.

@@ -40,6 +40,16 @@ func TestSamples(t *testing.T) {
 	if err := json.Unmarshal([]byte(`null`), &samples); err != nil || len(samples) != 1 {
 		t.Errorf("null made of them %v, %v", samples, err)
 	}
+	for _, text := range []string{`[1759512000.5,"0.42"]`, `[0,"NaN"]`, `[-0.25,"+Inf"]`} {
+		var sample MetricSample
+		err := json.Unmarshal([]byte(" "+text), &sample)
+		if got := string(stub.JSON(&sample)); err != nil || got != text {
+			t.Errorf("%s alone is written as %s, %v", text, got, err)
+		}
+	}
+	if err := json.Unmarshal([]byte(`{"Time":"2026-01-01T00:00:00Z","Value":1}`), &sample); err == nil || sample.Value != 3 {
+		t.Errorf("an object is %v, %v", sample, err)
+	}
 	if got := string(stub.JSON(MetricSeries{})); got != `{"labels":null,"values":[]}` {
 		t.Errorf("no samples are written as %s", got)
 	}

@@ -276,7 +276,8 @@ func WithHeader(name, value string) Option {
 	}
 }
 
-// WithUserAgent adds to the User-Agent header a name such as "backup-job/1.4".
+// WithUserAgent sets what follows the SDK's name in the User-Agent header, such as
+// "backup-job/1.4". It replaces an earlier WithUserAgent.
 func WithUserAgent(application string) Option {
 	return func(c *config) error {
 		if reason := validate.UserAgent(application); reason != "" {

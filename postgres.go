@@ -221,8 +221,8 @@ type passwordRequest struct {
 // PostgresMaintenanceWindowRequest is the body of
 // [PostgresService.SetMaintenanceWindow]. The fields are as in [Postgres].
 type PostgresMaintenanceWindowRequest struct {
-	MaintenanceWindowStartAt *int     `json:"maintenance_window_start_at,omitzero"` // such as new(3); nil removes the window
-	MaintenanceWindowDays    []string `json:"maintenance_window_days,omitempty"`    // † only the service
+	StartAt *int     `json:"maintenance_window_start_at,omitzero"` // such as new(3); nil removes the window
+	Days    []string `json:"maintenance_window_days,omitempty"`    // † only the service
 }
 
 const postgresRoute = locationRoute + "/postgres/{postgres_database_reference}"

@@ -5,8 +5,11 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
+	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,18 +25,19 @@ type PostgresConnectionOptions struct {
 	Password        Secret // the password of User
 	WithoutPassword bool   // leaves the password out, for programs that get it from PGPASSWORD, for example
 	Database        string // another database on the server
+	Port            uint16 // another port, such as 6432, of the connection pooler
 
 	// SSLMode is how far the client verifies the server. The API's URLs have
 	// "require", which encrypts but verifies nothing. "verify-full" and "verify-ca"
 	// need SSLRootCert, the path of the file of [PostgresService.CACertificates].
 	SSLMode     string
 	SSLRootCert string
-	Parameters  map[string]string // others to add or replace, such as "connect_timeout"; they are escaped
+	Parameters  map[string]string // others to add or replace, such as "connect_timeout"; "" removes one
 }
 
 // PostgresConnectionURL returns [Postgres.ConnectionString] of a record from
 // Get, changed as the options say. It escapes names, passwords and values, and
-// sorts the parameters. It returns an [*ArgumentError] if the connection is
+// adds parameters at the end. It returns an [*ArgumentError] if the connection is
 // empty, as in records from lists and in replicas that are being created, if it
 // isn't a postgres:// URL or has its user, password or database as a parameter,
 // or if a text contains a NUL or a printed Secret, "[redacted]": use
@@ -45,13 +49,16 @@ func PostgresConnectionURL(connection Secret, opts *PostgresConnectionOptions) (
 	}
 	text, password := connection.Reveal(), o.Password.Reveal()
 	unescaped, _ := url.PathUnescape(text) // as a driver decodes it
-	parameters := map[string]string{"sslmode": o.SSLMode, "sslrootcert": o.SSLRootCert}
-	for name, value := range o.Parameters {
-		if parameters[name] != "" {
+	parameters := map[string]string{}
+	for name, value := range map[string]string{"sslmode": o.SSLMode, "sslrootcert": o.SSLRootCert} {
+		if _, again := o.Parameters[name]; again && value != "" {
 			return refuse("opts", "have "+name+" as a field and as a parameter")
 		}
-		parameters[name] = value
+		if value != "" {
+			parameters[name] = value
+		}
 	}
+	maps.Copy(parameters, o.Parameters)
 	for _, texts := range []map[string]string{{"connection": unescaped, "User": o.User, "Password": password, "Database": o.Database}, parameters} {
 		for name, value := range texts {
 			if reason := unusable(value); reason != "" {
@@ -61,7 +68,7 @@ func PostgresConnectionURL(connection Secret, opts *PostgresConnectionOptions) (
 	}
 	switch {
 	case text == "":
-		return refuse("connection", "is empty: records from lists have none, and records of new databases none yet")
+		return refuse("connection", "is empty: records from lists and records that were stored as JSON have none, and records of new databases none yet")
 	case o.WithoutPassword && password != "":
 		return refuse("opts", "have both a Password and WithoutPassword")
 	}
@@ -69,7 +76,7 @@ func PostgresConnectionURL(connection Secret, opts *PostgresConnectionOptions) (
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" || strings.Contains(text, "#") {
 		return refuse("connection", "must be a postgres:// URL")
 	}
-	query, err := url.ParseQuery(strings.ReplaceAll(u.RawQuery, "+", "%2B")) // libpq doesn't read a plus sign as a space
+	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil || query.Has("user") || query.Has("password") || query.Has("dbname") {
 		return refuse("connection", "must be a postgres:// URL with the user, password and database in front of the parameters")
 	}
@@ -83,12 +90,23 @@ func PostgresConnectionURL(connection Secret, opts *PostgresConnectionOptions) (
 	if o.Database != "" {
 		u.Path, u.RawPath = "/"+o.Database, "/"+url.PathEscape(o.Database)
 	}
-	for name, value := range parameters {
-		if value != "" {
-			query.Set(name, value)
+	if o.Port != 0 {
+		u.Host = net.JoinHostPort(u.Hostname(), strconv.Itoa(int(o.Port)))
+	}
+	// Others stay as they are: of contradictory ones, a driver may take the last.
+	pairs := slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		name, _ = url.QueryUnescape(name)
+		_, replaced := parameters[name]
+		return replaced || name == ""
+	})
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		if value := parameters[name]; value != "" {
+			pair := url.QueryEscape(name) + "=" + url.QueryEscape(value)
+			pairs = append(pairs, strings.ReplaceAll(pair, "+", "%20")) // libpq doesn't read a plus sign as a space
 		}
 	}
-	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
+	u.RawQuery = strings.Join(pairs, "&")
 	return NewSecret(u.String()), nil
 }
 

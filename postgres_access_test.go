@@ -25,16 +25,19 @@ func TestConnectionURL(t *testing.T) {
 		options options
 		want    string // without the scheme
 	}{
-		"nothing":           {"", options{}, "postgres:s3cr%2Fet" + rest + "postgres" + parameters},
-		"the other scheme":  {"postgresql://a@b:6432/c?x=1%2C2&&y=3&x=5", options{}, "a@b:6432/c?x=1%2C2&x=5&y=3"},
-		"no user":           {"postgres://b/c", options{}, "b/c"},
-		"database":          {"", options{Database: "orders"}, "postgres:s3cr%2Fet" + rest + "orders" + parameters},
-		"odd database":      {"", options{Database: "a/b?c d"}, "postgres:s3cr%2Fet" + rest + "a%2Fb%3Fc%20d" + parameters},
-		"user":              {"", options{User: "app"}, "app" + rest + "postgres" + parameters},
-		"the same user":     {"", options{User: "postgres"}, "postgres:s3cr%2Fet" + rest + "postgres" + parameters},
-		"user and password": {"", app, "app:p%40ss%3Aw%2Frd" + rest + "postgres" + parameters},
-		"password":          {"", options{Password: cloudapi.NewSecret("other")}, "postgres:other" + rest + "postgres" + parameters},
-		"kept apart":        {"", options{WithoutPassword: true}, "postgres" + rest + "postgres" + parameters},
+		"nothing":             {"", options{}, "postgres:s3cr%2Fet" + rest + "postgres" + parameters},
+		"the other scheme":    {"postgresql://a@b:6432/c?x=1%2C2&&y=3&x=5", options{}, "a@b:6432/c?x=1%2C2&y=3&x=5"},
+		"no user":             {"postgres://b/c", options{}, "b/c"},
+		"database":            {"", options{Database: "orders"}, "postgres:s3cr%2Fet" + rest + "orders" + parameters},
+		"odd database":        {"", options{Database: "a/b?c d"}, "postgres:s3cr%2Fet" + rest + "a%2Fb%3Fc%20d" + parameters},
+		"user":                {"", options{User: "app"}, "app" + rest + "postgres" + parameters},
+		"the same user":       {"", options{User: "postgres"}, "postgres:s3cr%2Fet" + rest + "postgres" + parameters},
+		"user and password":   {"", app, "app:p%40ss%3Aw%2Frd" + rest + "postgres" + parameters},
+		"password":            {"", options{Password: cloudapi.NewSecret("other")}, "postgres:other" + rest + "postgres" + parameters},
+		"kept apart":          {"", options{WithoutPassword: true}, "postgres" + rest + "postgres" + parameters},
+		"without a parameter": {"", options{Parameters: map[string]string{"channel_binding": "", "other": ""}}, "postgres:s3cr%2Fet" + rest + "postgres?sslmode=require"},
+		"pooler":              {"", options{Port: 6432}, "postgres:s3cr%2Fet@orders.example.net:6432/postgres" + parameters},
+		"pooler by address":   {"postgres://a@[2001:db8::1]/c", options{Port: 6432}, "a@[2001:db8::1]:6432/c"},
 		"verified": {
 			"", options{SSLMode: "verify-full", SSLRootCert: "/etc/my app/ca+1.pem"},
 			"postgres:s3cr%2Fet" + rest + "postgres?channel_binding=require&sslmode=verify-full&sslrootcert=%2Fetc%2Fmy%20app%2Fca%2B1.pem",
@@ -42,7 +45,7 @@ func TestConnectionURL(t *testing.T) {
 		"verified, escaped": {"postgres://a@b/c?sslmod%65=disable&sslmode=prefer", options{SSLMode: "verify-full"}, "a@b/c?sslmode=verify-full"},
 		"parameters": {
 			"", options{Parameters: map[string]string{"application_name": "a b&c=é", "channel_binding": "disable", "TimeZone": "UTC", "sslcert": "c.pem"}},
-			"postgres:s3cr%2Fet" + rest + "postgres?TimeZone=UTC&application_name=a%20b%26c%3D%C3%A9&channel_binding=disable&sslcert=c.pem&sslmode=require",
+			"postgres:s3cr%2Fet" + rest + "postgres?sslmode=require&TimeZone=UTC&application_name=a%20b%26c%3D%C3%A9&channel_binding=disable&sslcert=c.pem",
 		},
 	} {
 		got, err := cloudapi.PostgresConnectionURL(cloudapi.NewSecret(cmp.Or(test.url, record)), &test.options)

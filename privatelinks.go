@@ -24,17 +24,17 @@ type PrivateLinkServicesService service
 
 // PrivateLinkService offers ports of a private subnet to AWS accounts.
 type PrivateLinkService struct {
-	ID                string                   `json:"id"`                 // prefix pn
-	Name              string                   `json:"name"`               // unique in its project and location
-	Location          string                   `json:"location"`           // an AWS location
-	PrivateSubnet     string                   `json:"private_subnet"`     // the name of its private subnet
-	State             string                   `json:"state"`              // a constant such as [PrivateLinkServiceStateAvailable], or another value
-	PostgresResource  string                   `json:"postgres_resource"`  // the ID of its database, or ""
-	Ports             []PrivateLinkServicePort `json:"ports"`              // as created
-	AllowedPrincipals []string                 `json:"allowed_principals"` // ARNs of accounts, roles and users, or "*" for everybody
-	IPAddressType     string                   `json:"ip_address_type"`    // a constant such as [PrivateLinkServiceIPAddressTypeIPv4]
-	PrivateDNSName    string                   `json:"private_dns_name"`   // "" if there is none
-	PrivateHostname   string                   `json:"private_hostname"`   // "" if there is none
+	ID                 string                   `json:"id"`                 // prefix pn
+	Name               string                   `json:"name"`               // unique in its project and location
+	Location           string                   `json:"location"`           // an AWS location
+	PrivateSubnet      string                   `json:"private_subnet"`     // the name of its private subnet
+	State              string                   `json:"state"`              // a constant such as [PrivateLinkServiceStateAvailable], or another value
+	PostgresResourceID string                   `json:"postgres_resource"`  // the ID of its database, or ""
+	Ports              []PrivateLinkServicePort `json:"ports"`              // as created
+	AllowedPrincipals  []string                 `json:"allowed_principals"` // ARNs of accounts, roles and users, or "*" for everybody
+	IPAddressType      string                   `json:"ip_address_type"`    // a constant such as [PrivateLinkServiceIPAddressTypeIPv4]
+	PrivateDNSName     string                   `json:"private_dns_name"`   // "" if there is none
+	PrivateHostname    string                   `json:"private_hostname"`   // "" if there is none
 
 	AWS *PrivateLinkServiceAWS `json:"aws,omitzero"` // nil in lists
 }
@@ -201,11 +201,11 @@ func (s *PrivateLinkServicesService) Ensure(ctx context.Context, location, name 
 	return privateLinkServiceFamily.ensure(ctx, s.conn, location, name, ensureSpec[PrivateLinkService]{
 		request: request,
 		planned: PrivateLinkService{
-			PostgresResource:  r.PostgresResourceID,
-			Ports:             portPairs(r.Ports, r.TargetPorts),
-			AllowedPrincipals: r.AWS.AllowedPrincipals,
-			IPAddressType:     r.IPAddressType,
-			AWS:               &PrivateLinkServiceAWS{SupportedRegions: r.AWS.SupportedRegions, AllowedVPCEndpoints: r.AWS.AllowedVPCEndpoints},
+			PostgresResourceID: r.PostgresResourceID,
+			Ports:              portPairs(r.Ports, r.TargetPorts),
+			AllowedPrincipals:  r.AWS.AllowedPrincipals,
+			IPAddressType:      r.IPAddressType,
+			AWS:                &PrivateLinkServiceAWS{SupportedRegions: r.AWS.SupportedRegions, AllowedVPCEndpoints: r.AWS.AllowedVPCEndpoints},
 		},
 		create: func(ctx context.Context) (*PrivateLinkService, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, l *PrivateLinkService) (d drift, err error) {
@@ -244,7 +244,7 @@ func (r *PrivateLinkServiceCreateRequest) Compare(l *PrivateLinkService) (differ
 	}
 	var c comparison
 	c.skip("private_subnet_id", r.PrivateSubnetID != "")
-	wants(&c.drift, "postgres_resource_id", r.PostgresResourceID, l.PostgresResource)
+	wants(&c.drift, "postgres_resource_id", r.PostgresResourceID, l.PostgresResourceID)
 	wantsPorts(&c.drift, r.Ports, r.TargetPorts, l.Ports)
 	wants(&c.drift, "ip_address_type", r.IPAddressType, l.IPAddressType)
 	wantsSet(&c.drift, RemedyUpdate, "aws.allowed_principals", r.AWS.AllowedPrincipals, l.AllowedPrincipals)

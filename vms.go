@@ -133,8 +133,10 @@ type VMCreateRequest struct {
 	InitScript     string `json:"init_script,omitzero"`      // the name or ID of a registered script; ‡ only the contract
 	InitScriptArgs string `json:"init_script_args,omitzero"` // for InitScript, split as in a shell; ‡ only the contract
 
-	// InitScriptText is a script of up to 2000 characters. A text that could be a
-	// name, such as a single word, is invalid. † Only the service has it.
+	// InitScriptText is a script of up to 2000 characters that /bin/sh runs as root
+	// at the end of the first start, whatever its first line says. A text that could
+	// be a name, such as a single word, is invalid, and so is one with a carriage
+	// return, a byte order mark, or #cloud-config. † Only the service has it.
 	InitScriptText string `json:"-"`
 }
 
@@ -154,7 +156,7 @@ func (r VMCreateRequest) checkInitScript() *ArgumentError {
 	case script != "" && (r.InitScript != "" || r.InitScriptArgs != ""):
 		return &ArgumentError{Name: "init_script", Reason: "must not be both a text and a name, and a text has no arguments"}
 	}
-	return nil
+	return checkScript("init_script", script)
 }
 
 // vmCreateBody is the body of a VMCreateRequest with an init script.
@@ -182,7 +184,7 @@ func (r *VMCreateRequest) body() any {
 
 // VMMaintenanceWindowRequest is the body of [VMsService.SetMaintenanceWindow].
 type VMMaintenanceWindowRequest struct {
-	MaintenanceWindowStartAt *int `json:"maintenance_window_start_at"` // as in [VM], such as new(3); nil removes the window
+	StartAt *int `json:"maintenance_window_start_at"` // as in [VM], such as new(3); nil removes the window
 }
 
 const vmRoute = locationRoute + "/vm/{vm_reference}"

@@ -145,7 +145,7 @@ func needs(all []item, project string) map[string][]string {
 			for _, subnet := range in(item.Location, record.PrivateSubnet) {
 				need(item.ID, subnet)
 			}
-			need(item.ID, record.PostgresResource)
+			need(item.ID, record.PostgresResourceID)
 		case *cloudapi.LoadBalancer:
 			possible := []string{item.subnet}
 			if item.subnet == "" {

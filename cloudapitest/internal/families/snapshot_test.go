@@ -167,7 +167,7 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 	}
 	settle()
 	stub.Must(c.Postgres.UpdateConfig(ctx, there, "orders", &cloudapi.PostgresConfigUpdateRequest{PGConfig: cloudapi.PostgresSettings{"work_mem": cloudapi.NewPostgresSetting("64MB")}}))(t)
-	stub.Must(c.Postgres.SetMaintenanceWindow(ctx, there, "orders", &cloudapi.PostgresMaintenanceWindowRequest{MaintenanceWindowStartAt: new(3)}))(t)
+	stub.Must(c.Postgres.SetMaintenanceWindow(ctx, there, "orders", &cloudapi.PostgresMaintenanceWindowRequest{StartAt: new(3)}))(t)
 	stub.Must(c.Postgres.CreateMetricDestination(ctx, there, "orders", &cloudapi.PostgresMetricDestinationCreateRequest{
 		URL: "https://me:url-secret@metrics.example.com/write?key=query-secret", Username: "me", Password: cloudapi.NewSecret("metric-secret"),
 	}))(t)
@@ -203,8 +203,8 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 	if !contract {
 		stub.Must(c.LoadBalancers.SetSSLCertificate(ctx, there, "lb", true))(t)
 		stub.Must(c.Postgres.AddCertificateUser(ctx, there, "orders", "alice"))(t)
-		stub.Must(c.VMs.SetMaintenanceWindow(ctx, there, "a", &cloudapi.VMMaintenanceWindowRequest{MaintenanceWindowStartAt: new(5)}))(t)
-		stub.Must(c.Postgres.SetMaintenanceWindow(ctx, there, "orders", &cloudapi.PostgresMaintenanceWindowRequest{MaintenanceWindowStartAt: new(3), MaintenanceWindowDays: []string{"mon"}}))(t)
+		stub.Must(c.VMs.SetMaintenanceWindow(ctx, there, "a", &cloudapi.VMMaintenanceWindowRequest{StartAt: new(5)}))(t)
+		stub.Must(c.Postgres.SetMaintenanceWindow(ctx, there, "orders", &cloudapi.PostgresMaintenanceWindowRequest{StartAt: new(3), Days: []string{"mon"}}))(t)
 		stub.Must(c.Postgres.CreateLogDestination(ctx, there, "orders", "logs", &cloudapi.PostgresLogDestinationCreateRequest{
 			Type: "otlp", URL: "https://me:log-secret@logs.example.com/write?key=log-query-secret",
 		}))(t)

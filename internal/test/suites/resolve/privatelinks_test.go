@@ -86,7 +86,7 @@ func TestPrivateLinks(t *testing.T) {
 		p := sdktest.NewPrivateLinks(t, cloudapitest.FeaturePrivateLinkServices)
 		links, ctx := p.Client.PrivateLinkServices, t.Context()
 		created := stub.Must(p.Client.Postgres.CreatePrivateLinkService(ctx, "own", "db", "link", nil))(t)
-		if created.State != cloudapi.PrivateLinkServiceStateCreating || created.AWS == nil || created.PostgresResource != p.Postgres.ID {
+		if created.State != cloudapi.PrivateLinkServiceStateCreating || created.AWS == nil || created.PostgresResourceID != p.Postgres.ID {
 			t.Errorf("created is %+v", created)
 		}
 		link := stub.Must(links.WaitAvailable(ctx, "own", "link", nil))(t)

@@ -64,7 +64,12 @@ func TestRefusedArguments(t *testing.T) {
 		// script itself in the service.
 		{"init_script", []sdktest.Call{vm(create{InitScript: script}), vm(create{InitScript: "apt-get update"}), vm(create{InitScript: "bootstrap\n"}),
 			vm(create{InitScriptText: "bootstrap"}), vm(create{InitScriptText: cloudapitest.NewID(cloudapi.KindVMInitScript).String()}),
-			vm(create{InitScript: "bootstrap", InitScriptText: script}), vm(create{InitScriptText: script, InitScriptArgs: "--role web"})}},
+			vm(create{InitScript: "bootstrap", InitScriptText: script}), vm(create{InitScriptText: script, InitScriptArgs: "--role web"}),
+			vm(create{InitScriptText: "#!/bin/sh\r\necho a\r\n"}), vm(create{InitScriptText: bom + script}), vm(create{InitScriptText: "#cloud-config\nruncmd: []\n"}),
+			vm(create{InitScriptText: "echo \xff\n"})}}, // not UTF-8
+		{"script", []sdktest.Call{do("VMInitScripts.Create", "bootstrap", &cloudapi.VMInitScriptCreateRequest{Script: "echo a\r\n"}),
+			do("VMInitScripts.Update", "bootstrap", &cloudapi.VMInitScriptUpdateRequest{Script: "#cloud-config\n"})}},
+		{"tags[1].value", []sdktest.Call{do("Postgres.Create", location, "orders-db", &cloudapi.PostgresCreateRequest{Tags: []cloudapi.PostgresTag{{Key: "a"}, {Key: "b", Value: "\xff"}}})}},
 		// A wait for a deletion would immediately succeed for something that can't
 		// exist.
 		{"vm_id", []sdktest.Call{do("LoadBalancers.WaitVMDetached", location, "web-lb", ""), do("LoadBalancers.WaitVMDetached", location, "web-lb", "web-1"),

@@ -60,7 +60,7 @@ func postgresCases() []wireCase {
 	}
 	window := func(hour *int, days ...string) sdktest.Call {
 		return do("Postgres.SetMaintenanceWindow", location, "orders-db",
-			&cloudapi.PostgresMaintenanceWindowRequest{MaintenanceWindowStartAt: hour, MaintenanceWindowDays: days})
+			&cloudapi.PostgresMaintenanceWindowRequest{StartAt: hour, Days: days})
 	}
 	tags := []cloudapi.PostgresTag{{Key: "team", Value: "payments"}}
 	half := time.Date(2025, 10, 3, 10, 30, 0, 0, time.UTC)

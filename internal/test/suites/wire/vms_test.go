@@ -51,7 +51,7 @@ func vmCases() []wireCase {
 		{do("VMs.Delete", location, "web-1"), "DELETE " + vm, nil},
 		{do("VMs.Rename", location, stub.VMID, "web-1"), "POST " + base + "/" + stub.VMID + `/rename {"name":"web-1"}`, item},
 		{do("VMs.Rename", location, "web-0", "web-1"), "POST " + base + `/web-0/rename {"name":"web-1"}`, item},
-		{do("VMs.SetMaintenanceWindow", location, "web-1", &cloudapi.VMMaintenanceWindowRequest{MaintenanceWindowStartAt: new(0)}),
+		{do("VMs.SetMaintenanceWindow", location, "web-1", &cloudapi.VMMaintenanceWindowRequest{StartAt: new(0)}),
 			"POST " + vm + `/set-maintenance-window {"maintenance_window_start_at":0}`, with(item, `"maintenance_window_start_at":0`)},
 		{do("VMs.SetMaintenanceWindow", location, "web-1", nil),
 			"POST " + vm + `/set-maintenance-window {"maintenance_window_start_at":null}`, with(item, `"maintenance_window_start_at":null`)},
