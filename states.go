@@ -9,7 +9,7 @@ const (
 	PhasePending     Phase = "pending"     // on the way to usable: the server is working on it; also for a state that the SDK doesn't know
 	PhaseUsable      Phase = "usable"      // in use, also during a change that doesn't interrupt it
 	PhaseInterrupted Phase = "interrupted" // was usable, and becomes usable again without a call: a restart, a failover, or a failure that the server may repair
-	PhaseOff         Phase = "off"         // stays unusable until somebody starts it
+	PhaseOff         Phase = "off"         // stays unusable until it's started, which only the provider can if a VM is "stopped by admin"
 	PhaseNoCapacity  Phase = "no capacity" // no host has room for it; the server keeps trying
 	PhaseDeleting    Phase = "deleting"    // is being deleted
 	PhaseFailed      Phase = "failed"      // stays unusable until it's deleted

@@ -371,12 +371,16 @@ func (s *VMsService) WaitStopped(ctx context.Context, location, vm string, opts 
 
 // WaitRunning waits until a VM is running, and returns it with its addresses.
 // It keeps waiting while the VM is stopped, and while no host has capacity,
-// unless [WaitOptions.FailWithoutCapacity] is set.
+// unless [WaitOptions.FailWithoutCapacity] is set. It returns [ErrWaitFailed] if
+// the VM is "stopped by admin".
 func (s *VMsService) WaitRunning(ctx context.Context, location, vm string, opts *WaitOptions) (*VM, error) {
 	isRunning := reaches[*VM](VMStateRunning)
 	done := func(vm *VM) (bool, error) {
-		if orZero(opts).FailWithoutCapacity && vm.State == VMStateNoCapacityAvailable {
+		switch {
+		case orZero(opts).FailWithoutCapacity && vm.State == VMStateNoCapacityAvailable:
 			return false, ErrNoCapacity
+		case vm.State == VMStateStoppedByAdmin:
+			return false, fmt.Errorf("%w: only the provider can start it", ErrWaitFailed)
 		}
 		return isRunning(vm)
 	}

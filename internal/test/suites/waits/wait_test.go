@@ -89,6 +89,7 @@ func TestWaits(t *testing.T) {
 		{"restarted", running, []any{vmIn("restarting"), vmIn("rebooting"), vmIn("starting"), vmIn("stopped"), isRunning}, 5, nil, ""},
 		{"states of a later server", running, []any{vmIn("imploding"), vmIn(""), vmIn("RUNNING"), isRunning}, 4, nil, ""},
 		{"gone meanwhile", running, []any{creating, 404}, 2, cloudapi.ErrNotFound, "creating"},
+		{"stopped by the provider", running, []any{creating, vmIn("stopped by admin"), isRunning}, 2, cloudapi.ErrWaitFailed, "stopped by admin"},
 		{"deleted meanwhile", running, []any{creating, deleting, isRunning}, 2, cloudapi.ErrWaitFailed, "deleting"},
 
 		{"five in a row", running, []any{500, 500, 500, 500, 500, isRunning}, 6, nil, ""},
