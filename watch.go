@@ -114,7 +114,7 @@ func (f *family[T]) watch(ctx context.Context, c *conn, opts *WatchOptions, know
 			return
 		}
 		w := watcher[T]{operation: operation, list: list, known: diff.NewList[T, note](),
-			exists: func(r Resource) (bool, error) { return f.existsAnywhere(ctx, c, operation, r) }}
+			exists: func(r Resource) (bool, error) { return f.existsAnywhere(ctx, c, r) }}
 		for i, record := range known {
 			if err := f.checkKnown(operation, fmt.Sprintf("known[%d]", i), o.Location, record); err != nil {
 				yield(Event[T]{}, err)
@@ -174,18 +174,20 @@ func (f *family[T]) checkKnown(operation, name, location string, record *T) erro
 }
 
 // existsAnywhere reports whether a resource that was in the list exists. If its
-// location no longer exists, existsAnywhere needs the proof of [Fetch], since the
-// location may have been renamed.
-func (f *family[T]) existsAnywhere(ctx context.Context, c *conn, operation string, r Resource) (bool, error) {
+// location doesn't exist, it may have been renamed, so existsAnywhere looks in
+// the locations that the server's error lists.
+func (f *family[T]) existsAnywhere(ctx context.Context, c *conn, r Resource) (bool, error) {
 	exists, err := f.exists(ctx, c, r)
-	if !errors.Is(err, ErrLocationNotFound) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || !errors.Is(err, ErrLocationNotFound) || len(e.content().Locations()) == 0 {
 		return exists, err
 	}
-	_, err = c.fetcher(operation, nil, f, r).fetch(ctx)
-	if IsGone(err) {
-		return false, nil
+	for _, r.Location = range e.content().Locations() {
+		if exists, err = f.exists(ctx, c, r); exists || err != nil {
+			return exists, err
+		}
 	}
-	return err == nil, err
+	return false, nil
 }
 
 // watcher reads a list again and again.

@@ -277,6 +277,25 @@ func TestFetchesShareProofs(t *testing.T) {
 	}
 }
 
+// TestFetchSharesNothingOlder: in a WaitAll, Fetch uses no response to a request
+// that was sent before the call.
+func TestFetchSharesNothingOlder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client := srv.Client()
+		stub.Must(cloudapi.WaitAll(t.Context(), []time.Duration{0, time.Minute, 2 * time.Minute}, func(ctx context.Context, at time.Duration) (*int, error) {
+			stub.Elapse(at)
+			_, err := cloudapi.Fetch[cloudapi.VM](ctx, client, cloudapi.Resource{ID: stub.VMID, Location: sdktest.Somewhere})
+			if cloudapi.IsGone(err) != (at == 0) { // then the token loses its access
+				t.Errorf("after %v: %v", at, err)
+			}
+			srv.SetPermissions(srv.ProjectID(), srv.Token())
+			return nil, nil
+		}, nil))(t)
+	})
+}
+
 // TestUnknownIsNotGone: an error doesn't prove that something is gone if the
 // outcome of the request is unknown.
 func TestUnknownIsNotGone(t *testing.T) {
