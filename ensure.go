@@ -287,7 +287,7 @@ func (e *ensuring[T]) rest(ctx context.Context) error {
 // wait returns a [*WaitError] that says what has failed.
 func (e *ensuring[T]) wait(ctx context.Context, what string, failure error) error {
 	e.p.choosePause(failure)
-	if end := e.p.sleep(ctx); end != nil {
+	if end := e.p.pause(ctx); end != nil {
 		return e.p.waitError(endedWhile(end, what, failure))
 	}
 	return nil

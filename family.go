@@ -245,11 +245,7 @@ func (f *family[T]) join(ctx context.Context, c *conn, location string) *sharedl
 			Keys: func(record *T) (id, name string) { r := resourceOf(record); return r.ID, r.Name },
 		}
 	}
-	key := listKey{c.peers(), f.lists, location}
-	if list := sharedlist.Join(ctx, key, open); list != nil || c.config.shared == nil {
-		return list
-	}
-	return sharedlist.JoinLasting(c.config.shared, key, open)
+	return sharedlist.Join(c.scope(ctx), listKey{c.peers(), f.lists, location}, open)
 }
 
 // waitDeleted waits until the resource that ref names is gone. It returns an

@@ -76,8 +76,8 @@ func (c *conn) fetch(ctx context.Context, operation string, r Resource) (any, er
 	if ctx == nil {
 		return nil, noContext(operation)
 	}
-	group, leave := c.group(ctx)
-	defer leave()
+	scope := c.scope(ctx)
+	defer scope.Use()()
 	if r.Kind == "" {
 		r.Kind = ID(r.ID).Kind()
 	}
@@ -92,7 +92,7 @@ func (c *conn) fetch(ctx context.Context, operation string, r Resource) (any, er
 		return nil, err
 	}
 	if child == nil {
-		return c.fetcher(operation, group, f, r).fetch(ctx)
+		return c.fetcher(operation, scope, f, r).fetch(ctx)
 	}
 	if r.Parent == nil {
 		return nil, argumentError(operation, "resource", r.String(), "must have its Parent")
@@ -107,7 +107,7 @@ func (c *conn) fetch(ctx context.Context, operation string, r Resource) (any, er
 		container, err = child.container(ctx, c, f, parent)
 	}
 	if errors.Is(err, ErrNotFound) {
-		found, lookup := c.fetcher(operation, group, f, parent).fetch(ctx)
+		found, lookup := c.fetcher(operation, scope, f, parent).fetch(ctx)
 		if lookup != nil {
 			return nil, lookup
 		}
@@ -133,11 +133,11 @@ type fetcher struct {
 	resource  Resource
 
 	began time.Time         // when the call of the operation began
-	group *sharedlist.Group // shares requests with other calls; or nil
+	scope *sharedlist.Scope // shares requests with other calls; or nil
 }
 
-func (c *conn) fetcher(operation string, group *sharedlist.Group, f anyFamily, r Resource) *fetcher {
-	return &fetcher{operation: operation, conn: c, family: f, resource: r, began: time.Now(), group: group}
+func (c *conn) fetcher(operation string, scope *sharedlist.Scope, f anyFamily, r Resource) *fetcher {
+	return &fetcher{operation: operation, conn: c, family: f, resource: r, began: time.Now(), scope: scope}
 }
 
 // fetch returns the resource's record. The error matches ErrNotFound without
@@ -318,26 +318,11 @@ func (f *fetcher) unproven(err error) error {
 // by the same client or a copy for the project, if that began after the call of
 // f.
 func shared[T any](ctx context.Context, f *fetcher, key any, do func(context.Context) (T, error)) (T, error) {
-	if f.group == nil {
-		return do(ctx)
-	}
-	return sharedlist.Once(ctx, f.group, fetchKey{f.conn.peers(), key}, f.began, do)
+	return sharedlist.Once(ctx, f.scope, fetchKey{f.conn.peers(), key}, f.began, do)
 }
 
 // fetchKey identifies a result that fetchers share.
 type fetchKey struct {
 	peers peers
 	key   any
-}
-
-// group returns the group with which a call shares requests, or nil. Call leave
-// at the end of the call.
-func (c *conn) group(ctx context.Context) (group *sharedlist.Group, leave func()) {
-	if g, ok := ctx.(*sharedlist.Group); ok {
-		return g, func() {}
-	}
-	if lasting := c.config.shared; lasting != nil {
-		return lasting.Use()
-	}
-	return nil, func() {}
 }

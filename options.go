@@ -42,7 +42,7 @@ type config struct {
 	retry        RetryPolicy
 	logger       *slog.Logger
 	prefetch     int
-	shared       *sharedlist.Lasting // set by WithSharedWaits; or nil
+	shared       *sharedlist.Scope // set by WithSharedWaits; or nil
 	insecureHTTP bool
 	fromEnv      bool // whether FromEnv was among the options
 }
@@ -412,6 +412,10 @@ func WithPrefetch(pages int) Option {
 	}
 }
 
+// expectedCalls is how many calls a client with [WithSharedWaits] expects, so that
+// the first of many waits read a list. It can't know how many follow.
+const expectedCalls = 20
+
 // WithSharedWaits lets the waits of a client that are in progress share lists,
 // as the waits of one [WaitAll] do, although each has a context of its own. At
 // the same time, calls of [Fetch] share the requests that prove that something
@@ -421,7 +425,7 @@ func WithPrefetch(pages int) Option {
 // source or a middleware needs values of a call's context.
 func WithSharedWaits() Option {
 	return func(c *config) error {
-		c.shared = &sharedlist.Lasting{}
+		c.shared = sharedlist.NewScope(context.Background(), expectedCalls, expectedCalls)
 		return nil
 	}
 }

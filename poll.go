@@ -42,13 +42,11 @@ type poller struct {
 	failure   error       // of the last poll, or nil
 	last      any         // the last record that was reported, or nil
 
-	// sleep waits until the next poll is due, or the context ends.
-	sleep  func(context.Context) error
+	pause  func(context.Context) error // waits until the next poll is due, or the context ends
 	pauses pace.Pauses
-	pause  time.Duration // the present pause
-	paced  time.Time     // when the present pause was chosen
-	polled time.Time     // when the last poll ended
-	due    time.Time     // when the next poll is due
+	read   time.Time // when the shared list of the last poll was read; zero if it read none
+	polled time.Time // when the last poll ended, or its list was read
+	due    time.Time // when the next poll is due
 }
 
 // Special results of poller.tolerated.
@@ -74,10 +72,9 @@ func newPoller(operation, resource string, pauses pace.Pauses, report func(Progr
 		began:    time.Now(),
 		failures: map[int]int{},
 		pauses:   pauses,
-		pause:    pauses.First,
 	}
-	p.polled, p.due = p.began.Add(-p.pause), p.began
-	p.sleep = func(ctx context.Context) error { return pace.Sleep(ctx, time.Until(p.due)) }
+	p.polled, p.due = p.began.Add(-pauses.First), p.began
+	p.pause = func(ctx context.Context) error { return pace.Sleep(ctx, time.Until(p.due)) }
 	return p
 }
 
@@ -85,7 +82,7 @@ func newPoller(operation, resource string, pauses pace.Pauses, report func(Progr
 // ends. poll sets what is specific in p.progress.
 func (p *poller) run(ctx context.Context, poll func() (step, error)) error {
 	for {
-		if err := p.sleep(ctx); err != nil || ctx.Err() != nil {
+		if err := p.pause(ctx); err != nil || ctx.Err() != nil {
 			return p.ended(ctx, nil)
 		}
 		p.progress.Polls++
@@ -139,14 +136,8 @@ func (p *poller) survives(err error) bool {
 // choosePause begins a pause after a poll or another step. The pause isn't
 // shorter than the response asks for, if there's an error from a response.
 func (p *poller) choosePause(err error) {
-	p.polled = time.Now()
-	// Choose another pause if this one has lasted long enough. A shared list can
-	// end it early. Pauses are randomized from 80% to 120%, so the shortest is 2/3
-	// of the longest.
-	if p.polled.Sub(p.paced) >= p.pause/3*2 {
-		p.pause, p.paced = p.pauses.Next(), p.polled
-	}
-	p.due = p.polled.Add(max(p.pause, retryAfter(err)))
+	p.polled = cmp.Or(p.read, time.Now())
+	p.due = p.polled.Add(max(p.pauses.Next(), retryAfter(err)))
 }
 
 // retryAfter returns the delay that an error's response asks for, or 0. It

@@ -270,9 +270,9 @@ func (c *Client) resolve(ctx context.Context, operation, reference string, kinds
 		if !isMissing(lookup) || errors.Is(lookup, ErrMaybeUnsupported) {
 			return resource, nil, lookup
 		}
-		group, leave := c.group(ctx)
-		defer leave()
-		record, err = c.fetcher(operation, group, f, Resource{Kind: kind, ID: ref.ID}).prove(ctx, nil)
+		scope := c.scope(ctx)
+		defer scope.Use()()
+		record, err = c.fetcher(operation, scope, f, Resource{Kind: kind, ID: ref.ID}).prove(ctx, nil)
 	case !f.takesIDs():
 		if record, err = f.searchAny(ctx, &c.conn, ref.ID); errors.Is(err, errNotShown) {
 			err = fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, errNotShown)

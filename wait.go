@@ -114,16 +114,12 @@ type waiter[T any] struct {
 	gone bool
 
 	// isNotYet reports whether a record from a list shows that the wait isn't over.
-	// If it's set, polls read the list that join returns, if any, and call get
-	// only if isNotYet returns false.
+	// If it's set, the wait has its records from the list that join returns, if
+	// any, as long as isNotYet returns true.
 	isNotYet  func(*T) bool
 	join      func(context.Context) *sharedlist.List[T]
 	reference string
 }
-
-// maxListed is how many lists in a row may say that a wait isn't over. Then the
-// wait gets the record itself, since a list can be stale.
-const maxListed = 16
 
 func (w *waiter[T]) run(ctx context.Context, opts *WaitOptions) (*T, error) {
 	if ctx == nil {
@@ -132,29 +128,20 @@ func (w *waiter[T]) run(ctx context.Context, opts *WaitOptions) (*T, error) {
 	w.config = opts.over(w.config)
 	p := newPoller(w.operation, w.resource, w.config.pauses(), w.config.Progress)
 	p.progress.Total, p.tolerated = 1, w.tolerated
-	var record *T // the last one, or nil after a failed poll
-	var shown *T  // the record, if a list shows that the wait isn't over, else nil
-	inLists := 0  // how many polls in a row read only a list
+	src := source[T]{wait: w, read: p.polled}
 	if w.isNotYet != nil {
-		if list := w.join(ctx); list != nil {
-			defer list.Leave()
-			pause := p.sleep
-			p.sleep = func(ctx context.Context) error {
-				if shown = nil; p.failure != nil || inLists == maxListed {
-					return pause(ctx)
-				}
-				records, err := list.Await(ctx, p.polled, p.due, p.pause)
-				if r := records[w.reference]; r != nil && w.isNotYet(r) {
-					shown = r
-				}
-				return err
-			}
+		if src.list = w.join(ctx); src.list != nil {
+			defer src.list.Leave()
 		}
 	}
+	var record *T // the last one, or nil after a failed poll
 	err := p.run(ctx, func() (next step, err error) {
-		if record, inLists = shown, inLists+1; record == nil {
-			inLists = 0
-			record, next, err = w.poll(ctx)
+		var fromList bool
+		record, fromList, err = src.next(ctx)
+		if p.read = (time.Time{}); fromList {
+			p.read = src.read
+		} else {
+			next, err = w.judge(record, err)
 		}
 		p.progress.State, p.progress.Record = stateOf(record), recordOf(record)
 		if next == finished && err == nil {
@@ -168,23 +155,64 @@ func (w *waiter[T]) run(ctx context.Context, opts *WaitOptions) (*T, error) {
 	return record, nil
 }
 
-// poll gets the record, and finds out whether the wait is over.
-func (w *waiter[T]) poll(ctx context.Context) (*T, step, error) {
-	record, err := w.get(ctx)
+// judge finds out from a record, or an error, whether the wait is over.
+func (w *waiter[T]) judge(record *T, err error) (step, error) {
 	switch {
 	case w.gone && IsGone(err):
-		return nil, finished, nil
+		return finished, nil
 	case err != nil:
-		return nil, again, err
+		return again, err
 	}
 	done, err := w.done(record)
 	switch {
 	case err == nil && !done:
-		return record, again, nil
+		return again, nil
 	case err == nil && w.lacks != nil && w.lacks(record) != "":
 		err = fmt.Errorf("%w: the record has no %s", ErrInvalidResponse, w.lacks(record))
 	}
-	return record, finished, err
+	return finished, err
+}
+
+// source is where a wait has its records from: a list that it shares with other
+// waits, as long as that shows that the wait isn't over, or else the server.
+type source[T any] struct {
+	wait    *waiter[T]
+	list    *sharedlist.List[T] // or nil
+	read    time.Time           // when the last record was read
+	inLists int                 // how many records in a row are from the list
+	failed  bool                // whether the last record couldn't be read
+}
+
+const (
+	// maxListed is how many lists in a row may say that a wait isn't over. Then the
+	// wait gets the record itself, since a list can be stale.
+	maxListed = 16
+
+	// maxPatience is how long a poll waits for a list, unless MaxInterval is shorter.
+	// On a busy machine, waits that give up make it busier: then the next list takes
+	// even longer.
+	maxPatience = 10 * time.Second
+)
+
+// next returns the next record, and whether it's from the list.
+func (s *source[T]) next(ctx context.Context) (record *T, fromList bool, err error) {
+	if s.list != nil && !s.failed && s.inLists < maxListed {
+		patience := min(max(s.wait.config.Interval, s.wait.config.MaxInterval), maxPatience)
+		records, at, err := s.list.Read(ctx, s.read, patience)
+		if err != nil {
+			return nil, false, err
+		}
+		if record = records[s.wait.reference]; record != nil && s.wait.isNotYet(record) {
+			s.read, s.inLists = at, s.inLists+1
+			return record, true, nil
+		}
+	}
+	record, err = s.wait.get(ctx)
+	s.read, s.inLists, s.failed = time.Now(), 0, err != nil
+	if err != nil {
+		record = nil
+	}
+	return record, false, err
 }
 
 // tolerated returns how many failures like err may follow each other. While a
@@ -235,8 +263,10 @@ type WaitAllOptions struct {
 //
 // Waits of one client for resources of one family and location share lists
 // where that saves requests. The records in [Progress] can then lack fields.
-// Calls of [Fetch] share what they can. Each wait must use its context; set any
-// deadline on WaitAll's context.
+// Calls of [Fetch] share what they can. Each wait must use its context, or one
+// derived from it, such as one with a timeout. A derived context may have values
+// that a token source or a middleware needs, so a client with either shares only
+// with the context itself.
 func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context, S) (*T, error), opts *WaitAllOptions) ([]*T, error) {
 	const operation = "WaitAll"
 	o := orZero(opts)
@@ -250,14 +280,14 @@ func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context
 		return nil, argumentError(operation, "Concurrency", strconv.Itoa(o.Concurrency), "must not be negative")
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	group := sharedlist.NewGroup(ctx, len(items), atOnce)
-	defer group.End()
+	scope := sharedlist.NewScope(ctx, len(items), atOnce)
+	defer scope.Use()()
 	defer cancel(nil)
 	records, errs := make([]*T, len(items)), make([]error, len(items))
 	var isOver atomic.Bool // whether a wait has failed, so that the others stop
 	var first error        // the error of the first wait that failed
 	parallel.Do(len(items), atOnce, func(i int) {
-		defer group.EndCall()
+		defer scope.EndCall()
 		if isOver.Load() {
 			return
 		}
@@ -267,7 +297,7 @@ func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context
 				cancel(nil)
 			}
 		}()
-		record, err := wait(group, items[i])
+		record, err := wait(scope.Context(), items[i])
 		ended = true
 		if err == nil {
 			records[i] = record
@@ -283,6 +313,15 @@ func WaitAll[S, T any](ctx context.Context, items []S, wait func(context.Context
 		return records, first
 	}
 	return records, errors.Join(errs...)
+}
+
+// scope returns the scope in which a call shares requests with others, or nil.
+func (c *conn) scope(ctx context.Context) *sharedlist.Scope {
+	scope, isItself := sharedlist.Of(ctx)
+	if scope == nil || !isItself && (c.config.tokenSource != nil || len(c.config.middleware) > 0) {
+		return c.config.shared
+	}
+	return scope
 }
 
 // itemName names an item in an error, unless the item may hold secrets.

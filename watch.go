@@ -124,7 +124,7 @@ func (f *family[T]) watch(ctx context.Context, c *conn, opts *WatchOptions, know
 		}
 		p := newPoller(operation, o.Location, pace.Pauses{First: o.Interval, Longest: o.MaxInterval}, o.Progress)
 		p.tolerated = toleratedByWatch
-		p.sleep = func(ctx context.Context) error {
+		p.pause = func(ctx context.Context) error {
 			if err := pace.Sleep(ctx, time.Until(p.polled.Add(retryAfter(p.failure)))); err != nil {
 				return err
 			}

@@ -14,53 +14,11 @@ package sharedlist
 import (
 	"context"
 	"iter"
-	"maps"
-	"sync"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
 )
-
-// Group is the context of calls whose waits share lists. Only waits with this
-// very context take part. A derived context can have other values, for example
-// for a token source, and with another token the list could look different.
-type Group struct {
-	context.Context
-
-	atOnce int // how many calls run at the same time
-
-	mu    sync.Mutex                 // guards the fields below, and those of the lists
-	calls int                        // that haven't ended
-	waits int                        // that share a list
-	lists map[any]interface{ end() } // the lists, each a *List, by the key passed to [Join]; and what [Once] shares
-
-	leave func() // ends a use of the group; nil unless it's [Lasting]'s
-}
-
-// NewGroup returns a context to pass to the given number of calls, of which up
-// to atOnce run at the same time.
-func NewGroup(ctx context.Context, calls, atOnce int) *Group {
-	return &Group{Context: ctx, atOnce: atOnce, calls: calls, lists: map[any]interface{ end() }{}}
-}
-
-// EndCall records that a call has ended.
-func (g *Group) EndCall() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.calls--
-}
-
-// End waits for the goroutines that read lists, and panics if one of them
-// panicked. Call it after the context has ended.
-func (g *Group) End() {
-	g.mu.Lock()
-	lists := maps.Clone(g.lists)
-	g.mu.Unlock()
-	for _, list := range lists {
-		defer list.end()
-	}
-}
 
 // Source reads a list.
 type Source[T any] struct {
@@ -70,7 +28,8 @@ type Source[T any] struct {
 
 // List is a list that waits share.
 type List[T any] struct {
-	group  *Group
+	scope  *Scope
+	ctx    context.Context // of the requests
 	source Source[T]
 
 	waits int         // how many waits share it
@@ -83,7 +42,8 @@ type List[T any] struct {
 // reading is one attempt to read a list.
 type reading[T any] struct {
 	began time.Time     // zero if it hasn't begun
-	ended chan struct{} // closed when records is set
+	at    time.Time     // when it ended
+	ended chan struct{} // closed when at and records are set
 
 	// overdue says that a wait has given up on the reading. No other wait begins
 	// to wait for it.
@@ -95,110 +55,80 @@ type reading[T any] struct {
 }
 
 // Join returns the list for the key, to be used until Leave. It calls open if
-// there is no such list, and returns nil if the context isn't a Group.
-func Join[T any](ctx context.Context, key any, open func() Source[T]) *List[T] {
-	g, ok := ctx.(*Group)
-	if !ok {
+// there is no such list, and returns nil without a scope.
+func Join[T any](s *Scope, key any, open func() Source[T]) *List[T] {
+	if s == nil {
 		return nil
 	}
-	return join(g, key, open)
-}
-
-func join[T any](g *Group, key any, open func() Source[T]) *List[T] {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	list, found := g.lists[key].(*List[T])
+	s.Use() // until Leave
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list, found := s.shared[key].(*List[T])
 	if !found {
 		list = &List[T]{
-			group:  g,
+			scope:  s,
+			ctx:    s.ctx,
 			source: open(),
 			last:   &reading[T]{},
 			next:   &reading[T]{ended: make(chan struct{})},
 			wait:   func() {},
 		}
-		g.lists[key] = list
+		s.shared[key] = list
 	}
 	list.waits++
-	g.waits++
+	s.waits++
 	return list
 }
 
 func (l *List[T]) end() {
-	l.group.mu.Lock()
+	l.scope.mu.Lock()
 	wait := l.wait
-	l.group.mu.Unlock()
+	l.scope.mu.Unlock()
 	wait()
 }
 
 // Leave says that a wait no longer uses the list.
 func (l *List[T]) Leave() {
-	if l.group.leave != nil {
-		defer l.group.leave()
-	}
-	l.group.mu.Lock()
-	defer l.group.mu.Unlock()
+	defer l.scope.leave()
+	l.scope.mu.Lock()
+	defer l.scope.mu.Unlock()
 	l.waits--
-	l.group.waits--
+	l.scope.waits--
 }
 
-// patience is how long a wait that is due waits for a reading, or its pause if
-// that is longer. On a busy machine, waits that give up make it busier: then the
-// next reading takes even longer.
-const patience = 10 * time.Second
-
-// Await waits for a reading that begins at the time earliest or later, and
-// returns its records. If none has ended when the wait is due, Await takes the
-// reading in progress, or begins one, and waits until it ends or is overdue. It
-// returns nil if the wait must get its resource itself, and the context's error
-// if the context ends.
-func (l *List[T]) Await(ctx context.Context, earliest, due time.Time, pause time.Duration) (map[string]*T, error) {
-	timer := time.NewTimer(time.Until(due))
-	defer timer.Stop()
-	r := l.current()
-	for isDue := false; ; {
-		select {
-		case <-ctx.Done():
-			return nil, pace.Err(ctx)
-		case <-r.ended:
-			if isDue || r.records != nil && !r.began.Before(earliest) {
-				return r.records, nil
-			}
-			r = l.current()
-		case <-timer.C:
-			if isDue {
-				return l.giveUp(r), nil
-			}
-			if r = l.begin(earliest); r == nil {
-				return nil, nil
-			}
-			isDue = true
-			timer.Reset(max(pause, patience))
-		}
+// Read returns the records of a reading that began after since, and when it
+// ended. If none has ended, Read takes the reading in progress, or begins one,
+// and waits until it ends or is overdue: after patience. It returns nil if the
+// wait must get its resource itself, and the context's error if the context
+// ends.
+func (l *List[T]) Read(ctx context.Context, since time.Time, patience time.Duration) (map[string]*T, time.Time, error) {
+	r := l.begin(since)
+	if r == nil {
+		return nil, time.Time{}, nil
 	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	isLate := false
+	select {
+	case <-ctx.Done():
+		return nil, time.Time{}, pace.Err(ctx)
+	case <-r.ended:
+	case <-timer.C:
+		isLate = true
+	}
+	l.scope.mu.Lock()
+	defer l.scope.mu.Unlock()
+	r.overdue = r.overdue || isLate
+	return r.records, r.at, nil // if both are late, the records may be there
 }
 
-func (l *List[T]) current() *reading[T] {
-	l.group.mu.Lock()
-	defer l.group.mu.Unlock()
-	return l.next
-}
-
-// giveUp returns the records of a reading if it has ended: the goroutine may be
-// late. Otherwise, the reading is overdue.
-func (l *List[T]) giveUp(r *reading[T]) map[string]*T {
-	l.group.mu.Lock()
-	defer l.group.mu.Unlock()
-	r.overdue = true
-	return r.records
-}
-
-// begin returns the last reading if it began after earliest. Otherwise, it
-// returns the reading in progress, or begins one. It returns nil if the reading
-// is overdue, or would take more requests than getting each resource.
-func (l *List[T]) begin(earliest time.Time) *reading[T] {
-	l.group.mu.Lock()
-	defer l.group.mu.Unlock()
-	if l.last.began.After(earliest) {
+// begin returns the last reading if it began after since. Otherwise, it returns
+// the reading in progress, or begins one. It returns nil if the reading is
+// overdue, or would take more requests than getting each resource.
+func (l *List[T]) begin(since time.Time) *reading[T] {
+	l.scope.mu.Lock()
+	defer l.scope.mu.Unlock()
+	if l.last.began.After(since) {
 		return l.last
 	}
 	r := l.next
@@ -220,22 +150,22 @@ func (l *List[T]) begin(earliest time.Time) *reading[T] {
 // each resource. At least two waits must share the list, and the list may have
 // up to 10 items for each wait and for each call that may soon begin to wait.
 func (l *List[T]) isWorthIt() bool {
-	g := l.group
-	coming := max(0, min(g.calls, g.atOnce)-g.waits)
+	s := l.scope
+	coming := max(0, min(s.calls, s.atOnce)-s.waits)
 	return l.waits > 1 && l.items <= 10*(l.waits+coming)
 }
 
 func (l *List[T]) read(r *reading[T]) {
 	var whole map[string]*T // nil until the list is read to its end
 	defer func() {
-		l.group.mu.Lock()
-		defer l.group.mu.Unlock()
-		r.records = whole
+		l.scope.mu.Lock()
+		defer l.scope.mu.Unlock()
+		r.at, r.records = time.Now(), whole
 		l.last, l.next = r, &reading[T]{ended: make(chan struct{})}
 		close(r.ended)
 	}()
 	records, items := map[string]*T{}, 0
-	for record, err := range l.source.Read(l.group) {
+	for record, err := range l.source.Read(l.ctx) {
 		if items++; err != nil || !l.isStillWorthIt(items) {
 			return
 		}
@@ -246,8 +176,8 @@ func (l *List[T]) read(r *reading[T]) {
 }
 
 func (l *List[T]) isStillWorthIt(items int) bool {
-	l.group.mu.Lock()
-	defer l.group.mu.Unlock()
+	l.scope.mu.Lock()
+	defer l.scope.mu.Unlock()
 	if l.items = items; l.isWorthIt() {
 		return true
 	}

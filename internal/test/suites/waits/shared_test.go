@@ -198,6 +198,8 @@ func (f *fleet) waitFor(t *testing.T, client *cloudapi.Client, vms int, opts *cl
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	got, err := cloudapi.WaitAll(ctx, names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
+		ctx, cancel := context.WithTimeout(ctx, time.Hour) // a context of its own
+		defer cancel()
 		return client.VMs.WaitRunning(ctx, sdktest.Somewhere, name, opts)
 	}, nil)
 	if err != nil {
@@ -279,12 +281,12 @@ func TestLateWaitsSendFewRequests(t *testing.T) {
 		late := func(most time.Duration) { stub.Elapse(rand.N(most)) }
 		f := &fleet{n: vms, runs: time.Now().Add(40 * time.Second)}
 		client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-			late(4 * time.Second) // a list takes one page, and an empty one
+			late(2 * time.Second) // a list takes one page, and an empty one
 			return f.RoundTrip(req)
-		}), cloudapi.WithTokenSource(func(context.Context) (string, error) {
+		}), cloudapi.WithLimiter(stub.Limiter(func(context.Context) error {
 			late(time.Second / 2)
-			return stub.Token, nil
-		}))
+			return nil
+		})))
 		took := f.waitFor(t, client, vms, &cloudapi.WaitOptions{Progress: func(cloudapi.Progress) { late(4 * time.Second) }})
 		if lists, gets := f.lists.Load(), f.gets.Load(); lists > 64 || gets > vms+vms/100 || took > 70*time.Second {
 			t.Errorf("%d lists and %d gets in %v", lists, gets, took)
@@ -293,40 +295,85 @@ func TestLateWaitsSendFewRequests(t *testing.T) {
 }
 
 // TestWaitsForOwners: a wait never gets a record from the list of another
-// project, or of another tenant for whom the token source returns another
-// token.
+// project, or of another tenant for whom a token source or a middleware returns
+// or sets another token. Without either, a context with other values shares.
 func TestWaitsForOwners(t *testing.T) {
 	t.Parallel()
 	type key struct{}
-	for _, tt := range []struct {
+	token := func(ctx context.Context) string { return fmt.Sprint("token-", ctx.Value(key{})) }
+	tokenOf := func(req *http.Request) string {
+		return strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer token-")
+	}
+	tenant := func(ctx context.Context, c *cloudapi.Client, owner string) (context.Context, *cloudapi.Client) {
+		return context.WithValue(ctx, key{}, owner), c
+	}
+	for name, tt := range map[string]struct {
 		owners  []string
 		ownerOf func(*http.Request) string
 		as      func(context.Context, *cloudapi.Client, string) (context.Context, *cloudapi.Client)
+		option  cloudapi.Option
+		shares  bool
 	}{
-		{[]string{"a", "b"}, func(req *http.Request) string {
-			return strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer token-")
-		}, func(ctx context.Context, c *cloudapi.Client, owner string) (context.Context, *cloudapi.Client) {
-			return context.WithValue(ctx, key{}, owner), c
-		}},
-		{[]string{stub.Project, "pj00000000021g000000000001"}, func(req *http.Request) string {
+		"a token source": {[]string{"a", "b"}, tokenOf, tenant, cloudapi.WithTokenSource(func(ctx context.Context) (string, error) {
+			return token(ctx), nil
+		}), false},
+		"a middleware": {[]string{"a", "b"}, tokenOf, tenant, cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+			return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				req = req.Clone(req.Context())
+				req.Header.Set("Authorization", "Bearer "+token(req.Context()))
+				return next.RoundTrip(req)
+			})
+		}), false},
+		"projects": {[]string{stub.Project, "pj00000000021g000000000001"}, func(req *http.Request) string {
 			return strings.Split(req.URL.Path, "/")[2]
 		}, func(ctx context.Context, c *cloudapi.Client, owner string) (context.Context, *cloudapi.Client) {
 			return ctx, c.InProject(owner)
-		}},
+		}, cloudapi.WithTimeout(time.Minute), true},
+		"values that nothing uses": {[]string{"a", "b"}, func(*http.Request) string { return "" }, tenant, cloudapi.WithTimeout(time.Minute), true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &fleet{n: 1, runs: time.Now().Add(20 * time.Second), requestOwner: tt.ownerOf}
-			client := sdktest.Client(t, f, cloudapi.WithTokenSource(func(ctx context.Context) (string, error) {
-				return fmt.Sprint("token-", ctx.Value(key{})), nil
-			}))
+			client := sdktest.Client(t, f, tt.option)
 			stub.Must(cloudapi.WaitAll(t.Context(), slices.Repeat(tt.owners, 3), func(ctx context.Context, owner string) (*cloudapi.VM, error) {
 				ctx, c := tt.as(ctx, client, owner)
 				return c.VMs.WaitRunning(ctx, sdktest.Somewhere, "web-1", &cloudapi.WaitOptions{Progress: func(p cloudapi.Progress) {
-					if vm := p.Record.(*cloudapi.VM); vm.UnixUser != owner {
-						t.Errorf("the wait of %s got a record of %s", owner, vm.UnixUser)
+					if vm := p.Record.(*cloudapi.VM); vm.UnixUser != "" && vm.UnixUser != owner {
+						t.Errorf("%s: the wait of %s got a record of %s", name, owner, vm.UnixUser)
 					}
 				}})
 			}, nil))(t)
+			if (f.lists.Load() > 0) != tt.shares {
+				t.Errorf("%s: %d lists", name, f.lists.Load())
+			}
+		})
+	}
+}
+
+// TestWaitsBehindAHangingList: a list that hangs delays waits by MaxInterval, and
+// by 10 seconds at most.
+func TestWaitsBehindAHangingList(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ runs, longest, delay time.Duration }{
+		{300 * time.Millisecond, 100 * time.Millisecond, 100 * time.Millisecond},
+		{300 * time.Millisecond, 0, 5 * time.Second}, // the default
+		{time.Minute, time.Hour, 10 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fleet{n: 10, runs: time.Now().Add(tt.runs)}
+			client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				if strings.HasSuffix(req.URL.Path, "/vm") {
+					f.lists.Add(1)
+					<-req.Context().Done()
+					return nil, req.Context().Err()
+				}
+				return f.RoundTrip(req)
+			}))
+			opts := &cloudapi.WaitOptions{Interval: 100 * time.Millisecond, MaxInterval: tt.longest}
+			alone := f.waitFor(t, client, 1, opts)
+			f.runs = time.Now().Add(tt.runs)
+			if took := f.waitFor(t, client, 10, opts); took > alone*3/2+tt.delay || f.lists.Load() == 0 {
+				t.Errorf("MaxInterval %v: ten waits took %v behind %d lists; one alone took %v", tt.longest, took, f.lists.Load(), alone)
+			}
 		})
 	}
 }
