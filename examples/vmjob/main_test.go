@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,7 +96,7 @@ type rig struct {
 	srv    *cloudapitest.Server
 	vm     *machine
 	conn   net.Conn // the last to the machine
-	stderr bytes.Buffer
+	stderr log
 }
 
 func newRig(t *testing.T) *rig {
@@ -276,6 +277,24 @@ func TestSignal(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+}
+
+// A log can be read while the job and its session write.
+type log struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 type writer func([]byte) (int, error)

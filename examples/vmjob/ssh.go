@@ -62,19 +62,23 @@ func (j *job) execute(ctx context.Context, vm *cloudapi.VM) error {
 	if err != nil {
 		return err
 	}
-	go func() { // ends with the session, or when j.stdin does
-		defer stdin.Close()
-		io.Copy(stdin, io.MultiReader(bytes.NewReader(j.script), j.stdin))
-	}()
 	command := fmt.Sprintf("head -c %d >job && chmod 700 job && exec ./job", len(j.script))
 	for _, arg := range j.args {
 		command += " '" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 	}
 	j.say("running the script")
 	ended := make(chan error, 1)
-	go func() { ended <- session.Run(command) }()
+	if err := session.Start(command); err == nil {
+		go func() { // ends with the session, or when j.stdin does
+			defer stdin.Close()
+			io.Copy(stdin, io.MultiReader(bytes.NewReader(j.script), j.stdin))
+		}()
+		go func() { ended <- session.Wait() }()
+	} else {
+		ended <- err
+	}
 	select {
-	case <-ctx.Done(): // Run may wait for a reader of the output that has paused, such as less
+	case <-ctx.Done(): // Wait may wait for a reader of the output that has paused, such as less
 		return fmt.Errorf("the script was still running: %w", context.Cause(ctx))
 	case err = <-ended:
 	}
