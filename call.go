@@ -102,7 +102,7 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 	if err != nil {
 		return nil, err
 	}
-	in := &invocation{conn: c, op: op, want: want, request: call.Request{Method: op.Method, Path: path, Idempotent: op.traits&once == 0}}
+	in := &invocation{conn: c, op: op, want: want, request: call.Request{Operation: op, Method: op.Method, Path: path, Idempotent: op.traits&once == 0}}
 	if name := newNameOf(request); name != "" {
 		// A retry by name fails if the first attempt has changed the name.
 		in.request.Idempotent = in.request.Idempotent && want.id != ""
@@ -168,7 +168,6 @@ func (in *invocation) observed(ctx context.Context, observers []Observer) (err e
 	if in.conn.config.logger != nil {
 		in.request.Attempted = in.log
 	}
-	ctx = context.WithValue(ctx, operationKey{}, in.op)
 	if failure := call.Do(ctx, &in.conn.config.calls, &in.request); failure != nil {
 		return failed(in.op, in.host(), in.request.Path, failure)
 	}
@@ -194,17 +193,13 @@ func (in *invocation) exchange(r call.Received) *Exchange {
 // errNotReturned is the error that observers get if a call panics.
 var errNotReturned = errors.New("the call did not return")
 
-// operationKey is the key of the operation in the contexts of its attempts.
-type operationKey struct{}
-
 // OperationFromContext returns the operation of a request from the request's
 // context, and false if the request isn't the SDK's.
 func OperationFromContext(ctx context.Context) (Operation, bool) {
-	op, ok := ctx.Value(operationKey{}).(*Operation)
-	if !ok {
-		return Operation{}, false
+	if req := call.RequestFromContext(ctx); req != nil {
+		return *req.Operation.(*Operation), true
 	}
-	return *op, true
+	return Operation{}, false
 }
 
 // Exchange is the request and the response of one attempt, without the

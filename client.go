@@ -112,19 +112,19 @@ func newClient(from config, opts []Option) (*Client, error) {
 	if cfg.httpClient == nil && cfg.transport == nil {
 		cfg.transport = exchange.NewTransport(cfg.changes...)
 	}
-	if exchange.Retries(cfg.roundTripper()) {
-		return nil, optionError("HTTP client", "", exchange.RetriesReason)
+	if reason := exchange.Refusal(cfg.roundTripper()); reason != "" {
+		return nil, optionError("HTTP client", "", reason)
 	}
 	cfg.retry = cfg.retry.over(from.retry)
-	made.guard = exchange.Guard{Own: cfg.transport, Current: cfg.roundTripper}
+	made.guard = exchange.Guard{Own: cfg.transport, Current: cfg.roundTripper, MayRepeat: call.MayRepeat}
 	cfg.calls.Transport = &made.guard
 	for _, wrap := range slices.Backward(cfg.middleware) {
 		cfg.calls.Transport = wrap(cfg.calls.Transport)
 		if cfg.calls.Transport == nil {
 			return nil, optionError("middleware", "", "must not return nil")
 		}
-		if exchange.Retries(cfg.calls.Transport) {
-			return nil, optionError("middleware", "", exchange.RetriesReason)
+		if reason := exchange.Refusal(cfg.calls.Transport); reason != "" {
+			return nil, optionError("middleware", "", reason)
 		}
 	}
 	made.loop.Init(cfg.retry.MaxAttempts, cfg.retry.MinDelay, cfg.retry.MaxDelay)

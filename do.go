@@ -45,6 +45,7 @@ func (c *Client) Do(ctx context.Context, method string, segments []string, query
 		escaped.WriteString("/" + url.PathEscape(segment))
 	}
 	inv := &invocation{conn: &c.conn, op: op, request: call.Request{
+		Operation:  op,
 		Method:     method,
 		Path:       escaped.String(),
 		Unescaped:  path.String(),

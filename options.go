@@ -182,7 +182,9 @@ func WithProject(id string) Option {
 // dialer, before the first request. By default, the transport speaks HTTP/1.1
 // (t.Protocols.SetHTTP2(true) adds HTTP/2), opens up to 64 connections, and
 // takes the proxy from the environment, except for loopback names: it uses
-// neither a proxy nor DNS for these. Its TLSClientConfig isn't nil.
+// neither a proxy nor DNS for these. Its TLSClientConfig isn't nil. Don't
+// register another transport for its schemes with RegisterProtocol, which may
+// repeat creates: use [WithHTTPClient].
 //
 // In [Client.With], the client's changes also apply, and the copy has its own
 // connections. Without WithTransport, a client uses [http.DefaultTransport] if

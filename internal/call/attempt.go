@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
 
-// Attempt describes an attempt that has ended.
+// Attempt describes an attempt that has ended. RoundTrip sets what happened, and
+// checkRetry whether another attempt follows.
 type Attempt struct {
 	Number   int // from 1
 	Duration time.Duration
@@ -51,48 +54,46 @@ var (
 // other calls could use.
 type transport struct{}
 
-// RoundTrip makes one attempt, and stores its result in the call. Its body is
-// the order of an attempt: prepare has the limiter, the token and the budget,
-// send the middlewares, the [exchange.Guard] and the transport, and receive
-// reads, decodes and checks the response. The call's observers are outside of
-// all attempts, in package cloudapi. RoundTrip returns an empty response to
-// retryablehttp.
+// RoundTrip makes an attempt, and decides nothing. prepare has the limiter, the
+// token and the budget, send the middlewares, the [exchange.Guard] and the
+// transport, and receive reads, decodes and checks the response. The call's
+// observers are outside of all attempts, in package cloudapi. RoundTrip returns
+// an empty response to retryablehttp.
 func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	c := req.Context().(*call)
+	c := &RequestFromContext(req.Context()).call
+	c.last = Attempt{Number: c.sent + 1}
 	header, err := c.prepare()
 	if err != nil {
-		c.endUnsent(err)
+		c.last.NotSent = c.secrets().Error(err) // the error of a token source may contain secrets
 		return noResponse, nil
 	}
-	c.attempts++
-	c.earlier = c.mayHaveRun
-	c.status, c.failure = 0, nil
-	c.started = time.Now()
-	attempt, end := exchange.Begin(req, c.started, c.cfg.Timeout, !c.req.Idempotent)
+	c.sent++
+	start := time.Now()
+	attempt, end := exchange.Begin(req, start, c.cfg.Timeout, !c.req.Idempotent, c.sent > 1)
 	defer end()
 	resp, err := c.send(&attempt.Request, header)
-	sent := resp != nil || attempt.Sent(err) // a middleware may have got a response without the connection
-	if err == nil {
-		err = c.receive(attempt.Request.Context(), resp)
-	}
 	if err != nil {
-		c.failure = c.broken(attempt, sent, err)
+		sent := resp != nil || attempt.Sent(err) // a middleware may have got a response without the connection
+		c.last.Failure = c.broken(attempt, sent, err)
+	} else {
+		c.last.Status = resp.StatusCode
+		c.last.Failure = c.receive(attempt, resp)
 	}
-	c.note(resp)
-	if c.retrying, c.stopped = c.planRetry(); c.retrying {
-		return &http.Response{Body: http.NoBody, Request: req}, nil // [backoff] gets the call from the Request
+	c.last.Duration = time.Since(start)
+	if c.last.Failure == nil {
+		return noResponse, nil
 	}
-	return noResponse, nil
+	return &http.Response{Body: http.NoBody, Request: req}, nil // backoff gets the call from the Request
 }
 
 // prepare does what has to be done before a request is passed to the transport,
 // and returns the request's headers, or why it isn't passed on.
 func (c *call) prepare() (http.Header, error) {
-	if c.Err() != nil {
-		return nil, pace.Err(c)
+	if c.ctx.Err() != nil {
+		return nil, pace.Err(c.ctx)
 	}
 	if c.cfg.Limit != nil {
-		if err := c.cfg.Limit(c.Context); err != nil {
+		if err := c.cfg.Limit(c.ctx); err != nil {
 			return nil, fmt.Errorf("rate limiter: %w", err)
 		}
 	}
@@ -101,31 +102,22 @@ func (c *call) prepare() (http.Header, error) {
 		header["Accept"] = []string{c.req.Accept}
 	}
 	if c.cfg.Token != nil {
-		token, err := c.cfg.Token(c.Context)
+		token, err := c.cfg.Token(c.ctx)
 		if err != nil {
 			return nil, err
 		}
 		c.tokens, c.known = append(c.tokens, token), nil
 		header["Authorization"] = []string{"Bearer " + token}
 	}
-	if c.attempts > 0 && !c.cfg.Budget.take(c.cfg.Retries) {
+	if c.sent > 0 && !c.cfg.Budget.take(c.cfg.Retries) {
 		return nil, ErrBudget
 	}
 	return header, nil
 }
 
-// endUnsent ends the call, since the request of a due attempt isn't passed to
-// the transport.
-func (c *call) endUnsent(err error) {
-	c.unsent, c.stopped = true, c.secrets().Error(err) // the error of a token source may contain secrets
-	if c.attempts == 0 {
-		c.failure = &Failure{Cause: fmt.Errorf("%w, %w", c.stopped, ErrNotSent)}
-	}
-	c.retrying = false
-}
-
-// send passes the request to the transport. If a middleware returns both a
-// response and an error, which net/http never does, send closes the body.
+// send passes the request to the transport. A mock may return neither a response
+// nor an error. If a middleware returns both, which net/http never does, send
+// closes the body.
 func (c *call) send(req *http.Request, header http.Header) (*http.Response, error) {
 	req.Host = req.URL.Host // not set before: retryablehttp would copy it for nothing
 	req.Header = header
@@ -141,13 +133,14 @@ func (c *call) send(req *http.Request, header http.Header) (*http.Response, erro
 	case err == nil && resp == nil:
 		err = errors.New("the transport returned neither a response nor an error")
 	}
-	switch {
-	case err == nil:
-		c.status = resp.StatusCode
-	case c.req.Received != nil:
-		c.req.Received(Received{Attempt: c.attempts})
+	if err != nil && c.req.Received != nil {
+		c.req.Received(Received{Attempt: c.sent})
 	}
 	return resp, err
+}
+
+func (c *call) newBody() (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(c.req.Body)), nil
 }
 
 // broken returns the failure of an attempt that got no complete response. sent
@@ -155,8 +148,8 @@ func (c *call) send(req *http.Request, header http.Header) (*http.Response, erro
 func (c *call) broken(attempt *exchange.Attempt, sent bool, err error) *Failure {
 	ctx := attempt.Request.Context()
 	switch {
-	case c.Err() != nil:
-		err = pace.Err(c)
+	case c.ctx.Err() != nil:
+		err = pace.Err(c.ctx)
 	case ctx.Err() != nil && attempt.HadNoConn():
 		err = &timeoutError{c.cfg.Timeout, "no connection to " + c.url.Host}
 	case ctx.Err() != nil:
@@ -165,25 +158,14 @@ func (c *call) broken(attempt *exchange.Attempt, sent bool, err error) *Failure 
 	return &Failure{Cause: c.cause(err), sent: sent, isCut: ctx.Err() != nil}
 }
 
-// note keeps what the last attempt says about the call.
-func (c *call) note(resp *http.Response) {
-	f := c.failure
-	if c.reason == nil || f != nil && !f.isCut {
-		c.reason = f
+// cause returns an error that a failure can wrap. net/http quotes a malformed
+// response, such as the status line of a gateway, which may repeat a password.
+// The text of a lasting error, such as that of a certificate, quotes none.
+func (c *call) cause(err error) error {
+	if text, _, quotes := strings.Cut(err.Error(), `"`); quotes && !c.mayQuote() && !exchange.IsLasting(err) {
+		err = mask.Replace(err, strings.TrimRight(text, " :"))
 	}
-	if f == nil {
-		return
-	}
-	c.mayHaveRun = c.mayHaveRun || f.mayHaveRun()
-	if c.status != 0 {
-		if id := resp.Header.Get("X-Request-Id"); id != "" && (f.isOwn() || c.mayQuote()) {
-			f.RequestID = c.quote(id)
-		}
-	}
-}
-
-func (c *call) newBody() (io.ReadCloser, error) {
-	return io.NopCloser(bytes.NewReader(c.req.Body)), nil
+	return c.secrets().Error(err)
 }
 
 type timeoutError struct {

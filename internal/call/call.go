@@ -5,14 +5,15 @@
 package call
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/exchange"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 )
@@ -53,6 +54,7 @@ type Request struct {
 	Accept     string   // the Accept header; "" for JSON
 	Secrets    []string // secret values in the body, which a response may repeat
 	Idempotent bool
+	Operation  any // for those who get the request by [RequestFromContext]
 
 	// NoContent says that no body is expected: the call reads only the beginning
 	// of a body, and doesn't decode it.
@@ -79,12 +81,25 @@ func (r *Request) changes() bool {
 	return r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
 }
 
-// call is a request in progress, and the context of its attempts. Functions
-// that the program passed, such as the token source, get the caller's context
-// instead, since printing a call would show its secrets.
-type call struct {
-	context.Context // the caller's context
+// key is the key of the [Request] in the contexts of its attempts, and in those
+// that the program's functions get. Printing a context doesn't show the request.
+type key struct{}
 
+// RequestFromContext returns the request to whose call a context belongs, or nil.
+func RequestFromContext(ctx context.Context) *Request {
+	req, _ := ctx.Value(key{}).(*Request)
+	return req
+}
+
+// MayRepeat reports whether a context belongs to an idempotent request.
+func MayRepeat(ctx context.Context) bool {
+	req := RequestFromContext(ctx)
+	return req != nil && req.Idempotent
+}
+
+// call is a request in progress.
+type call struct {
+	ctx context.Context
 	cfg *Config
 	req *Request
 
@@ -93,39 +108,24 @@ type call struct {
 	http    http.Request
 	request retryablehttp.Request
 
-	tokens     []string      // returned by the token source
-	known      mask.Secrets  // the last result of the method secrets; nil after a new token
-	attempts   int           // number of requests passed to the transport
-	mayHaveRun bool          // whether the server may have executed any of the attempts
-	earlier    bool          // whether the server may have executed an attempt other than the last
-	unsent     bool          // whether the last attempt ended before it reached the transport
-	retrying   bool          // whether another attempt follows
-	pause      time.Duration // before the next attempt
-	stopped    error         // why an attempt that was due wasn't sent, or none is due after a failure of class Soon; or nil
+	// RoundTrip sets these:
+	last   Attempt      // the last attempt, even if it wasn't sent
+	sent   int          // number of requests passed to the transport
+	tokens []string     // returned by the token source
+	known  mask.Secrets // the last result of the method secrets; nil after a new token
 
-	// Of the last attempt that was passed to the transport:
-	started time.Time
-	status  int      // 0 if there was no response
-	failure *Failure // nil if the response was accepted
-
-	// reason is the failure of the last attempt that wasn't cut, or of the first
-	// attempt if all were.
-	reason *Failure
+	// checkRetry sets these, and whether another attempt follows the last one:
+	failure    *Failure // of the last attempt that was sent; nil if its response was accepted
+	reason     *Failure // of the last attempt that wasn't cut, or of the first attempt if all were
+	mayHaveRun bool     // whether the server may have executed any of the attempts
+	earlier    bool     // whether the server may have executed an attempt other than the last
 }
 
-// Value adds to the caller's context the value that [exchange.Guard] looks up.
-func (c *call) Value(key any) any {
-	if key == (exchange.Idempotent{}) {
-		return c.req.Idempotent
-	}
-	return c.Context.Value(key)
-}
-
-// Loop makes the attempts of a client's calls. It calls [transport.RoundTrip]
-// for each attempt and [checkRetry] after it, and waits as long as [backoff]
-// says. These functions get the call from the context. An attempt includes
-// reading and decoding the response, so a truncated response is a failed
-// attempt, like a broken connection.
+// Loop makes the attempts of a client's calls. [transport.RoundTrip] makes an
+// attempt, [checkRetry] decides whether another one follows and reports to the
+// log, and [backoff] says how long to pause. These functions get the call from
+// the context. An attempt includes reading and decoding the response, so a
+// truncated response is a failed attempt, like a broken connection.
 type Loop struct {
 	retryablehttp.Client
 	http http.Client
@@ -142,32 +142,40 @@ func (l *Loop) Init(maxAttempts int, minDelay, maxDelay time.Duration) {
 // Do makes attempts until one succeeds or no retry is due.
 func Do(ctx context.Context, cfg *Config, req *Request) *Failure {
 	c := &req.call
-	c.Context, c.cfg, c.req = ctx, cfg, req
+	c.ctx, c.cfg, c.req = context.WithValue(ctx, key{}, req), cfg, req
 	c.request.Request = c.newRequest()
-	_, err := c.cfg.Loop.Do(&c.request)
-	if err != nil && c.failure == nil {
+	_, err := cfg.Loop.Do(&c.request)
+	switch {
+	case c.sent == 0 && c.last.NotSent != nil:
+		c.failure = &Failure{Cause: fmt.Errorf("%w, %w", c.last.NotSent, ErrNotSent)}
+	case c.sent == 0:
 		c.failure = &Failure{Cause: c.secrets().Error(err)} // from the http.Client itself
+	case c.last.Retried:
+		c.last.NotRetried = c.secrets().Error(pace.Err(c.ctx)) // the context ended during the pause
 	}
-	if c.isAnswered() {
-		c.cfg.Budget.succeeded(c.attempts)
-	}
+	return c.outcome()
+}
+
+// outcome returns the failure of the call, or nil.
+func (c *call) outcome() *Failure {
 	f := c.failure
+	isAnswered := f == nil || f.isOwn() && f.Class() != Soon // by the API, and a retry can't change its response
+	if isAnswered {
+		c.cfg.Budget.succeeded(c.sent)
+	}
 	if f == nil {
 		return nil
 	}
-	if c.retrying && c.stopped == nil {
-		c.stopped = pace.Err(c.Context) // the context ended during the pause between attempts
+	if f.Attempts = c.sent; f.Attempts > 0 {
+		f.NotRetried = cmp.Or(c.last.NotSent, c.last.NotRetried)
 	}
-	if f.Attempts = c.attempts; f.Attempts > 0 && c.stopped != nil {
-		f.NotRetried = c.secrets().Error(c.stopped) // the cause of a context's end may contain secrets
-	}
-	f.Ended = c.Err() != nil
+	f.Ended = c.ctx.Err() != nil
 	if f.isCut && f != c.reason && (f.Ended || !c.reason.isCut) { // not if the timeout has cut all attempts
 		f.Previous = c.reason
 		f.Previous.Attempts = 1
 	}
 	f.MayHaveRun = c.mayHaveRun && c.req.changes()
-	f.Earlier = c.earlier && c.req.changes() && c.isAnswered()
+	f.Earlier = c.earlier && c.req.changes() && isAnswered
 	f.Unknown = f.Earlier || f.MayHaveRun && !c.req.Idempotent
 	return f
 }
@@ -203,6 +211,6 @@ func (c *call) newRequest() *http.Request {
 		Proto:      "HTTP/1.1",
 		ProtoMajor: 1,
 		ProtoMinor: 1,
-	}).WithContext(c)
+	}).WithContext(c.ctx)
 	return &c.http
 }

@@ -1,7 +1,6 @@
 package call
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,30 +45,37 @@ const (
 	quick = 32 << 10
 )
 
-// receive reads, decodes and closes the response. It sets the failure of the
-// attempt if a complete or truncated response isn't accepted. It returns an
-// error if the connection failed while the body was read, or if the context has
-// ended by the time a large response is decoded.
-func (c *call) receive(ctx context.Context, resp *http.Response) error {
+// receive reads, decodes, checks and closes the response. It returns why the
+// response isn't accepted, or nil.
+func (c *call) receive(attempt *exchange.Attempt, resp *http.Response) *Failure {
 	if resp.Body == nil {
 		resp.Body = http.NoBody
 	}
 	defer resp.Body.Close()
 	buf := exchange.NewBuffer()
 	defer buf.Release()
+	var f *Failure
+	switch {
+	case resp.StatusCode < 200:
+		f = c.broken(attempt, true, fmt.Errorf("unexpected status %d", resp.StatusCode))
+	case resp.StatusCode >= 300:
+		err := buf.ReadAtMost(resp.Body, MaxErrorBody) // a truncated error body is better than none
+		f = c.refusal(resp, buf.Bytes())
+		f.Truncated = err != nil && !f.isOwn()
+	default:
+		f = c.decode(attempt, resp, buf)
+	}
+	if id := resp.Header.Get("X-Request-Id"); f != nil && id != "" && (f.isOwn() || c.mayQuote()) {
+		f.RequestID = c.quote(id)
+	}
 	if c.req.Received != nil {
-		defer func() { c.req.Received(c.received(resp, buf.Bytes())) }()
+		c.req.Received(c.received(resp, buf.Bytes()))
 	}
-	if resp.StatusCode < 200 {
-		return fmt.Errorf("unexpected status %d", resp.StatusCode)
-	}
-	if resp.StatusCode >= 300 {
-		// A truncated error body is better than none.
-		err := buf.ReadAtMost(resp.Body, MaxErrorBody)
-		c.failure = c.refusal(resp, buf.Bytes())
-		c.failure.Truncated = err != nil && !c.failure.isOwn()
-		return nil
-	}
+	return f
+}
+
+// decode reads and decodes a response with a status below 300.
+func (c *call) decode(attempt *exchange.Attempt, resp *http.Response, buf *exchange.Buffer) *Failure {
 	var err error
 	if c.req.NoContent {
 		err = buf.ReadAtMost(resp.Body, MaxSearched)
@@ -81,28 +87,25 @@ func (c *call) receive(ctx context.Context, resp *http.Response) error {
 			Status: resp.StatusCode, Header: resp.Header, Body: buf.Bytes(),
 			UnmarkedEnd: resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && !resp.Uncompressed,
 		})
-		if encoding := encodingOf(resp); err != nil && encoding != "" {
-			err = fmt.Errorf("its encoding %q wasn't requested: %w", encoding, err)
-		}
 	} else if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, exchange.ErrTooLarge) {
-		return err // the connection failed before the response was complete
+		return c.broken(attempt, true, err) // the connection failed before the response was complete
 	}
-	if len(buf.Bytes()) > quick && ctx.Err() != nil {
-		return ctx.Err()
+	if ended := attempt.Request.Context().Err(); len(buf.Bytes()) > quick && ended != nil {
+		return c.broken(attempt, true, ended)
 	}
 	if err == nil {
 		return nil
 	}
-	c.failure = &Failure{
+	f := &Failure{
 		Status:  resp.StatusCode,
 		Cause:   c.cause(err),
 		Outcome: Outcome{Truncated: errors.Is(err, io.ErrUnexpectedEOF), IsJSON: json.Valid(buf.Bytes())},
 	}
 	if c.mayQuote() {
-		c.failure.ContentType = c.quote(resp.Header.Get("Content-Type"))
-		c.failure.Body = c.excerpt(buf.Bytes())
+		f.ContentType = c.quote(resp.Header.Get("Content-Type"))
+		f.Body = c.excerpt(buf.Bytes())
 	}
-	return nil
+	return f
 }
 
 // mayQuote reports whether a failure may quote a response that isn't the API's
@@ -118,29 +121,6 @@ func (c *call) quote(text string) string {
 	return text
 }
 
-// cause returns an error that a failure can wrap.
-func (c *call) cause(err error) error {
-	if !c.mayQuote() {
-		if text := exchange.Unquoted(err); text != err.Error() {
-			err = mask.Replace(err, text)
-		}
-	}
-	return c.secrets().Error(err)
-}
-
-// encodingOf returns the encoding of a body that net/http hasn't decoded: the
-// server chose one that the request doesn't accept. It's "" if there's none, and
-// "other" if the name isn't registered, since a response may repeat anything.
-func encodingOf(resp *http.Response) string {
-	switch encoding := resp.Header.Get("Content-Encoding"); encoding {
-	case "", "identity":
-		return ""
-	case "br", "compress", "deflate", "gzip", "zstd":
-		return encoding
-	}
-	return "other"
-}
-
 func (c *call) received(resp *http.Response, body []byte) Received {
 	header, secrets := resp.Header.Clone(), c.secrets()
 	for name, values := range header {
@@ -150,7 +130,7 @@ func (c *call) received(resp *http.Response, body []byte) Received {
 			}
 		}
 	}
-	return Received{c.attempts, resp.StatusCode, header, body}
+	return Received{c.sent, resp.StatusCode, header, body}
 }
 
 func (c *call) refusal(resp *http.Response, body []byte) *Failure {
@@ -173,9 +153,6 @@ func (c *call) refusal(resp *http.Response, body []byte) *Failure {
 		f.Body = c.quote(string(body[:min(len(body), MaxSearched)]))
 	}
 	e := &f.Envelope
-	if encoding := encodingOf(resp); !ok && encoding != "" {
-		f.Body, e.Message = "", fmt.Sprintf("the body's encoding %q wasn't requested", encoding)
-	}
 	f.noRetryOn500 = c.req.NoRetryOn500 && f.Status == http.StatusInternalServerError && f.isOwn()
 	if f.Status < 400 && e.Message == "" {
 		e.Message = "redirects are not followed, check the base URL"

@@ -29,28 +29,29 @@ func (cfg *Config) Delay(attempts int, retryAfter time.Duration) time.Duration {
 }
 
 func backoff(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
-	return resp.Request.Context().(*call).pause
+	return RequestFromContext(resp.Request.Context()).call.last.RetryIn
 }
 
+// checkRetry keeps what the last attempt says about the call, decides whether
+// another attempt follows, and reports the last one.
 func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
-	c := ctx.(*call)
-	if report := c.req.Attempted; report != nil {
-		a := Attempt{
-			Number:   c.attempts,
-			Duration: time.Since(c.started),
-			Status:   c.status,
-			Failure:  c.failure,
-			Retried:  c.retrying,
-			RetryIn:  c.pause,
+	c := &RequestFromContext(ctx).call
+	last := &c.last
+	if last.NotSent == nil && last.Number > 0 {
+		f := last.Failure
+		if c.failure = f; c.reason == nil || f != nil && !f.isCut {
+			c.reason = f
 		}
-		if c.unsent {
-			a.Number, a.NotSent = a.Number+1, c.stopped
-		} else if c.stopped != nil {
-			a.NotRetried = c.secrets().Error(c.stopped)
+		c.earlier, c.mayHaveRun = c.mayHaveRun, c.mayHaveRun || f != nil && f.mayHaveRun()
+		var reason error
+		if last.Retried, reason = c.planRetry(); reason != nil {
+			last.NotRetried = c.secrets().Error(reason) // the cause of a context's end may contain secrets
 		}
-		report(c.Context, &a)
 	}
-	return c.retrying, nil
+	if c.req.Attempted != nil {
+		c.req.Attempted(c.ctx, last)
+	}
+	return last.Retried, nil
 }
 
 // errOnce says why a failure that could be retried isn't.
@@ -60,32 +61,26 @@ var errOnce = errors.New("the request isn't idempotent")
 // If there's no retry, reason says why, unless the failure does: it isn't of
 // class Soon, it's of the last attempt, or the context's end caused it.
 func (c *call) planRetry() (retry bool, reason error) {
-	if c.failure == nil || c.attempts > c.cfg.Loop.RetryMax || c.failure.Class() != Soon ||
-		c.Err() != nil && errors.Is(c.failure.Cause, c.Err()) {
+	f := c.failure
+	if f == nil || c.sent > c.cfg.Loop.RetryMax || f.Class() != Soon || c.ctx.Err() != nil && errors.Is(f.Cause, c.ctx.Err()) {
 		return false, nil
 	}
-	if !c.req.Idempotent && c.failure.mayHaveRun() {
+	if !c.req.Idempotent && f.mayHaveRun() {
 		return false, errOnce
 	}
-	if c.Err() != nil {
-		return false, pace.Err(c)
+	if c.ctx.Err() != nil {
+		return false, pace.Err(c.ctx)
 	}
-	c.pause = c.cfg.Delay(c.attempts, c.failure.RetryAfter)
-	if deadline, ok := c.Deadline(); ok && time.Until(deadline) <= c.pause {
+	pause := c.cfg.Delay(c.sent, f.RetryAfter)
+	if deadline, ok := c.ctx.Deadline(); ok && time.Until(deadline) <= pause {
 		return false, fmt.Errorf("the next attempt is due in %v, after the context's deadline: %w",
-			c.pause.Round(time.Millisecond), context.DeadlineExceeded)
+			pause.Round(time.Millisecond), context.DeadlineExceeded)
 	}
 	if c.cfg.Budget.isUsedUp(c.cfg.Retries) {
 		return false, ErrBudget
 	}
+	c.last.RetryIn = pause
 	return true, nil
-}
-
-// isAnswered reports whether the API has given its final response: the call
-// succeeded, or the API refused it for a reason that no retry can change.
-func (c *call) isAnswered() bool {
-	f := c.failure
-	return f == nil || f.isOwn() && f.Class() != Soon
 }
 
 // Budget limits the retries of a client and its copies for the same host.

@@ -1,12 +1,11 @@
 // Package exchange works around the pitfalls of net/http, and knows nothing
 // about the API. It controls one attempt to send a request, limits the memory
-// for its response, and has a transport for one host.
+// for its response, and has a transport for one host. Each guard in it names the
+// set-up that needs it.
 package exchange
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
@@ -17,60 +16,58 @@ import (
 type Attempt struct {
 	Request http.Request // what to pass to the transport
 
-	once        bool        // whether the server must not execute the request twice
+	once  bool   // whether the server must not execute the request twice
+	trace *trace // nil if the attempt isn't followed
+}
+
+// trace says what net/http did about a connection. Other transports, such as
+// mocks, don't say it.
+type trace struct {
+	httptrace.ClientTrace
 	wanted, got atomic.Bool // whether the attempt wanted a connection, and got one
 	reused      atomic.Bool // whether another request was sent on that connection before
-	trace       httptrace.ClientTrace
-
-	fresh  atomic.Pointer[dialedConn] // the TLS connection, if no other request was sent on it
-	before atomic.Int64               // how many bytes were written on it before the request
 }
 
 // Begin returns an attempt to send a copy of the request, which began at now. The
 // copy's context ends when the returned function is called, or after the timeout
 // unless the timeout is zero. The parameter once is set for a request
 // that the server must not execute twice. Such a request must be a POST or PATCH
-// that goes through a [Guard].
-func Begin(req *http.Request, now time.Time, timeout time.Duration, once bool) (*Attempt, context.CancelFunc) {
-	a := &Attempt{once: once}
-	a.trace.GetConn = func(string) { a.wanted.Store(true) }
-	a.trace.GotConn = func(info httptrace.GotConnInfo) {
-		a.got.Store(true)
-		a.reused.Store(info.Reused)
-		fresh := freshConn(info)
-		if fresh != nil {
-			a.before.Store(fresh.written.Load())
+// that goes through a [Guard], and is followed. Others are followed only if
+// follow is set, since that takes memory.
+func Begin(req *http.Request, now time.Time, timeout time.Duration, once, follow bool) (*Attempt, context.CancelFunc) {
+	ctx := req.Context()
+	var a *Attempt
+	if !once && !follow {
+		a = new(Attempt)
+	} else {
+		both := new(struct { // one allocation
+			Attempt
+			trace
+		})
+		a = &both.Attempt
+		t := &both.trace
+		t.GetConn = func(string) { t.wanted.Store(true) }
+		t.GotConn = func(info httptrace.GotConnInfo) {
+			t.got.Store(true)
+			t.reused.Store(info.Reused)
 		}
-		a.fresh.Store(fresh)
+		a.trace = t
+		ctx = httptrace.WithClientTrace(ctx, &t.ClientTrace)
 	}
-	ctx := httptrace.WithClientTrace(req.Context(), &a.trace)
 	var end context.CancelFunc
 	if timeout == 0 {
 		ctx, end = context.WithCancel(ctx)
 	} else {
 		ctx, end = context.WithDeadline(ctx, now.Add(timeout)) // WithTimeout would read the clock again
 	}
-	a.Request = *req.WithContext(ctx)
+	a.Request, a.once = *req.WithContext(ctx), once
 	return a, end
 }
 
-// freshConn returns the connection below a new TLS connection, or nil.
-func freshConn(info httptrace.GotConnInfo) *dialedConn {
-	conn, ok := info.Conn.(*tls.Conn)
-	if !ok || info.Reused {
-		return nil
-	}
-	dialed, _ := conn.NetConn().(*dialedConn)
-	return dialed
-}
-
-// isUnwritten reports whether nothing of the request was written: if the server
-// refuses the handshake, its alert can close the connection before. What was
-// written is then at most an alert of the client or an empty frame of HTTP/2. An
-// encrypted request has more than 31 bytes.
-func (a *Attempt) isUnwritten() bool {
-	fresh := a.fresh.Load()
-	return fresh != nil && fresh.written.Load()-a.before.Load() <= 31
+// HadNoConn reports whether a followed attempt asked for a connection and got
+// none.
+func (a *Attempt) HadNoConn() bool {
+	return a.trace != nil && a.trace.wanted.Load() && !a.trace.got.Load()
 }
 
 // Sent reports whether the server may have executed the request, given the
@@ -78,16 +75,15 @@ func (a *Attempt) isUnwritten() bool {
 // twice, since net/http may have sent it before. Otherwise, it returns false
 // only
 //
-//   - if no transport accepted the request, or it got no connection;
+//   - if the request got no connection, for example since the network is down;
 //   - if the request was the first on a connection, and the server refused the
-//     TLS handshake or took the connection for HTTP/2, or nothing of the request
-//     was written; or
-//   - if the server said that it didn't execute the request.
+//     TLS handshake, as one that requires a client certificate does; or
+//   - if the server said that it didn't execute the request, as nginx does over
+//     HTTP/2 when it ends a connection.
 func (a *Attempt) Sent(err error) bool {
-	_, refused := errors.AsType[refusedError](err)
-	unusable := a.got.Load() && !a.reused.Load() && (isRefusedHandshake(err) || errors.Is(err, errHTTP2))
-	return !a.once || !a.HadNoConn() && !unusable && !a.isUnwritten() && !isUnprocessed(err) && !refused
+	if !a.once {
+		return true
+	}
+	isFirst := a.trace.got.Load() && !a.trace.reused.Load()
+	return !a.HadNoConn() && !(isFirst && isRefusedHandshake(err)) && !isUnprocessed(err)
 }
-
-// HadNoConn reports whether the attempt asked for a connection and got none.
-func (a *Attempt) HadNoConn() bool { return a.wanted.Load() && !a.got.Load() }

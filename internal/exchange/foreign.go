@@ -17,43 +17,28 @@ import (
 var original, _ = http.DefaultTransport.(*http.Transport)
 
 // IsDefaultReplaced reports whether the program has replaced
-// http.DefaultTransport. It reads the variable without a lock, as net/http does.
+// http.DefaultTransport, for example with httpmock. It reads the variable
+// without a lock, as net/http does.
 func IsDefaultReplaced() bool {
 	return http.DefaultTransport != http.RoundTripper(original)
 }
 
-// Retries reports whether a transport is known to retry requests itself.
-func Retries(transport http.RoundTripper) bool {
-	_, ok := transport.(*retryablehttp.RoundTripper)
-	return ok
-}
-
-// RetriesReason says what is wrong with a transport for which [Retries] returns
-// true.
-const RetriesReason = "is go-retryablehttp's, which would repeat creates: use the HTTPClient of its Client, and WithRetry for retries"
-
-// refusal returns why no request may be passed to a transport, or "".
-func refusal(transport http.RoundTripper) string {
-	switch {
-	case transport == nil:
-		return "there is no transport: http.DefaultTransport is nil"
-	case Retries(transport):
-		return "the transport " + RetriesReason
+// Refusal returns why a client can't use a transport, or "". Programs that use
+// go-retryablehttp elsewhere pass its StandardClient.
+func Refusal(transport http.RoundTripper) string {
+	switch transport.(type) {
+	case nil:
+		return "has no transport, and http.DefaultTransport is nil"
+	case *retryablehttp.RoundTripper:
+		return "is go-retryablehttp's, which would repeat creates: use the HTTPClient of its Client, and WithRetry for retries"
 	}
 	return ""
 }
 
-// refusedError says why a request wasn't passed to a transport. It matches
-// errOwn.
-type refusedError string
-
-func (e refusedError) Error() string      { return string(e) }
-func (refusedError) Is(target error) bool { return target == errOwn }
-
 // isOfNetwork reports whether an error of a transport comes from the network.
 // All errors of net/http's transport do. Other transports can wrap an error of
-// the network, but can also fail for other reasons: a mock may have no response
-// for the request.
+// the network, but can also fail for other reasons: httpmock may have no
+// responder for the request, and should say so at once.
 func isOfNetwork(transport http.RoundTripper, err error) bool {
 	if _, ok := transport.(*http.Transport); ok {
 		return true

@@ -8,14 +8,17 @@ import (
 )
 
 // Guard is a transport that passes each request to the transport that Current
-// returns at that moment. It prevents net/http from retrying a POST or PATCH
-// that the server may have executed, unless its context has [Idempotent]. It
-// must be below all other wrappers that change requests.
+// returns at that moment, since httpmock replaces http.DefaultTransport, or the
+// transport of an http.Client, under existing clients. Guard prevents net/http
+// from retrying a POST or PATCH that the server may have executed, unless
+// MayRepeat returns true for its context. It must be below all other wrappers
+// that change requests.
 //
 // net/http retries a request:
 //
 //   - On HTTP/1.1 if nothing was written, which is safe, or if the request has
-//     an Idempotency-Key or X-Idempotency-Key header, which is not.
+//     an Idempotency-Key or X-Idempotency-Key header, which is not: a company's
+//     middleware may add one.
 //   - On HTTP/2 if it believes that the server didn't execute the request. Up
 //     to Go 1.26 a PROTOCOL_ERROR also makes it believe so, even though the
 //     server may have executed the request.
@@ -23,38 +26,24 @@ import (
 // net/http doesn't retry if it can't read the body again. So Guard gives a POST
 // or PATCH a body that can't be read again, unless the transport is Own and
 // speaks only HTTP/1.1, and the request has neither header. Guard can't know
-// what protocols another transport uses. It replaces even an empty body.
-// HTTP/1.1 then sends the request without a length.
+// what protocols another transport uses, for example one that otelhttp wraps. It
+// replaces even an empty body. HTTP/1.1 then sends the request without a length.
 type Guard struct {
-	Own     *Transport // the transport of [NewTransport], or nil
-	Current func() http.RoundTripper
+	Own       *Transport // the transport of [NewTransport], or nil
+	Current   func() http.RoundTripper
+	MayRepeat func(context.Context) bool // false for a context that a middleware has replaced
 }
-
-// Idempotent is the key of a context's value that is true if the request is
-// idempotent. A middleware that replaces the context loses it, and so is safe.
-type Idempotent struct{}
 
 func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	next := g.Current()
-	if reason := refusal(next); reason != "" { // the program has since replaced http.DefaultTransport
-		if req.Body != nil {
-			req.Body.Close()
-		}
-		return nil, refusedError(reason)
-	}
 	own := g.Own != nil && next == g.Own.Transport
-	idempotent, _ := req.Context().Value(Idempotent{}).(bool)
-	isSafe := (idempotent || own && g.Own.onlyHTTP1) && !hasIdempotencyKey(req.Header)
+	isSafe := (own && g.Own.onlyHTTP1 || g.MayRepeat(req.Context())) && !hasIdempotencyKey(req.Header)
 	if !isSafe && (req.Method == http.MethodPost || req.Method == http.MethodPatch) {
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
 		if req.Body == nil || req.Body == http.NoBody {
 			req.Body = io.NopCloser(strings.NewReader(""))
 		}
-	}
-	if own && g.Own.fetches {
-		req = req.Clone(req.Context())
-		req.Header.Set("js.fetch:redirect", "error") // by default, fetch follows redirects
 	}
 	if own && g.Own.suspect.CompareAndSwap(true, false) {
 		g.Own.CloseIdleConnections()
@@ -69,13 +58,7 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		g.Own.suspect.Store(true)
 		g.Own.CloseIdleConnections()
 	}
-	switch {
-	case err == nil:
-	case err.Error() == http.StatusText(http.StatusProxyAuthRequired):
-		err = &proxyError{http.StatusProxyAuthRequired} // the error that NewTransport's transport returns
-	case isHTTP2(err):
-		err = errHTTP2
-	case !isOfNetwork(next, err):
+	if err != nil && !isOfNetwork(next, err) {
 		err = ownError{err}
 	}
 	return resp, err

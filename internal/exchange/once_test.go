@@ -68,7 +68,7 @@ func begin(t *testing.T, once bool) (*Attempt, *httptrace.ClientTrace) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	attempt, end := Begin(req, time.Now(), 0, once)
+	attempt, end := Begin(req, time.Now(), 0, once, false)
 	t.Cleanup(end)
 	return attempt, httptrace.ContextClientTrace(attempt.Request.Context())
 }
@@ -91,8 +91,7 @@ func TestSentAndRefused(t *testing.T) {
 		{alert("remote error", 20), false, true, true}, // bad record MAC
 		{alert("remote error", 80), false, true, true}, // internal error: perhaps the server has no certificate yet
 		{errors.New("malformed HTTP response: remote error: tls: certificate required"), false, true, true},
-		{errors.New("tls: server selected unsupported protocol version 302"), true, true, true},
-		{fmt.Errorf("a middleware: %w", errHTTP2), true, false, true},
+		{errors.New("tls: server selected unsupported protocol version 302"), false, true, true},
 	} {
 		if got := IsLasting(tt.err); got != tt.lasting {
 			t.Errorf("%v: lasting: %v", tt.err, got)
@@ -108,30 +107,6 @@ func TestSentAndRefused(t *testing.T) {
 	}
 }
 
-// TestUnwritten: a request wasn't sent if its new TLS connection broke before as
-// much was written as the shortest request has.
-func TestUnwritten(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		written      int
-		reused, sent bool
-	}{{0, false, false}, {31, false, false}, {32, false, true}, {0, true, true}} {
-		near, far := net.Pipe()
-		go io.Copy(io.Discard, far)
-		conn := &dialedConn{Conn: near}
-		conn.Write(make([]byte, 200)) // the handshake
-		attempt, trace := begin(t, true)
-		trace.GetConn("api.test:443")
-		trace.GotConn(httptrace.GotConnInfo{Conn: tls.Client(conn, &tls.Config{}), Reused: tt.reused})
-		conn.Write(make([]byte, tt.written))
-		if got := attempt.Sent(net.ErrClosed); got != tt.sent {
-			t.Errorf("%+v: sent: %v", tt, got)
-		}
-		near.Close()
-		far.Close()
-	}
-}
-
 // TestGuard: unless a transport is the SDK's and speaks only HTTP/1.1, a POST
 // or PATCH that isn't known to be idempotent has a body that can't be read
 // again. Other requests are unchanged.
@@ -141,12 +116,13 @@ func TestGuard(t *testing.T) {
 		change func(*http.Transport)
 		want   bool
 	}{
-		"unchanged":              {func(*http.Transport) {}, true},
-		"HTTP/2":                 {func(t *http.Transport) { t.Protocols.SetHTTP2(true) }, false},
-		"unencrypted HTTP/2":     {func(t *http.Transport) { t.Protocols.SetUnencryptedHTTP2(true) }, false},
-		"default protocols":      {func(t *http.Transport) { t.Protocols = nil }, false},
-		"registered":             {func(t *http.Transport) { t.RegisterProtocol("https", stub.RoundTripper(nil)) }, false},
-		"registered, plain":      {func(t *http.Transport) { t.RegisterProtocol("http", stub.RoundTripper(nil)) }, false},
+		"unchanged":          {func(*http.Transport) {}, true},
+		"HTTP/2":             {func(t *http.Transport) { t.Protocols.SetHTTP2(true) }, false},
+		"unencrypted HTTP/2": {func(t *http.Transport) { t.Protocols.SetUnencryptedHTTP2(true) }, false},
+		"default protocols":  {func(t *http.Transport) { t.Protocols = nil }, false},
+		"x/net's HTTP/2": {func(t *http.Transport) {
+			t.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{"h2": func(string, *tls.Conn) http.RoundTripper { return nil }}
+		}, false},
 		"registered for another": {func(t *http.Transport) { t.RegisterProtocol("file", stub.RoundTripper(nil)) }, true},
 	} {
 		if got := NewTransport(tt.change).onlyHTTP1; got != tt.want {
@@ -177,9 +153,9 @@ func TestGuard(t *testing.T) {
 		{true, false, "PATCH", "{}", "", false},
 		{true, false, "PATCH", "{}", "Idempotency-Key", true},
 	} {
-		req := stub.Must(http.NewRequestWithContext(context.WithValue(t.Context(), Idempotent{}, tt.idempotent), tt.method, "test://api/", strings.NewReader(tt.body)))(t)
+		req := stub.Must(http.NewRequestWithContext(t.Context(), tt.method, "test://api/", strings.NewReader(tt.body)))(t)
 		req.Header[tt.header] = nil
-		_, _ = (&Guard{&Transport{Transport: network, onlyHTTP1: tt.own}, func() http.RoundTripper { return network }}).RoundTrip(req)
+		_, _ = (&Guard{&Transport{Transport: network, onlyHTTP1: tt.own}, func() http.RoundTripper { return network }, func(context.Context) bool { return tt.idempotent }}).RoundTrip(req)
 		if once := sent.GetBody == nil && sent.Body != nil && sent.Body != http.NoBody; once != tt.want {
 			t.Errorf("%+v: it can be read only once: %v", tt, once)
 		}

@@ -19,7 +19,7 @@ func TestGuardOfAReplacedTransport(t *testing.T) {
 		sent = req
 		return nil, context.Canceled
 	})
-	guard := &Guard{Own: own, Current: func() http.RoundTripper { return replaced }}
+	guard := &Guard{Own: own, Current: func() http.RoundTripper { return replaced }, MayRepeat: never}
 	req := stub.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, "https://api.test/", strings.NewReader("{}")))(t)
 	if _, _ = guard.RoundTrip(req); !own.onlyHTTP1 || sent == nil || sent.GetBody != nil || req.GetBody == nil {
 		t.Errorf("net/http can send the body of %+v again", sent)

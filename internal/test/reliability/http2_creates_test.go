@@ -60,15 +60,14 @@ func TestResetCreates(t *testing.T) {
 		transport string
 		change    func(*http.Transport)
 	}{
-		"HTTP/1.1 of the SDK":            {"SDK", speaks(true, false)},
-		"HTTP/2 of the SDK":              {"SDK", speaks(false, true)},
-		"HTTP/2 registered in the SDK's": {"SDK", registers},
-		"HTTP/1.1 of the program":        {"program", speaks(true, false)},
-		"HTTP/2 of the program":          {"program", speaks(false, true)},
-		"HTTP/2 registered":              {"program", registers},
-		"HTTP/1.1 of an unknown type":    {"unknown", speaks(true, false)},
-		"HTTP/2 of an unknown type":      {"unknown", speaks(false, true)},
-		"HTTP/2 of the default":          {"default", speaks(false, true)},
+		"HTTP/1.1 of the SDK":         {"SDK", speaks(true, false)},
+		"HTTP/2 of the SDK":           {"SDK", speaks(false, true)},
+		"HTTP/1.1 of the program":     {"program", speaks(true, false)},
+		"HTTP/2 of the program":       {"program", speaks(false, true)},
+		"HTTP/2 registered":           {"program", registers},
+		"HTTP/1.1 of an unknown type": {"unknown", speaks(true, false)},
+		"HTTP/2 of an unknown type":   {"unknown", speaks(false, true)},
+		"HTTP/2 of the default":       {"default", speaks(false, true)},
 	} {
 		for _, op := range creates {
 			synctest.Test(t, func(t *testing.T) {

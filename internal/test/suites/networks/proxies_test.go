@@ -53,7 +53,6 @@ func TestRefusingSOCKS(t *testing.T) {
 		{"a wrong password", 2, 1, 0, "username/password authentication failed", 1},
 		{"an unsupported method", 0xff, 0, 0, "no acceptable authentication methods", 1},
 		{"its rules", 0, 0, 2, "connection not allowed by ruleset", 1},
-		{"no CONNECT", 0, 0, 7, "command not supported", 1},
 		{"a failure", 0, 0, 1, "general SOCKS server failure", 4},
 		{"no host", 2, 0, 4, "host unreachable", 4},
 	} {
