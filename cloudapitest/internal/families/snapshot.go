@@ -241,7 +241,7 @@ func (c *cleaner) mask(ip4, ip6 **netip.Addr) {
 // url removes the user information and the query of a URL.
 func (c *cleaner) url(text *string) {
 	u, err := url.Parse(*text)
-	if err != nil {
+	if err != nil || u.Opaque != "" {
 		*text = ""
 		return
 	}

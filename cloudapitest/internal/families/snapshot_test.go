@@ -1226,3 +1226,20 @@ func TestTimeGoesOnInACopy(t *testing.T) {
 		}
 	}, 700*time.Millisecond, 2500*time.Millisecond)
 }
+
+// TestURLsOfSnapshots: a URL loses its credentials, and altogether if they can't be
+// told from the rest.
+func TestURLsOfSnapshots(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"https://me:hunter2@logs.example.com/write?key=hunter2": "https://logs.example.com/write",
+		"https://me:hunter2@logs.example.com:port/":             "",
+		"https://me:hunter%2@logs.example.com/":                 "",
+		"https:me:hunter2@logs.example.com":                     "",
+	} {
+		got := text
+		if new(cleaner).url(&got); got != want {
+			t.Errorf("%s became %s, want %s", text, got, want)
+		}
+	}
+}

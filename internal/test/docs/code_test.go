@@ -30,7 +30,7 @@ const module = "github.com/cloudapi-sdk/cloudapi"
 var known = map[string]string{
 	"cloudapi": module, "cloudapitest": module + "/cloudapitest", "teardown": module + "/teardown",
 	"context": "context", "errors": "errors", "fmt": "fmt", "slices": "slices", "http": "net/http", "json": "encoding/json", "log": "log",
-	"cmp": "cmp", "exec": "os/exec", "filepath": "path/filepath", "netip": "net/netip", "os": "os", "slog": "log/slog", "sql": "database/sql", "strconv": "strconv", "strings": "strings", "synctest": "testing/synctest", "testing": "testing", "time": "time",
+	"cmp": "cmp", "exec": "os/exec", "filepath": "path/filepath", "netip": "net/netip", "os": "os", "regexp": "regexp", "slog": "log/slog", "sql": "database/sql", "strconv": "strconv", "strings": "strings", "synctest": "testing/synctest", "testing": "testing", "time": "time",
 	"tls": "crypto/tls", "url": "net/url", "x509": "crypto/x509",
 }
 
