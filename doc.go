@@ -132,9 +132,10 @@
 //   - Wait methods return once the resource has the state, or a [*WaitError]; a
 //     wait for a state fails if the resource is being deleted or is gone.
 //     WaitDeleted waits until the resource is gone and its name is free. It
-//     also succeeds if another resource has taken the name, or if the token
-//     can't see the project. Call Delete first: otherwise, WaitDeleted waits
-//     until the context ends.
+//     also succeeds if another resource has taken the name. If it has never seen
+//     the resource, it needs the proof of [Fetch], or for a name a project that
+//     the token can see. Call Delete first: otherwise, WaitDeleted waits until
+//     the context ends.
 //
 // Many operations are asynchronous: they take effect after the response. Their
 // comments say so, and name the method that waits:

@@ -19,9 +19,8 @@ type family[T any] struct {
 	lists  *listRoutes
 	get    *Operation
 	del    *Operation
-	pauses *WaitOptions // the default pauses of waits; nil if no method waits
+	pauses *WaitOptions // the default pauses of waits; nil for waitQuick
 
-	lingers  bool // whether a resource still exists for some time after Delete
 	hidden   bool // whether the server also returns a 404 for a resource that the token can't see
 	homonyms bool // whether a location can have two resources of one name
 
@@ -47,7 +46,7 @@ type anyFamily interface {
 	hasList(ctx context.Context, c *conn) error
 	searchAny(ctx context.Context, c *conn, id string) (any, error)
 	remove(ctx context.Context, c *conn, location, reference string) error
-	waitGone(ctx context.Context, c *conn, r Resource, opts *WaitOptions) error
+	waitDeleted(ctx context.Context, c *conn, location, reference string, opts *WaitOptions) error
 }
 
 func (f *family[T]) kind() Kind         { return kindOf[T]() }
@@ -160,14 +159,6 @@ func (f *family[T]) remove(ctx context.Context, c *conn, location, reference str
 	return remove(ctx, c, f.del, f.args(location, reference)...)
 }
 
-// waitGone waits until a deleted resource is gone, if that takes time.
-func (f *family[T]) waitGone(ctx context.Context, c *conn, r Resource, opts *WaitOptions) error {
-	if !f.lingers {
-		return f.del.checkArgs(c.config.project, f.args(r.Location, addressOf(f, r))...)
-	}
-	return f.waitUntilGone(ctx, c, r.Location, addressOf(f, r), r.ID, opts)
-}
-
 func (f *family[T]) args(location, reference string) []string {
 	if f.hasLocations() {
 		return []string{location, reference}
@@ -201,7 +192,7 @@ func (f *family[T]) waiter(c *conn, operation, location, ref string) waiter[T] {
 	return waiter[T]{
 		operation: operation,
 		resource:  qualify(location, ref),
-		config:    *f.pauses,
+		config:    *cmp.Or(f.pauses, &waitQuick),
 		get:       func(ctx context.Context) (*T, error) { return f.read(ctx, c, location, ref) },
 		join:      func(ctx context.Context) *sharedlist.List[T] { return f.join(ctx, c, location) },
 		reference: ref,
@@ -246,46 +237,6 @@ func (f *family[T]) join(ctx context.Context, c *conn, location string) *sharedl
 		}
 	}
 	return sharedlist.Join(c.scope(ctx), listKey{c.peers(), f.lists, location}, open)
-}
-
-// waitDeleted waits until the resource that ref names is gone. It returns an
-// error if no resource of the family can have ref as its name or ID. If ref is
-// a name, the wait also ends when another resource has the name.
-func (f *family[T]) waitDeleted(ctx context.Context, c *conn, location, ref string, opts *WaitOptions) error {
-	return f.waitUntilGone(ctx, c, location, ref, "", opts)
-}
-
-// waitUntilGone is waitDeleted with the resource's ID, unless id is "". Then the
-// wait also ends when ref means another resource.
-func (f *family[T]) waitUntilGone(ctx context.Context, c *conn, location, ref, id string, opts *WaitOptions) error {
-	operation, kind := strings.TrimSuffix(f.del.Name, "Delete")+"WaitDeleted", f.kind()
-	rule := f.get.lastRule()
-	rule.certain = true
-	if err := rule.check(operation, "reference", ref); err != nil {
-		return err
-	}
-	if IsID(ref, kind) {
-		id = ref // another resource may take the name
-	}
-	current := func(record *T) string { return resourceOf(record).ID }
-	w := f.waiter(c, operation, location, ref)
-	if id != "" && !f.takesIDs() {
-		w.get = func(ctx context.Context) (*T, error) { // its name may change
-			record, err := f.search(ctx, c, id)
-			if errors.Is(err, errNotShown) {
-				return nil, ErrNotFound
-			}
-			return record, err
-		}
-	}
-	w.gone = true
-	w.done = func(record *T) (bool, error) {
-		id = cmp.Or(id, current(record))
-		return current(record) != id, nil
-	}
-	w.isNotYet = func(record *T) bool { return current(record) == id }
-	_, err := w.run(ctx, opts)
-	return err
 }
 
 // waitState waits until done reports true for a resource's record. An error of

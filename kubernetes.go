@@ -80,7 +80,7 @@ var (
 
 	listKubernetesClusters = listRoutes{project: &opKubernetesList, location: &opKubernetesListInLocation}
 
-	clusterFamily = family[KubernetesCluster]{lists: &listKubernetesClusters, get: &opKubernetesGet, del: &opKubernetesDelete, pauses: &waitSlow, lingers: true}
+	clusterFamily = family[KubernetesCluster]{lists: &listKubernetesClusters, get: &opKubernetesGet, del: &opKubernetesDelete, pauses: &waitSlow}
 
 	kubeconfigFile = fileFormat{name: "kubeconfig.yaml", accept: acceptYAML, noRetryOn500: true}
 )
@@ -378,27 +378,43 @@ func (s *KubernetesService) WaitNodePoolDeleted(ctx context.Context, location, c
 	if err := opKubernetesDeleteNodePool.checkArgs(s.conn.config.project, location, cluster, nodePool); err != nil {
 		return err
 	}
-	return s.waitGone(ctx, "Kubernetes.WaitNodePoolDeleted", location, cluster, nodePool, (*KubernetesNodePool).isCalled, opts)
+	return s.waitGone(ctx, "Kubernetes.WaitNodePoolDeleted", location, cluster, nodePool,
+		func(p *KubernetesNodePool, ref string) (id string, isIt bool) { return p.ID, p.isCalled(ref) }, opts)
 }
 
 // WaitNodeRetired waits until a node is in no node pool any more. The node is
 // the name or ID of its VM. A mistyped name looks like success. † Only the
 // service has this.
 func (s *KubernetesService) WaitNodeRetired(ctx context.Context, location, cluster, node string, opts *WaitOptions) error {
-	return s.waitGone(ctx, "Kubernetes.WaitNodeRetired", location, cluster, node, (*KubernetesNodePool).has, opts)
+	return s.waitGone(ctx, "Kubernetes.WaitNodeRetired", location, cluster, node,
+		func(p *KubernetesNodePool, ref string) (id string, isIt bool) {
+			i := slices.IndexFunc(p.VMs, func(vm VM) bool { return vm.ID == ref || vm.Name == ref })
+			if i < 0 {
+				return "", false
+			}
+			return p.VMs[i].ID, true
+		}, opts)
 }
 
-// waitGone waits until found returns false for all node pools of the cluster.
+// waitGone waits until find finds nothing in all node pools of the cluster. find
+// gets the name, and once it has found the ID, that: another may take the name.
 func (s *KubernetesService) waitGone(ctx context.Context, operation, location, cluster, name string,
-	found func(*KubernetesNodePool, string) bool, opts *WaitOptions) error {
+	find func(p *KubernetesNodePool, ref string) (id string, isIt bool), opts *WaitOptions) error {
+	ref := name
 	w := waiter[KubernetesCluster]{
 		operation: operation,
 		resource:  qualify(location, cluster) + "/" + name,
 		config:    waitSlow,
 		gone:      true,
-		get:       func(ctx context.Context) (*KubernetesCluster, error) { return s.Get(ctx, location, cluster) },
+		get:       clusterFamily.deletion(s.conn, operation, location, cluster).get,
 		done: func(k *KubernetesCluster) (bool, error) {
-			return !slices.ContainsFunc(k.NodePools, func(p KubernetesNodePool) bool { return found(&p, name) }), nil
+			for _, p := range k.NodePools {
+				if id, isIt := find(&p, ref); isIt {
+					ref = cmp.Or(id, ref)
+					return false, nil
+				}
+			}
+			return true, nil
 		},
 		lacks: func(k *KubernetesCluster) string {
 			field := missing("nodepools", k.NodePools == nil)

@@ -277,20 +277,33 @@ func (s *MachineImagesService) WaitVersionDeleted(ctx context.Context, location,
 	if err := opMachineImagesDeleteVersion.checkArgs(s.conn.config.project, location, image, version); err != nil {
 		return err
 	}
+	const operation = "MachineImages.WaitVersionDeleted"
+	d := machineImageFamily.deletion(s.conn, operation, location, image)
+	id := "" // of the version, once it's known: another may take the name
 	w := waiter[[]*MachineImageVersion]{
-		operation: "MachineImages.WaitVersionDeleted",
+		operation: operation,
 		resource:  qualify(location, image),
 		config:    waitSlow,
 		gone:      true,
 		get: func(ctx context.Context) (*[]*MachineImageVersion, error) {
 			versions, err := Collect(s.AllVersions(ctx, location, image, nil))
 			if err != nil {
+				if _, err = d.prove(ctx, err); err == nil {
+					err = errNotShown // the image exists, but its versions don't
+				}
 				return nil, err
 			}
+			d.seen = true
 			return &versions, nil
 		},
 		done: func(versions *[]*MachineImageVersion) (bool, error) {
-			return !slices.ContainsFunc(*versions, func(v *MachineImageVersion) bool { return v.Version == version }), nil
+			for _, v := range *versions {
+				if v.Version == version && (id == "" || v.ID == id) {
+					id = v.ID
+					return false, nil
+				}
+			}
+			return true, nil
 		},
 		lacks: func(versions *[]*MachineImageVersion) string {
 			return missing("version", slices.ContainsFunc(*versions, func(v *MachineImageVersion) bool { return v.Version == "" }))

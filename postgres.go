@@ -243,7 +243,7 @@ var (
 
 	listPostgres = listRoutes{project: &opPostgresList, location: &opPostgresListInLocation, tags: true}
 
-	postgresFamily = family[Postgres]{lists: &listPostgres, get: &opPostgresGet, del: &opPostgresDelete, pauses: &waitSlow, lingers: true,
+	postgresFamily = family[Postgres]{lists: &listPostgres, get: &opPostgresGet, del: &opPostgresDelete, pauses: &waitSlow,
 		each: func(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[*Postgres, error] {
 			return (&PostgresService{c}).All(ctx, opts) // PostgresService.All filters by tags; the function [all] doesn't
 		}}

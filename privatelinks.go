@@ -153,7 +153,7 @@ var (
 	opPrivateLinkServicesDelete         = Operation{"PrivateLinkServices.Delete", "DELETE", privateLinkServiceRoute, idempotent | serviceOnly | switchable}
 
 	listPrivateLinkServices  = listRoutes{project: &opPrivateLinkServicesList, location: &opPrivateLinkServicesListInLocation}
-	privateLinkServiceFamily = family[PrivateLinkService]{lists: &listPrivateLinkServices, get: &opPrivateLinkServicesGet, del: &opPrivateLinkServicesDelete, pauses: &waitSlow, lingers: true}
+	privateLinkServiceFamily = family[PrivateLinkService]{lists: &listPrivateLinkServices, get: &opPrivateLinkServicesGet, del: &opPrivateLinkServicesDelete, pauses: &waitSlow}
 )
 
 // List returns one page of the private link services, without AWS.

@@ -65,7 +65,7 @@ var (
 
 	listPrivateLocations = listRoutes{project: &opPrivateLocationsList}
 
-	privateLocationFamily = family[PrivateLocation]{lists: &listPrivateLocations, get: &opPrivateLocationsGet, del: &opPrivateLocationsDelete, pauses: &waitQuick, lingers: true}
+	privateLocationFamily = family[PrivateLocation]{lists: &listPrivateLocations, get: &opPrivateLocationsGet, del: &opPrivateLocationsDelete, pauses: &waitQuick}
 )
 
 // List returns one page of the private locations. An order by name uses
@@ -142,7 +142,8 @@ func (s *PrivateLocationsService) Delete(ctx context.Context, name string) error
 }
 
 // WaitDeleted waits until a private location is gone and its name is free. That
-// takes days if the private location has backups.
-func (s *PrivateLocationsService) WaitDeleted(ctx context.Context, name string, opts *WaitOptions) error {
-	return privateLocationFamily.waitDeleted(ctx, s.conn, "", name, opts)
+// takes days if the private location has backups. With an ID, which other
+// methods don't take, it waits for that one whatever its name is.
+func (s *PrivateLocationsService) WaitDeleted(ctx context.Context, nameOrID string, opts *WaitOptions) error {
+	return privateLocationFamily.waitDeleted(ctx, s.conn, "", nameOrID, opts)
 }

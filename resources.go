@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,14 +96,16 @@ func (c *Client) Delete(ctx context.Context, resource Resource) error {
 	return f.remove(ctx, &c.conn, r.Location, addressOf(f, *r))
 }
 
-// WaitDeleted waits until a deleted resource is gone, which for some kinds,
-// such as firewalls and SSH public keys, is immediate.
+// WaitDeleted waits until a resource is gone. For a resource that it has never
+// seen, it needs the proof of [Fetch], or for an inference API key only that the
+// token sees the project; a project is gone if it can't be seen. WaitDeleted
+// returns [ErrWaitFailed] if the resource is in another location.
 func (c *Client) WaitDeleted(ctx context.Context, resource Resource, opts *WaitOptions) error {
-	f, r, err := c.target(ctx, "WaitDeleted", resource)
-	if r == nil {
+	f, err := ownFamily("WaitDeleted", resource)
+	if err != nil {
 		return err
 	}
-	return f.waitGone(ctx, &c.conn, *r, opts)
+	return f.waitDeleted(ctx, &c.conn, resource.Location, cmp.Or(resource.ID, resource.Name), opts)
 }
 
 // target returns the family and the present address of a resource to delete. The

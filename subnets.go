@@ -87,7 +87,7 @@ var (
 
 	listPrivateSubnets = listRoutes{project: &opPrivateSubnetsList, location: &opPrivateSubnetsListInLocation}
 
-	subnetFamily = family[PrivateSubnet]{lists: &listPrivateSubnets, get: &opPrivateSubnetsGet, del: &opPrivateSubnetsDelete, pauses: &waitQuick, lingers: true}
+	subnetFamily = family[PrivateSubnet]{lists: &listPrivateSubnets, get: &opPrivateSubnetsGet, del: &opPrivateSubnetsDelete, pauses: &waitQuick}
 )
 
 // List returns one page of the private subnets.

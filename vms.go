@@ -205,7 +205,7 @@ var (
 
 	listVMs = listRoutes{project: &opVMsList, location: &opVMsListInLocation}
 
-	vmFamily = family[VM]{lists: &listVMs, get: &opVMsGet, del: &opVMsDelete, pauses: &waitQuick, lingers: true}
+	vmFamily = family[VM]{lists: &listVMs, get: &opVMsGet, del: &opVMsDelete, pauses: &waitQuick}
 )
 
 // List returns one page of the VMs.

@@ -33,7 +33,7 @@ func TestTeardownGrowth(t *testing.T) {
 		beside  int    // and this many more in all
 		keep    string // how the names of kept resources begin
 	}{
-		"80 subnets with load balancers": {most: 4, project: func(t *testing.T) *cloudapitest.Server {
+		"80 subnets with load balancers": {most: 5, project: func(t *testing.T) *cloudapitest.Server {
 			srv, subnets := newSubnets(t, 80)
 			return balancers(t, srv, subnets...)
 		}},
@@ -46,7 +46,7 @@ func TestTeardownGrowth(t *testing.T) {
 			return balancers(t, srv, slices.Repeat(subnets[:1], 50)...)
 		}},
 		// The waits for the deletions share lists.
-		"VMs": {most: 2, beside: 60, project: func(t *testing.T) *cloudapitest.Server {
+		"VMs": {most: 2, beside: 80, project: func(t *testing.T) *cloudapitest.Server {
 			const vms = 500
 			srv := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Delete: 10 * time.Second}),
 				cloudapitest.WithQuota(cloudapitest.Quota{VM: vms, Projects: 1}))

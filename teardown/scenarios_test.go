@@ -87,7 +87,7 @@ var scenarios = map[string]scenario{
 	"no permission any more": {
 		between: func(_ *testing.T, p *scene) { p.Server.SetPermissions(p.Client.Project(), p.Server.Token()) },
 		err:     cloudapi.ErrForbidden,
-		deleted: []cloudapi.Kind{cloudapi.KindInferenceAPIKey}, // although it's still there: the service answers 204
+		deleted: []cloudapi.Kind{}, // not even the inference API key, although the service answers 204
 	},
 	"no project any more": {
 		between: func(_ *testing.T, p *scene) {

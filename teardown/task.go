@@ -89,14 +89,21 @@ func (r *run) try(ctx context.Context, t *task) *Failure {
 	case failure != nil || at.ID == "":
 		return failure
 	}
-	if err := r.wait(ctx, t, at); err != nil {
+	err := r.wait(ctx, t, at)
+	if errors.Is(err, cloudapi.ErrNotFound) {
+		err = nil // not proven, but the plan has seen it
+	}
+	isElsewhere := errors.Is(err, cloudapi.ErrWaitFailed)
+	if err != nil && !isElsewhere {
 		return t.failed(UnderWay, err)
 	}
-	switch now, err := r.target(ctx, t.step.resource); {
-	case err != nil:
-		return t.failed(UnderWay, err)
+	switch now, lookup := r.target(ctx, t.step.resource); {
+	case lookup != nil:
+		return t.failed(UnderWay, lookup)
 	case now.ID != "" && now != at: // the private location was renamed during the wait, which looked for the old name
 		return t.failed(Failed, renamed(now))
+	case isElsewhere:
+		return t.failed(UnderWay, err)
 	}
 	return nil
 }

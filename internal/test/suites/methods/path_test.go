@@ -183,11 +183,11 @@ func checkRefused(t *testing.T, network *stub.Recorder, m *sdktest.Method, name,
 func checkSent(t *testing.T, network *stub.Recorder, value, want string) {
 	t.Helper()
 	sent := network.Take()
-	if len(sent) != 1 {
-		t.Errorf("%q: %d requests were sent", value, len(sent))
+	if len(sent) == 0 {
+		t.Errorf("%q: nothing was sent", value)
 		return
 	}
-	if sent[0].Target != want {
+	if sent[0].Target != want { // a wait for a deletion asks further, for a proof
 		t.Errorf("%q: %s was asked for, want %s", value, sent[0].Target, want)
 	}
 }

@@ -72,6 +72,7 @@ func TestWaits(t *testing.T) {
 		other      = `{"id":"vm00000000021g000000000001","name":"web-1","state":"running"}`
 		subnet     = `{"id":"ps00000000021g000000000001","name":"net-1","state":"available"}`
 		noLocation = stub.BadNotFound(`{"error":{"code":404,"type":"InvalidLocation","message":"m","details":{"location":"l"}}}`)
+		project    = `{"id":"` + stub.Project + `","name":"p"}`
 		page       = "<html>Back soon</html>"
 	)
 	creating, deleting, isRunning := vmIn("creating"), vmIn("deleting"), vmIn("running")
@@ -79,7 +80,7 @@ func TestWaits(t *testing.T) {
 		name    string
 		wait    sdktest.Call
 		replies []any // the last one is repeated
-		polls   int
+		polls   int   // with the requests of a proof
 		err     error
 		state   string // in the error
 	}{
@@ -102,10 +103,10 @@ func TestWaits(t *testing.T) {
 		{"a gateway's 404", running, []any{creating, stub.BadNotFound("no such backend"), isRunning}, 3, nil, ""},
 		{"a record of another VM", running, []any{`{"id":"` + stub.VMID + `","name":"web-2","state":"running"}`, isRunning}, 2, nil, ""},
 
-		{"gone already", deleted, []any{404}, 1, nil, ""},
+		{"gone already", deleted, []any{404, project}, 2, nil, ""},
 		{"gone at last", deleted, []any{isRunning, deleting, deleting, 404}, 4, nil, ""},
 		{"forbidden for a moment", deleted, []any{deleting, 403, 404}, 3, nil, ""},
-		{"forbidden at first", deleted, []any{403, 403, 404}, 3, nil, ""},
+		{"forbidden at first", deleted, []any{403, 403, 404, project}, 4, nil, ""},
 		{"broken for a moment", deleted, []any{deleting, 500, 404}, 3, nil, ""},
 		{"its name is taken over", deleted, []any{deleting, deleting, other}, 3, nil, ""},
 		{"its name is taken over behind a failure", deleted, []any{deleting, 500, other}, 3, nil, ""},

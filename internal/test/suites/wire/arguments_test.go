@@ -80,7 +80,7 @@ func TestRefusedArguments(t *testing.T) {
 		{"upgraded", []sdktest.Call{pool("WaitNodePoolUpgraded", nil)}},
 		{"version", []sdktest.Call{do("MachineImages.WaitVersionDeleted", location, "golden", ""), do("MachineImages.WaitVersionDeleted", location, "golden", "v 2"),
 			do("MachineImages.WaitVersionDeleted", location, "golden", "mv3jb6qjryhy2gznk3ksvganvv")}},
-		{"reference", []sdktest.Call{do("PrivateLocations.WaitDeleted", "10rypbds80cj7mrjh6yre7xqe8"), do("PrivateLocations.WaitDeleted", stub.VMID)}},
+		{"reference", []sdktest.Call{do("PrivateLocations.WaitDeleted", stub.VMID)}},
 	} {
 		for _, c := range tt.calls {
 			result, err := c.On(t.Context(), sdktest.SendingNothing(t))

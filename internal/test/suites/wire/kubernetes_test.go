@@ -123,6 +123,7 @@ func TestKubernetesWaits(t *testing.T) {
 		{"node retired by ID", retired("vm-a"), polls{in("running", 1, "a b"), in("running", 1, "b")}, nil, ""},
 		{"node retired with its cluster", retired("np-a"), polls{in("deleting", 1, "a b"), stub.Envelope(404)}, nil, ""},
 		{"pool deleted", poolGone, polls{in("running", 2, "a b"), clusterJSON("running", []string{}...)}, nil, ""},
+		{"pool deleted and created again", poolGone, polls{in("running", 2, "a b"), strings.ReplaceAll(in("running", 2, "c d"), poolID, "kn00000000021g000000000001")}, nil, ""},
 		{"pool deleted with its cluster", poolGone, polls{in("deleting", 2, "a b"), stub.Envelope(404)}, nil, ""},
 	})
 }

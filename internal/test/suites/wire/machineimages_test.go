@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -58,6 +59,7 @@ func TestMachineImageWaits(t *testing.T) {
 		{"no such version", waitReady("v2"), polls{list(old)}, cloudapi.ErrWaitFailed, ""},
 		{"no such image", waitReady("v2"), polls{stub.Envelope(404)}, cloudapi.ErrNotFound, ""},
 		{"deleted", gone, polls{list(old, going), list(old)}, nil, ""},
+		{"deleted and created again", gone, polls{list(old, going), list(old, strings.Replace(begun, "mv-v2", "mv-other", 1))}, nil, ""},
 		{"deleted with its image", gone, polls{list(going), stub.Envelope(404)}, nil, ""},
 	})
 }

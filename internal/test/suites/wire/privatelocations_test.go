@@ -41,7 +41,10 @@ func TestPrivateLocationWaits(t *testing.T) {
 	deleted := do("PrivateLocations.WaitDeleted", "mine")
 	runWaits(t, quick, projectPath+"/private-location/mine", []waitCase{
 		{"deleted", deleted, polls{record, record, stub.Envelope(404)}, nil, ""},
-		{"gone before", deleted, polls{stub.Envelope(404)}, nil, ""},
 		{"deleted and created again", deleted, polls{record, again}, nil, ""},
+	})
+	const list = `{"items":[` + record + `],"count":1}`
+	runWaits(t, quick, projectPath+"/private-location?page_size=1000", []waitCase{
+		{"by ID", do("PrivateLocations.WaitDeleted", "10rypbds80cj7mrjh6yre7xqe8"), polls{list, list, `{"items":[` + again + `],"count":1}`}, nil, ""},
 	})
 }
