@@ -254,7 +254,7 @@ func lacks(record any) string {
 	switch r := record.(type) {
 	case interface{ lacks() string }:
 		return r.lacks()
-	case identified:
+	case Record:
 		return missing("id", r.Resource().ID == "")
 	}
 	return ""
@@ -303,7 +303,7 @@ func (want *expected) mismatch(r Resource) string {
 // Caches and gateways can mix up responses.
 func firstMismatch[T any](want *expected, records []*T) (i int, field string) {
 	for i, record := range records {
-		if r, ok := any(record).(identified); ok {
+		if r, ok := any(record).(Record); ok {
 			if field := want.mismatch(r.Resource()); field != "" {
 				return i, field
 			}

@@ -100,7 +100,7 @@ func (d *deletion[T]) prove(ctx context.Context, missing error) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
-	record := found.(*T)
+	record := any(found).(*T)
 	if at := resourceOf(record).Location; at != d.location {
 		return nil, fmt.Errorf("%w: it is in %s", ErrWaitFailed, at)
 	}

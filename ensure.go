@@ -267,7 +267,7 @@ func (e *ensuring[T]) settle(ctx context.Context, found *T) (*T, EnsureOutcome, 
 
 // say reports a step, its record, and why it failed, if it did.
 func (e *ensuring[T]) say(state string, record *T, err error) {
-	e.p.progress.State, e.p.progress.Record = state, recordOf(record)
+	show(e.p, state, record)
 	e.p.tell(err)
 }
 
@@ -359,7 +359,7 @@ func (e *ensuring[T]) waitForDeletion(ctx context.Context) error {
 	}
 	_, err := w.run(ctx, &WaitOptions{Progress: func(p Progress) {
 		if e.p.progress.Polls++; p.Done < p.Total {
-			last, _ := p.Record.(*T)
+			last, _ := any(p.Record).(*T)
 			e.say(stateDeleting, last, p.Err)
 		}
 	}})
@@ -402,7 +402,7 @@ func (e *ensuring[T]) reconcile(ctx context.Context, found *T) (*T, EnsureOutcom
 			Operation: e.operation,
 			Resource:  resourceOf(found),
 			Fields:    differences,
-			Record:    found,
+			Record:    recordOf(found),
 		}
 	}
 	return found, outcome, nil
@@ -414,7 +414,7 @@ type DriftError struct {
 	Operation string   // such as "VMs.Ensure"
 	Resource  Resource // the existing resource
 	Fields    []Drift  // the differences; at least one
-	Record    any      // the resource's record, such as a *VM
+	Record    Record   // the resource's record, such as a *VM
 }
 
 func (e *DriftError) Error() string {

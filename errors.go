@@ -37,7 +37,7 @@ var (
 	ErrNotFound = errors.New("not found")
 
 	// ErrLocationNotFound reports a location that the project doesn't have. It
-	// also matches ErrNotFound. Error.FieldErrors lists the valid locations.
+	// also matches ErrNotFound. Error.Locations lists those that it has.
 	ErrLocationNotFound = errors.New("location not found")
 
 	// ErrMaybeUnsupported reports a 404 of an operation that only the service (†)
@@ -167,6 +167,10 @@ func (e *Error) FieldErrors() map[string][]string {
 	}
 	return nil
 }
+
+// Locations returns the locations of the project, which the server lists in an
+// error that matches [ErrLocationNotFound], or nil.
+func (e *Error) Locations() []string { return e.content().Locations() }
 
 // Quota has the numbers of an error that matches [ErrQuotaExceeded]: vCPUs, or
 // the versions of a project's machine images.

@@ -2,9 +2,11 @@ package cloudapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -207,6 +209,23 @@ func TestQuota(t *testing.T) {
 	} {
 		if got := tt.err.Quota(); fmt.Sprint(got) != fmt.Sprint(tt.want) {
 			t.Errorf("%v: %v, want %v", tt.err, got, tt.want)
+		}
+	}
+}
+
+// TestLocations: the locations are in a detail of the error, in words.
+func TestLocations(t *testing.T) {
+	t.Parallel()
+	for details, want := range map[string][]string{
+		`{"location":"Given location is not a valid location. Available locations: eu-central-h1, mine"}`: {"eu-central-h1", "mine"},
+		`{"location":"Available locations: mine"}`:                                                        {"mine"},
+		`{"location":"Given location is not a valid location."}`:                                          nil,
+		`{"size":"Available locations: mine"}`:                                                            nil,
+		``:                                                                                                nil,
+	} {
+		e := &Error{StatusCode: 404, Type: "InvalidLocation", Details: json.RawMessage(details)}
+		if got := e.Locations(); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", details, got, want)
 		}
 	}
 }

@@ -38,13 +38,13 @@ type anyFamily interface {
 	hasHomonyms() bool // whether a location can have two resources of one name
 	hides() bool       // whether the server also returns a 404 for a resource that the token can't see
 
-	all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[any, error]
-	readAny(ctx context.Context, c *conn, location, reference string) (any, error)
-	readOnce(ctx context.Context, c *conn, location, reference string) (any, error) // a 404 may not prove that the resource is missing
+	all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[Record, error]
+	readAny(ctx context.Context, c *conn, location, reference string) (Record, error)
+	readOnce(ctx context.Context, c *conn, location, reference string) (Record, error) // a 404 may not prove that the resource is missing
 	exists(ctx context.Context, c *conn, r Resource) (bool, error)
 	resolve(ctx context.Context, c *conn, id string) (*Resource, error)
 	hasList(ctx context.Context, c *conn) error
-	searchAny(ctx context.Context, c *conn, id string) (any, error)
+	searchAny(ctx context.Context, c *conn, id string) (Record, error)
 	remove(ctx context.Context, c *conn, location, reference string) error
 	waitDeleted(ctx context.Context, c *conn, location, reference string, opts *WaitOptions) error
 }
@@ -56,7 +56,7 @@ func (f *family[T]) takesIDs() bool     { return f.get.lastRule().takesIDs() }
 func (f *family[T]) hasHomonyms() bool  { return f.homonyms }
 func (f *family[T]) hides() bool        { return f.hidden }
 
-func (f *family[T]) all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[any, error] {
+func (f *family[T]) all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[Record, error] {
 	return untyped(f.items(ctx, c, opts))
 }
 
@@ -67,17 +67,17 @@ func (f *family[T]) items(ctx context.Context, c *conn, opts *ListOptions) iter.
 	return all[T](ctx, c, f.lists, opts)
 }
 
-func (f *family[T]) readAny(ctx context.Context, c *conn, location, reference string) (any, error) {
+func (f *family[T]) readAny(ctx context.Context, c *conn, location, reference string) (Record, error) {
 	return untypedRecord(f.read(ctx, c, location, reference))
 }
 
-func (f *family[T]) readOnce(ctx context.Context, c *conn, location, reference string) (any, error) {
+func (f *family[T]) readOnce(ctx context.Context, c *conn, location, reference string) (Record, error) {
 	return untypedRecord(perform[T](ctx, c, f.get, f.args(location, reference)...))
 }
 
 // getReferred gets a resource to which the argument called field refers by its ID.
 // It returns an ArgumentError if the resource isn't in the location.
-func getReferred(ctx context.Context, c *conn, f anyFamily, operation, location, field, id string) (any, error) {
+func getReferred(ctx context.Context, c *conn, f anyFamily, operation, location, field, id string) (Record, error) {
 	record, err := f.readOnce(ctx, c, location, id)
 	if isMissing(err) {
 		return nil, notInLocation(f, operation, field, id)
@@ -151,7 +151,7 @@ func (f *family[T]) search(ctx context.Context, c *conn, id string) (*T, error) 
 	return nil, fmt.Errorf("cloudapi: %s: %s: %w", f.lists.project.Name, id, errNotShown)
 }
 
-func (f *family[T]) searchAny(ctx context.Context, c *conn, id string) (any, error) {
+func (f *family[T]) searchAny(ctx context.Context, c *conn, id string) (Record, error) {
 	return untypedRecord(f.search(ctx, c, id))
 }
 
@@ -174,8 +174,8 @@ func addressOf(f anyFamily, r Resource) string {
 	return r.Name
 }
 
-func untyped[T any](seq iter.Seq2[*T, error]) iter.Seq2[any, error] {
-	return func(yield func(any, error) bool) {
+func untyped[T any](seq iter.Seq2[*T, error]) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
 		for item, err := range seq {
 			if !yield(untypedRecord(item, err)) {
 				return
@@ -184,7 +184,7 @@ func untyped[T any](seq iter.Seq2[*T, error]) iter.Seq2[any, error] {
 	}
 }
 
-func untypedRecord[T any](record *T, err error) (any, error) { return recordOf(record), err }
+func untypedRecord[T any](record *T, err error) (Record, error) { return recordOf(record), err }
 
 // waiter returns a waiter that gets the resource with the reference at each
 // poll. The caller sets the condition.

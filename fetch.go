@@ -35,7 +35,7 @@ import (
 // only in the cluster's record.
 func Fetch[T any, P interface {
 	*T
-	identified
+	Record
 }](ctx context.Context, c *Client, resource Resource) (*T, error) {
 	const operation = "Fetch"
 	if err := checkRecord[T](operation); err != nil {
@@ -52,7 +52,7 @@ func Fetch[T any, P interface {
 	if err != nil {
 		return nil, err
 	}
-	return record.(*T), nil
+	return any(record).(*T), nil
 }
 
 // checkRecord returns an error unless T is a type of this package: a type that
@@ -67,12 +67,12 @@ func checkRecord[T any](operation string) error {
 // Fetch is the function [Fetch] for resources of any kind: it returns a *[VM]
 // for [KindVM], and so on. An empty Kind is that of the ID. For a resource inside
 // another, such as a rule, Parent must be set.
-func (c *Client) Fetch(ctx context.Context, resource Resource) (any, error) {
+func (c *Client) Fetch(ctx context.Context, resource Resource) (Record, error) {
 	return c.fetch(ctx, "Fetch", resource)
 }
 
 // fetch returns a resource's record. operation names the function in errors.
-func (c *conn) fetch(ctx context.Context, operation string, r Resource) (any, error) {
+func (c *conn) fetch(ctx context.Context, operation string, r Resource) (Record, error) {
 	if ctx == nil {
 		return nil, noContext(operation)
 	}
@@ -142,7 +142,7 @@ func (c *conn) fetcher(operation string, scope *sharedlist.Scope, f anyFamily, r
 
 // fetch returns the resource's record. The error matches ErrNotFound without
 // errNotShown only if it's proven that the resource isn't in the project.
-func (f *fetcher) fetch(ctx context.Context) (any, error) {
+func (f *fetcher) fetch(ctx context.Context) (Record, error) {
 	r := f.resource
 	var missing error                                       // from the location of the resource
 	isUnnamed := r.ID != "" && addressOf(f.family, r) == "" // of a family that takes only names
@@ -180,7 +180,7 @@ func (f *fetcher) fetch(ctx context.Context) (any, error) {
 // prove looks for a resource in all locations, after its own location and the
 // search by ID have missed it. It returns its record, or an error that says
 // whether it's gone. missing is the error from its location, or nil.
-func (f *fetcher) prove(ctx context.Context, missing error) (any, error) {
+func (f *fetcher) prove(ctx context.Context, missing error) (Record, error) {
 	r := f.resource
 	if err := f.seesProject(ctx); err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func (f *fetcher) prove(ctx context.Context, missing error) (any, error) {
 
 // read gets the resource in a location. It asks twice if the server refuses
 // that, since a resource that is being destroyed can be forbidden for a moment.
-func (f *fetcher) read(ctx context.Context, location string) (record any, err error) {
+func (f *fetcher) read(ctx context.Context, location string) (record Record, err error) {
 	for range 2 {
 		record, err = f.family.readAny(ctx, f.conn, location, addressOf(f.family, f.resource))
 		if !errors.Is(err, ErrForbidden) {
@@ -238,7 +238,7 @@ func (f *fetcher) read(ctx context.Context, location string) (record any, err er
 }
 
 // isOther reports whether another resource has taken the name.
-func (f *fetcher) isOther(record any, err error) bool {
+func (f *fetcher) isOther(record Record, err error) bool {
 	return err == nil && f.resource.ID != "" && resourceOf(record).ID != f.resource.ID
 }
 
@@ -287,7 +287,7 @@ func (f *fetcher) locations(ctx context.Context, missing error) ([]string, error
 		}
 	}
 	if e, ok := errors.AsType[*Error](missing); ok {
-		return e.content().Locations(), nil
+		return e.Locations(), nil
 	}
 	return nil, nil
 }

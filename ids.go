@@ -324,11 +324,22 @@ func (r referenceRule) parse(value string) (id, reason string) {
 	return "", "is the ID of another kind: " + ID(parsed.String()).Kind().String()
 }
 
-// identified is a record that knows its kind, ID, location and name.
-type identified interface{ Resource() Resource }
+// Record is the record of a resource, such as a *[VM]: what a Get or a list
+// returns.
+type Record interface{ Resource() Resource }
 
 // resourceOf returns the resource that a record of a family represents.
-func resourceOf(record any) Resource { return record.(identified).Resource() }
+func resourceOf(record any) Resource { return record.(Record).Resource() }
+
+// recordOf returns a record of any type as a [Record]: nil for a nil pointer, and
+// for what isn't the record of a resource.
+func recordOf[T any](record *T) Record {
+	if record == nil {
+		return nil
+	}
+	r, _ := any(record).(Record)
+	return r
+}
 
 // kindOf returns the kind of resource that a record type represents.
 func kindOf[T any]() Kind { return resourceOf(new(T)).Kind }

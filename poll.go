@@ -22,7 +22,7 @@ type Progress struct {
 	Total     int           // 1 for a single resource; 0 if there is no end
 	Polls     int           // the number of polls
 	Elapsed   time.Duration // time since the operation began
-	Record    any           // the record, such as a *VM; nil if there is none
+	Record    Record        // the record, such as a *VM; nil if there is none, or if it isn't that of a resource
 	Err       error         // why this poll or step failed, or why a condition can't be met; or nil
 }
 
@@ -40,7 +40,8 @@ type poller struct {
 	tolerated func(error) int
 	failures  map[int]int // by the number that tolerated returned
 	failure   error       // of the last poll, or nil
-	last      any         // the last record that was reported, or nil
+	last      Record      // the last record that was reported, or nil
+	lastState string      // the state of the last record that was reported
 
 	pause  func(context.Context) error // waits until the next poll is due, or the context ends
 	pauses pace.Pauses
@@ -108,12 +109,17 @@ func (p *poller) run(ctx context.Context, poll func() (step, error)) error {
 	}
 }
 
+// show puts a record, which can be nil, into the next report.
+func show[T any](p *poller, state string, record *T) {
+	p.progress.State, p.progress.Record = state, recordOf(record)
+	if record != nil {
+		p.last, p.lastState = p.progress.Record, stateOf(record)
+	}
+}
+
 // tell reports a poll or another step, and its error if it failed.
 func (p *poller) tell(err error) {
 	p.progress.Elapsed, p.progress.Err = time.Since(p.began), err
-	if p.progress.Record != nil {
-		p.last = p.progress.Record
-	}
 	if p.report != nil {
 		p.report(p.progress)
 	}
@@ -179,7 +185,7 @@ func (p *poller) waitError(err error) *WaitError {
 		Resource:  p.progress.Resource,
 		Polls:     p.progress.Polls,
 		Elapsed:   time.Since(p.began),
-		State:     stateIn(p.last),
+		State:     p.lastState,
 		Record:    p.last,
 		Err:       err,
 	}
@@ -194,7 +200,7 @@ type WaitError struct {
 	Polls     int           // the number of polls
 	Elapsed   time.Duration // since the wait began
 	State     string        // the last record's state; "" if there is none
-	Record    any           // the last record, such as a *VM, or nil
+	Record    Record        // the last record, such as a *VM; nil if there is none, or if it isn't that of a resource
 	Err       error         // why the wait ended
 }
 
@@ -213,8 +219,8 @@ func (e *WaitError) Error() string {
 
 // named returns e.Resource, and for an ID also the name from the record.
 func (e *WaitError) named() string {
-	if record, ok := e.Record.(identified); ok {
-		r := record.Resource()
+	if e.Record != nil {
+		r := e.Record.Resource()
 		if prefix, isByID := strings.CutSuffix(e.Resource, r.ID); isByID && r.ID != "" && r.Name != "" {
 			return fmt.Sprintf("%s%s (%s)", plain.OneLine(prefix), plain.Name(r.Name), plain.Name(r.ID))
 		}
@@ -227,20 +233,10 @@ func (e *WaitError) Unwrap() error { return e.Err }
 // stateful is a record with a state.
 type stateful interface{ stateText() string }
 
-func stateOf[T any](record *T) string { return stateIn(recordOf(record)) }
-
-// stateIn returns the state of a record, which isn't a nil pointer, or "".
-func stateIn(record any) string {
-	if s, ok := record.(stateful); ok {
+// stateOf returns the state of a record, which can be nil, or "".
+func stateOf[T any](record *T) string {
+	if s, ok := any(record).(stateful); ok && record != nil {
 		return s.stateText()
 	}
 	return ""
-}
-
-// recordOf keeps a nil pointer from becoming an interface that isn't nil.
-func recordOf[T any](record *T) any {
-	if record == nil {
-		return nil
-	}
-	return record
 }

@@ -27,45 +27,61 @@ import (
 // and yields [ErrNotFound] if it skips all. An [*UnlistedError] comes last.
 func (c *Client) Resources(ctx context.Context, opts *ListOptions, kinds ...Kind) iter.Seq2[Resource, error] {
 	return func(yield func(Resource, error) bool) {
-		lists, err := resourceLists(opts, kinds)
+		for record, err := range c.records(ctx, "Resources", opts, kinds) {
+			var r Resource
+			if err == nil {
+				r = record.Resource()
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// Records is like [Client.Resources], but yields the records: a *[VM] for a VM,
+// and so on, with the fields that the lists show.
+func (c *Client) Records(ctx context.Context, opts *ListOptions, kinds ...Kind) iter.Seq2[Record, error] {
+	return c.records(ctx, "Records", opts, kinds)
+}
+
+func (c *Client) records(ctx context.Context, operation string, opts *ListOptions, kinds []Kind) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		lists, err := resourceLists(operation, opts, kinds)
 		if err != nil {
-			yield(Resource{}, err)
+			yield(nil, err)
 			return
 		}
-		var gone error    // the error of a list that the server doesn't have
+		var lacked error  // the error of a list that the server doesn't have
 		var partial error // the error of a list that lacks some resources
 		has := false      // whether the server has any of the lists
 		for _, f := range lists {
 			isThere := true
 			for record, err := range f.all(ctx, &c.conn, opts) {
 				if isThere = !errors.Is(err, ErrMaybeUnsupported); !isThere {
-					gone = err
+					lacked = err
 					break
 				}
 				if isPartial(err) {
 					partial = err
 					break
 				}
-				if err != nil {
-					yield(Resource{}, err)
-					return
-				}
-				if !yield(resourceOf(record), nil) {
+				if !yield(record, err) || err != nil {
 					return
 				}
 			}
 			has = has || isThere
 		}
-		if !has && gone != nil {
-			yield(Resource{}, gone)
+		if !has && lacked != nil {
+			yield(nil, lacked)
 		} else if partial != nil {
-			yield(Resource{}, partial)
+			yield(nil, partial)
 		}
 	}
 }
 
 // resourceLists returns the families whose lists contain resources of the kinds.
-func resourceLists(opts *ListOptions, kinds []Kind) ([]anyFamily, error) {
+func resourceLists(operation string, opts *ListOptions, kinds []Kind) ([]anyFamily, error) {
 	var lists []anyFamily
 	for _, f := range families() {
 		if f.kind() != KindProject && (len(kinds) == 0 || slices.Contains(kinds, f.kind())) {
@@ -74,7 +90,7 @@ func resourceLists(opts *ListOptions, kinds []Kind) ([]anyFamily, error) {
 	}
 	for _, kind := range kinds {
 		if !slices.ContainsFunc(lists, func(f anyFamily) bool { return f.kind() == kind }) {
-			return nil, argumentError("Resources", "kinds", string(kind), "is not the kind of resources in a list of the project")
+			return nil, argumentError(operation, "kinds", string(kind), "is not the kind of resources in a list of the project")
 		}
 	}
 	if opts != nil && opts.Location != "" {
@@ -197,7 +213,7 @@ func (c *Client) Resolve(ctx context.Context, reference string, kinds ...Kind) (
 // prove that the resource is gone from the project; that of [Fetch] does.
 func Lookup[T any, P interface {
 	*T
-	identified
+	Record
 }](ctx context.Context, c *Client, reference string) (*T, error) {
 	const operation = "Lookup"
 	if err := checkRecord[T](operation); err != nil {
@@ -210,7 +226,7 @@ func Lookup[T any, P interface {
 	if err != nil {
 		return nil, err
 	}
-	return record.(*T), nil
+	return any(record).(*T), nil
 }
 
 // DeleteExisting finds a resource as [Client.Resolve] does, deletes it by its
@@ -238,7 +254,7 @@ func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...
 
 // resolve implements Resolve. It also returns the full record, if one was read.
 // If mustSeeAll, a name is ambiguous if the token may not see a resource with it.
-func (c *Client) resolve(ctx context.Context, operation, reference string, kinds []Kind, mustSeeAll bool) (*Resource, any, error) {
+func (c *Client) resolve(ctx context.Context, operation, reference string, kinds []Kind, mustSeeAll bool) (*Resource, Record, error) {
 	ref, err := parseReference(reference)
 	if e, ok := errors.AsType[*ArgumentError](err); ok {
 		e.Operation = operation
@@ -264,7 +280,7 @@ func (c *Client) resolve(ctx context.Context, operation, reference string, kinds
 		return nil, nil, argumentError(operation, "reference", reference,
 			"has a location, but a "+kind.String()+" is in none")
 	}
-	var record any
+	var record Record
 	switch {
 	case child != nil:
 		return c.resolveChild(ctx, operation, f, child, ref)
@@ -291,7 +307,7 @@ func (c *Client) resolve(ctx context.Context, operation, reference string, kinds
 }
 
 // resolveName looks for a name in each family that may have it.
-func (c *Client) resolveName(ctx context.Context, operation string, ref reference, kinds []Kind, mustSeeAll bool) (*Resource, any, error) {
+func (c *Client) resolveName(ctx context.Context, operation string, ref reference, kinds []Kind, mustSeeAll bool) (*Resource, Record, error) {
 	var candidates []anyFamily
 	for _, f := range families() {
 		if f.takesNames() && f.hasLocations() == (ref.Location != "") && (len(kinds) == 0 || slices.Contains(kinds, f.kind())) {
@@ -302,13 +318,13 @@ func (c *Client) resolveName(ctx context.Context, operation string, ref referenc
 		return nil, nil, argumentError(operation, "reference", ref.String(), fmt.Sprintf(
 			"cannot refer to one of these kinds: %q; use an ID, location/name for a resource in a location, or a name for one in none", kinds))
 	}
-	records, errs := make([]any, len(candidates)), make([]error, len(candidates))
+	records, errs := make([]Record, len(candidates)), make([]error, len(candidates))
 	parallel.Do(len(candidates), 0, func(i int) {
 		records[i], errs[i] = c.resolveIn(ctx, operation, ref, candidates[i], len(candidates) == 1)
 	})
 
 	var found []Resource
-	var record any
+	var record Record
 	var failures []error
 	var hidden error
 	none := fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound) // the default error
@@ -352,7 +368,7 @@ func (c *Client) resolveName(ctx context.Context, operation string, ref referenc
 // resolveIn returns an error if several resources of the family have the name.
 // If isOnly, the family is the only one in which the name is looked for, and a
 // 404 must prove that it lacks the name.
-func (c *Client) resolveIn(ctx context.Context, operation string, ref reference, f anyFamily, isOnly bool) (any, error) {
+func (c *Client) resolveIn(ctx context.Context, operation string, ref reference, f anyFamily, isOnly bool) (Record, error) {
 	read := f.readOnce
 	if isOnly {
 		read = f.readAny
@@ -382,21 +398,21 @@ func ambiguous(operation string, ref reference, one, other Resource) error {
 
 // resolveChild looks for a child, such as a rule, in all resources that may
 // contain it.
-func (c *Client) resolveChild(ctx context.Context, operation string, f anyFamily, child *child, ref reference) (*Resource, any, error) {
+func (c *Client) resolveChild(ctx context.Context, operation string, f anyFamily, child *child, ref reference) (*Resource, Record, error) {
 	for item, err := range f.all(ctx, &c.conn, &ListOptions{Location: ref.Location}) {
 		if err != nil {
 			return nil, nil, err
 		}
-		parent := resourceOf(item)
+		parent, container := item.Resource(), any(item)
 		if !child.listed {
-			item, err = child.container(ctx, &c.conn, f, parent)
+			container, err = child.container(ctx, &c.conn, f, parent)
 			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden) {
 				continue // a list has just shown the parent, so the parent is gone or being deleted
 			} else if err != nil {
 				return nil, nil, err
 			}
 		}
-		if record := child.pick(item, ref.ID); record != nil {
+		if record := child.pick(container, ref.ID); record != nil {
 			resource := resourceOf(record)
 			resource.Parent = &parent
 			return &resource, record, nil
@@ -440,7 +456,7 @@ type child struct {
 	// list lists the children. It's nil if the parent's full record has them.
 	list func(ctx context.Context, c *conn, parent Resource) (any, error)
 
-	pick func(container any, id string) any // returns a child in what the container method returns
+	pick func(container any, id string) Record // returns a child in what the container method returns
 }
 
 // container returns the list of a parent's children if ch.list is set, else the
@@ -454,33 +470,33 @@ func (ch *child) container(ctx context.Context, c *conn, f anyFamily, parent Res
 
 var children = []child{
 	{kind: KindFirewallRule, parent: KindFirewall, listed: true,
-		pick: func(record any, id string) any { return member(record.(*Firewall).FirewallRules, id) }},
+		pick: func(record any, id string) Record { return member(record.(*Firewall).FirewallRules, id) }},
 	{kind: KindNIC, parent: KindPrivateSubnet, listed: true,
-		pick: func(record any, id string) any { return member(record.(*PrivateSubnet).NICs, id) }},
+		pick: func(record any, id string) Record { return member(record.(*PrivateSubnet).NICs, id) }},
 	{kind: KindKubernetesNodePool, parent: KindKubernetesCluster,
-		pick: func(record any, id string) any { return member(record.(*KubernetesCluster).NodePools, id) }},
+		pick: func(record any, id string) Record { return member(record.(*KubernetesCluster).NodePools, id) }},
 	{kind: KindMachineImageVersion, parent: KindMachineImage,
-		pick: func(list any, id string) any { return itemOf(list.([]*MachineImageVersion), id) },
+		pick: func(list any, id string) Record { return itemOf(list.([]*MachineImageVersion), id) },
 		list: func(ctx context.Context, c *conn, parent Resource) (any, error) {
 			return Collect((&MachineImagesService{c}).AllVersions(ctx, parent.Location, parent.ID, nil))
 		}},
 	{kind: KindPostgresFirewallRule, parent: KindPostgres,
-		pick: func(record any, id string) any { return member(record.(*Postgres).FirewallRules, id) }},
+		pick: func(record any, id string) Record { return member(record.(*Postgres).FirewallRules, id) }},
 	{kind: KindPostgresLogDestination, parent: KindPostgres,
-		pick: func(record any, id string) any { return member(record.(*Postgres).LogDestinations, id) }},
+		pick: func(record any, id string) Record { return member(record.(*Postgres).LogDestinations, id) }},
 	{kind: KindPostgresMetricDestination, parent: KindPostgres,
-		pick: func(record any, id string) any { return member(record.(*Postgres).MetricDestinations, id) }},
+		pick: func(record any, id string) Record { return member(record.(*Postgres).MetricDestinations, id) }},
 	{kind: KindPostgresServer, parent: KindPostgres,
-		pick: func(list any, id string) any { return itemOf(list.([]*PostgresServer), id) },
+		pick: func(list any, id string) Record { return itemOf(list.([]*PostgresServer), id) },
 		list: func(ctx context.Context, c *conn, parent Resource) (any, error) {
 			return Collect((&PostgresService{c}).AllServers(ctx, parent.Location, parent.ID))
 		}},
 }
 
 // member returns a pointer to the item with the ID, or nil.
-func member[T any](items []T, id string) any {
+func member[T any](items []T, id string) Record {
 	for i := range items {
-		if item := any(&items[i]); resourceOf(item).ID == id {
+		if item := recordOf(&items[i]); item.Resource().ID == id {
 			return item
 		}
 	}
@@ -488,7 +504,7 @@ func member[T any](items []T, id string) any {
 }
 
 // itemOf returns the item with the ID, or nil.
-func itemOf[T identified](items []T, id string) any {
+func itemOf[T Record](items []T, id string) Record {
 	if i := slices.IndexFunc(items, func(item T) bool { return item.Resource().ID == id }); i >= 0 {
 		return items[i]
 	}

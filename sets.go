@@ -127,7 +127,7 @@ func attachedSet[T any](c *conn, f *family[T], field string, element func(id str
 		if err != nil {
 			return nil, err
 		}
-		return found.(*T), nil
+		return any(found).(*T), nil
 	}
 	return set
 }

@@ -17,6 +17,6 @@ const (
 
 // isDeleting reports whether a record shows that its resource is being deleted.
 func isDeleting[T any](record *T) bool {
-	r, ok := recordOf(record).(interface{ Phase() Phase })
-	return ok && r.Phase() == PhaseDeleting
+	r, ok := any(record).(interface{ Phase() Phase })
+	return ok && record != nil && r.Phase() == PhaseDeleting
 }

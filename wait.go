@@ -143,7 +143,7 @@ func (w *waiter[T]) run(ctx context.Context, opts *WaitOptions) (*T, error) {
 		} else {
 			next, err = w.judge(record, err)
 		}
-		p.progress.State, p.progress.Record = stateOf(record), recordOf(record)
+		show(p, stateOf(record), record)
 		if next == finished && err == nil {
 			p.progress.Done = 1
 		}
@@ -331,7 +331,7 @@ func itemName[S any](items []S, i int) string {
 		return fmt.Sprintf("item %d, %q", i, item)
 	case Resource:
 		return fmt.Sprintf("item %d, %v", i, item)
-	case identified:
+	case Record:
 		if !isNil(item) {
 			return fmt.Sprintf("item %d, %v", i, item.Resource())
 		}

@@ -179,10 +179,10 @@ func (f *family[T]) checkKnown(operation, name, location string, record *T) erro
 func (f *family[T]) existsAnywhere(ctx context.Context, c *conn, r Resource) (bool, error) {
 	exists, err := f.exists(ctx, c, r)
 	e, ok := errors.AsType[*Error](err)
-	if !ok || !errors.Is(err, ErrLocationNotFound) || len(e.content().Locations()) == 0 {
+	if !ok || !errors.Is(err, ErrLocationNotFound) || len(e.Locations()) == 0 {
 		return exists, err
 	}
-	for _, r.Location = range e.content().Locations() {
+	for _, r.Location = range e.Locations() {
 		if exists, err = f.exists(ctx, c, r); exists || err != nil {
 			return exists, err
 		}

@@ -19,11 +19,11 @@ var project = cloudapitest.NewID(cloudapi.KindProject).String()
 type world map[string]item
 
 // add adds a resource in a location. Its name is its test name.
-func (w world) add(kind cloudapi.Kind, name string, record any) world {
+func (w world) add(kind cloudapi.Kind, name string, record cloudapi.Record) world {
 	return w.addAs(cloudapi.Resource{Kind: kind, ID: cloudapitest.NewID(kind).String(), Location: here, Name: name}, name, record)
 }
 
-func (w world) addAs(r cloudapi.Resource, name string, record any) world {
+func (w world) addAs(r cloudapi.Resource, name string, record cloudapi.Record) world {
 	w[name] = item{Resource: r, record: record}
 	return w
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -46,56 +45,31 @@ func (l lists) survey(ctx context.Context, kinds []cloudapi.Kind, location strin
 
 // list returns the resources of a kind, sorted by location and name.
 func (l lists) list(ctx context.Context, kind cloudapi.Kind, location string) (items []item, err error) {
-	opts := &cloudapi.ListOptions{Location: location}
-	switch kind {
-	case cloudapi.KindVM:
-		items, err = collect(l.client.VMs.All(ctx, opts), func(vm *cloudapi.VM) item {
-			return item{Resource: cloudapi.Resource{Kind: kind, ID: vm.ID, Location: vm.Location, Name: vm.Name}, record: vm}
-		})
-	case cloudapi.KindPrivateSubnet:
-		items, err = collect(l.client.PrivateSubnets.All(ctx, opts), func(subnet *cloudapi.PrivateSubnet) item {
-			return item{Resource: cloudapi.Resource{Kind: kind, ID: subnet.ID, Location: subnet.Location, Name: subnet.Name}, record: subnet}
-		})
-	case cloudapi.KindPrivateLinkService:
-		items, err = collect(l.client.PrivateLinkServices.All(ctx, opts), func(link *cloudapi.PrivateLinkService) item {
-			return item{Resource: link.Resource(), record: link}
-		})
-	case cloudapi.KindLoadBalancer:
-		items, err = collect(l.client.LoadBalancers.All(ctx, opts), func(balancer *cloudapi.LoadBalancer) item {
-			return item{Resource: cloudapi.Resource{Kind: kind, ID: balancer.ID, Location: balancer.Location, Name: balancer.Name}, record: balancer}
-		})
+	for record, err := range l.client.Records(ctx, &cloudapi.ListOptions{Location: location}, kind) {
 		unlisted, ok := errors.AsType[*cloudapi.UnlistedError](err)
-		if err == nil || ok {
-			items, err = l.complete(ctx, items)
-		}
-		if ok {
+		switch {
+		case ok:
 			for _, r := range unlisted.Resources {
 				items = append(items, item{Resource: r})
 			}
+		case err != nil:
+			return nil, err
+		default:
+			items = append(items, item{Resource: record.Resource(), record: record})
 		}
-	default:
-		items, err = collect(l.client.Resources(ctx, opts, kind), func(r cloudapi.Resource) item { return item{Resource: r} })
 	}
 	for _, i := range items {
 		if i.ID != "" && !cloudapi.IsID(i.ID, kind) {
 			return nil, fmt.Errorf("%w: the list of %ss has %q, which isn't the ID of one", cloudapi.ErrInvalidResponse, kind, i.ID)
 		}
 	}
+	if kind == cloudapi.KindLoadBalancer {
+		items, err = l.complete(ctx, items)
+	}
 	slices.SortFunc(items, func(a, b item) int {
 		return cmp.Or(cmp.Compare(a.Location, b.Location), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
 	return items, err
-}
-
-// collect returns the items even if the list ends with an error.
-func collect[T any](all iter.Seq2[T, error], of func(T) item) (items []item, err error) {
-	for record, err := range all {
-		if err != nil {
-			return items, err
-		}
-		items = append(items, of(record))
-	}
-	return items, nil
 }
 
 // complete adds the subnets of load balancers, since lists don't show them. It
@@ -108,7 +82,7 @@ func (l lists) complete(ctx context.Context, items []item) ([]item, error) {
 	}
 	var complete []item
 	for _, c := range forEach(ctx, items, func(ctx context.Context, i item) *completed {
-		if i.subnet = l.subnets[i.ID]; i.subnet != "" {
+		if i.subnet = l.subnets[i.ID]; i.subnet != "" || i.ID == "" {
 			return &completed{item: i}
 		}
 		balancer, err := l.client.LoadBalancers.Get(ctx, i.Location, i.ID)

@@ -12,9 +12,9 @@ import (
 // cluster.
 type item struct {
 	cloudapi.Resource
-	record any    // a *VM, *PrivateSubnet, *LoadBalancer or *PrivateLinkService, which shows what the resource needs; otherwise nil
-	subnet string // the ID of a load balancer's subnet, if known without the record; otherwise ""
-	hidden bool   // exists, but is in no list
+	record cloudapi.Record // from a list, or for a load balancer from Get; nil if the server can't list it
+	subnet string          // the ID of a load balancer's subnet, if known without the record; otherwise ""
+	hidden bool            // exists, but is in no list
 }
 
 // located contains the kinds of resources in locations. order contains all

@@ -42,7 +42,7 @@ func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service
 	opts := &cloudapi.EnsureOptions{Update: p.update && !p.planOnly, DryRun: p.planOnly}
 	record, outcome, err := s.Ensure(ctx, p.env.Location, of.name, request, opts)
 	if drift, ok := errors.AsType[*cloudapi.DriftError](err); ok {
-		record = drift.Record.(*T)
+		record = any(drift.Record).(*T)
 		if p.planOnly && p.update && !slices.ContainsFunc(drift.Fields, func(f cloudapi.Drift) bool { return f.Remedy != cloudapi.RemedyUpdate }) {
 			p.report.changes(of, driftText(drift.Fields))
 			return record, cloudapi.EnsureUpdated, nil

@@ -203,7 +203,7 @@ func (c *carriedOut) results() []string {
 // resource, even if it differs.
 func ensured[T any](c *carriedOut, record *T, outcome cloudapi.EnsureOutcome, err error) *T {
 	if drift, ok := errors.AsType[*cloudapi.DriftError](err); ok {
-		record = drift.Record.(*T)
+		record = any(drift.Record).(*T)
 	}
 	if record == nil {
 		c.call("Ensure", "", err)

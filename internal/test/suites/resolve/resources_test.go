@@ -15,7 +15,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
 
-// TestResources compares the resources that Resources yields with the server's.
+// TestResources compares the resources that Resources yields with the server's,
+// and the records that Records yields with the resources.
 func TestResources(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -37,7 +38,21 @@ func TestResources(t *testing.T) {
 			}
 		}
 		want := sdktest.Contents(t, p.Client)
-		for _, r := range stub.Must(collected(t, p.Client, nil))(t) {
+		all := stub.Must(collected(t, p.Client, nil))(t)
+		resources := all
+		for record, err := range p.Client.Records(t.Context(), nil) {
+			if err != nil || len(resources) == 0 || record.Resource() != resources[0] {
+				t.Fatalf("Records yields %v, %v; Resources: %v", record, err, resources)
+			}
+			if vm, ok := record.(*cloudapi.VM); ok != (resources[0].Kind == cloudapi.KindVM) || ok && vm.State == "" {
+				t.Errorf("the record of %v is %#v", resources[0], record)
+			}
+			resources = resources[1:]
+		}
+		if len(resources) > 0 {
+			t.Errorf("Records leaves out %v", resources)
+		}
+		for _, r := range all {
 			if want[r.ID] == "" {
 				t.Errorf("%v is there twice, or not at all", r)
 			}
@@ -76,8 +91,13 @@ func TestResourcesFailures(t *testing.T) {
 		before := len(p.Server.Requests())
 		for _, kind := range []cloudapi.Kind{cloudapi.KindFirewallRule, cloudapi.KindProject, "zz"} {
 			_, err := collected(t, p.Client, nil, cloudapi.KindVM, kind)
-			if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Value != string(kind) {
+			if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Operation != "Resources" || e.Value != string(kind) {
 				t.Errorf("%q: %v", kind, err)
+			}
+			for _, err := range p.Client.Records(t.Context(), nil, kind) {
+				if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Operation != "Records" {
+					t.Errorf("%q: %v", kind, err)
+				}
 			}
 		}
 		if n := len(p.Server.Requests()) - before; n > 0 {

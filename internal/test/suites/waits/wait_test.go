@@ -293,7 +293,7 @@ func TestWaitForYourOwnCondition(t *testing.T) {
 				}
 			}})
 		e, ok := errors.AsType[*cloudapi.WaitError](err)
-		if info != nil || !ok || !errors.Is(err, stop) || e.Record != any(noState) || e.State != "" ||
+		if info != nil || !ok || !errors.Is(err, stop) || e.Record != nil || e.State != "" ||
 			err.Error() != "cloudapi: Wait of the resource ended after 0s and 1 poll: that will never do" {
 			t.Errorf("Wait = %v, %v", info, err)
 		}
