@@ -131,11 +131,16 @@ func (e *Error) Error() string {
 	if fields := envelope.FieldText(e.Details); fields != "" {
 		b.WriteString(" (" + plain.OneLine(fields) + ")")
 	}
+	text := b.String()
+	b.Reset()
 	if hint := e.hint(); hint != "" {
 		b.WriteString("; " + hint)
 	}
 	writeEnd(&b, e.Operation, &e.outcome, e.Attempts, e.RequestID)
-	return b.String()
+	if b.Len() > 0 {
+		text = strings.TrimSuffix(text, ".") // of the server's message
+	}
+	return text + b.String()
 }
 
 // hint returns what the SDK can add to the server's message, or "".

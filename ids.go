@@ -11,7 +11,9 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/validate"
 )
 
-// Kind is the type of a resource: the first 2 characters of its ID.
+// Kind is the type of a resource: the first 2 characters of its ID. Its String
+// method, and so fmt, returns a name such as "load balancer"; string(kind) is the
+// prefix, such as "1b".
 type Kind string
 
 // Values of [Kind]. A "1" replaces a letter that the ID alphabet lacks.
@@ -123,7 +125,7 @@ func (set kinds) String() string {
 // ID is the identifier of a resource: 26 characters, of which the first two are
 // the [Kind]. It encodes 128 bits and two parity bits in a base-32 alphabet
 // without i, l, o and u. IDs are random: their order doesn't depend on age.
-// Records hold them as plain strings.
+// Records hold them as plain strings: ID(vm.ID).Kind() is KindVM.
 type ID string
 
 // IsID reports whether s has the form of an ID of one of the kinds, or of any

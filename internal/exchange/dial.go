@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"net"
+	"net/netip"
 	"strings"
 	"time"
 )
@@ -27,8 +28,8 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 
 // IsLoopback reports whether a host is this machine, whatever a resolver says.
 func IsLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return isLocalhost(host) || ip != nil && ip.IsLoopback()
+	ip, err := netip.ParseAddr(host) // with a zone, too
+	return isLocalhost(host) || err == nil && ip.IsLoopback()
 }
 
 // isLocalhost reports whether RFC 6761 reserves a host name for loopback. A name

@@ -118,6 +118,9 @@ func TestLoopbackIsLoopback(t *testing.T) {
 	}))
 	defer server.Close()
 	_, port, _ := strings.Cut(strings.TrimPrefix(server.URL, "http://"), ":")
+	if !IsLoopback("::1%lo") || IsLoopback("fe80::1%lo") {
+		t.Error("with a zone")
+	}
 	for _, host := range append([]string{"127.0.0.1"}, loopbackNames...) {
 		if !IsLoopback(host) {
 			t.Errorf("%s does not pass for loopback", host)
