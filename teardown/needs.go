@@ -94,78 +94,124 @@ func owners(all []item) map[string]cloudapi.Resource {
 	return found
 }
 
+// A need says that a resource needs another, which must not be deleted first:
+// the server would refuse that, or delete the resource that needs it, or leave
+// that resource unprotected.
+type need struct{ user, id string } // IDs; a need without both says nothing
+
 // needs returns the IDs of the resources that a resource needs, by the ID of
-// that resource. A needed resource must not be deleted first: the server would
-// refuse that, or delete the resource that needs it, or leave that resource
-// unprotected. If several resources have a name, it means the last one.
+// that resource.
 func needs(all []item, project string) map[string][]string {
-	type name struct {
-		kind           cloudapi.Kind
-		location, name string
-	}
-	ids := map[name]string{}
-	subnets := map[string][]string{} // by location
-	for _, item := range all {
-		ids[name{item.Kind, item.Location, item.Name}] = item.ID
-		if item.Kind == cloudapi.KindPrivateSubnet {
-			subnets[item.Location] = append(subnets[item.Location], item.ID)
-		}
-	}
-	ownerOf := owners(all)
+	known := indexOf(all)
 	needed := map[string][]string{}
-	need := func(user, id string) {
-		if user != "" && id != "" && user != id && !slices.Contains(needed[user], id) {
-			needed[user] = append(needed[user], id)
-		}
-	}
-	// in returns the subnet with the name. Without it, what the name is in may be in
-	// any subnet of the location: its own was renamed, or isn't listed.
-	in := func(location, subnet string) []string {
-		if id := ids[name{cloudapi.KindPrivateSubnet, location, subnet}]; id != "" && subnet != "" {
-			return []string{id}
-		}
-		return subnets[location]
-	}
 	for _, item := range all {
-		owner := ownerOf[item.ID].ID
-		need(owner, item.ID)
-		switch record := item.record.(type) {
-		case *cloudapi.PrivateSubnet:
-			for _, firewall := range record.Firewalls {
-				need(item.ID, firewall.ID)
+		for _, n := range slices.Concat(known.always(item, project), known.byRecord(item)) {
+			if n.user != "" && n.id != "" && n.user != n.id && !slices.Contains(needed[n.user], n.id) {
+				needed[n.user] = append(needed[n.user], n.id)
 			}
-			for _, nic := range record.NICs {
-				need(ids[name{cloudapi.KindVM, item.Location, nic.VMName}], item.ID)
-			}
-		case *cloudapi.VM:
-			if image, _, ok := strings.Cut(record.BootImage, "@"); ok {
-				need(item.ID, ids[name{cloudapi.KindMachineImage, item.Location, image}])
-			}
-		case *cloudapi.PrivateLinkService:
-			for _, subnet := range in(item.Location, record.PrivateSubnet) {
-				need(item.ID, subnet)
-			}
-			need(item.ID, record.PostgresResourceID)
-		case *cloudapi.LoadBalancer:
-			possible := []string{item.subnet}
-			if item.subnet == "" {
-				possible = in(item.Location, record.Subnet)
-			}
-			for _, subnet := range possible {
-				need(item.ID, subnet)
-				if ownerOf[subnet].ID != owner { // the server would delete the load balancer with this owner's subnet
-					need(item.ID, ownerOf[subnet].ID)
-				}
-			}
-		}
-		if item.Location != "" {
-			need(item.ID, ids[name{cloudapi.KindPrivateLocation, "", item.Location}])
-		}
-		if item.Kind != cloudapi.KindProject {
-			need(item.ID, project)
 		}
 	}
 	return needed
+}
+
+// index finds resources by what records say of them. If several resources have
+// a name, it means the last one.
+type index struct {
+	ids     map[name]string
+	subnets map[string][]string          // by location
+	owners  map[string]cloudapi.Resource // see owners
+}
+
+type name struct {
+	kind           cloudapi.Kind
+	location, name string
+}
+
+func indexOf(all []item) index {
+	known := index{map[name]string{}, map[string][]string{}, owners(all)}
+	for _, item := range all {
+		known.ids[name{item.Kind, item.Location, item.Name}] = item.ID
+		if item.Kind == cloudapi.KindPrivateSubnet {
+			known.subnets[item.Location] = append(known.subnets[item.Location], item.ID)
+		}
+	}
+	return known
+}
+
+// subnet returns the subnet with the name. Without it, what the name is in may be
+// in any subnet of the location: its own was renamed, or isn't listed.
+func (known index) subnet(location, subnet string) []string {
+	if id := known.ids[name{cloudapi.KindPrivateSubnet, location, subnet}]; id != "" && subnet != "" {
+		return []string{id}
+	}
+	return known.subnets[location]
+}
+
+// always returns what a resource of any kind needs, and its owner's need of it.
+func (known index) always(i item, project string) []need {
+	all := []need{{known.owners[i.ID].ID, i.ID}}
+	if i.Location != "" {
+		all = append(all, need{i.ID, known.ids[name{cloudapi.KindPrivateLocation, "", i.Location}]})
+	}
+	if i.Kind != cloudapi.KindProject {
+		all = append(all, need{i.ID, project})
+	}
+	return all
+}
+
+// byRecord returns the needs that a resource's record shows.
+func (known index) byRecord(i item) []need {
+	switch record := i.record.(type) {
+	case *cloudapi.PrivateSubnet:
+		return known.bySubnet(i, record)
+	case *cloudapi.VM:
+		return known.byVM(i, record)
+	case *cloudapi.PrivateLinkService:
+		return known.byPrivateLinkService(i, record)
+	case *cloudapi.LoadBalancer:
+		return known.byLoadBalancer(i, record)
+	}
+	return nil
+}
+
+func (known index) bySubnet(i item, subnet *cloudapi.PrivateSubnet) (all []need) {
+	for _, firewall := range subnet.Firewalls {
+		all = append(all, need{i.ID, firewall.ID})
+	}
+	for _, nic := range subnet.NICs {
+		all = append(all, need{known.ids[name{cloudapi.KindVM, i.Location, nic.VMName}], i.ID})
+	}
+	return all
+}
+
+func (known index) byVM(i item, vm *cloudapi.VM) []need {
+	image, _, ok := strings.Cut(vm.BootImage, "@")
+	if !ok {
+		return nil
+	}
+	return []need{{i.ID, known.ids[name{cloudapi.KindMachineImage, i.Location, image}]}}
+}
+
+func (known index) byPrivateLinkService(i item, link *cloudapi.PrivateLinkService) []need {
+	all := []need{{i.ID, link.PostgresResourceID}}
+	for _, subnet := range known.subnet(i.Location, link.PrivateSubnet) {
+		all = append(all, need{i.ID, subnet})
+	}
+	return all
+}
+
+func (known index) byLoadBalancer(i item, balancer *cloudapi.LoadBalancer) (all []need) {
+	possible := []string{i.subnet}
+	if i.subnet == "" {
+		possible = known.subnet(i.Location, balancer.Subnet)
+	}
+	for _, subnet := range possible {
+		all = append(all, need{i.ID, subnet})
+		if owner := known.owners[subnet].ID; owner != known.owners[i.ID].ID { // the server would delete the load balancer with this owner's subnet
+			all = append(all, need{i.ID, owner})
+		}
+	}
+	return all
 }
 
 // usersOf maps the ID of each needed resource to the resources that need it.
