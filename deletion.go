@@ -92,7 +92,7 @@ func (d *deletion[T]) prove(ctx context.Context, missing error) (*T, error) {
 	f := d.conn.fetcher(d.operation, scope, d.family, r)
 	if d.id == "" || d.family.hidden { // no other has the name; or nothing else can be proven
 		if err := f.seesProject(ctx); err != nil {
-			return nil, err
+			return nil, f.failed(err)
 		}
 		return nil, missing
 	}

@@ -33,6 +33,7 @@ type family[T any] struct {
 type anyFamily interface {
 	kind() Kind
 	hasLocations() bool
+	isServiceOnly() bool
 	takesNames() bool  // whether a name is a valid reference
 	takesIDs() bool    // whether an ID is a valid reference
 	hasHomonyms() bool // whether a location can have two resources of one name
@@ -49,12 +50,13 @@ type anyFamily interface {
 	waitDeleted(ctx context.Context, c *conn, location, reference string, opts *WaitOptions) error
 }
 
-func (f *family[T]) kind() Kind         { return kindOf[T]() }
-func (f *family[T]) hasLocations() bool { return strings.Contains(f.get.Route, "{location}") }
-func (f *family[T]) takesNames() bool   { return !f.get.lastRule().idOnly }
-func (f *family[T]) takesIDs() bool     { return f.get.lastRule().takesIDs() }
-func (f *family[T]) hasHomonyms() bool  { return f.homonyms }
-func (f *family[T]) hides() bool        { return f.hidden }
+func (f *family[T]) kind() Kind          { return kindOf[T]() }
+func (f *family[T]) hasLocations() bool  { return strings.Contains(f.get.Route, "{location}") }
+func (f *family[T]) isServiceOnly() bool { return f.get.traits&serviceOnly != 0 }
+func (f *family[T]) takesNames() bool    { return !f.get.lastRule().idOnly }
+func (f *family[T]) takesIDs() bool      { return f.get.lastRule().takesIDs() }
+func (f *family[T]) hasHomonyms() bool   { return f.homonyms }
+func (f *family[T]) hides() bool         { return f.hidden }
 
 func (f *family[T]) all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[Record, error] {
 	return untyped(f.items(ctx, c, opts))

@@ -230,8 +230,9 @@ func Lookup[T any, P interface {
 }
 
 // DeleteExisting finds a resource as [Client.Resolve] does, deletes it by its
-// ID, and returns it, or [ErrNotFound] if there is none. It also returns
-// [ErrAmbiguous] if the token may not see another resource that has the name.
+// ID, and returns it, or [ErrNotFound] if there is none; after a 404 of the
+// deletion, its error is that of [Fetch]. It also returns [ErrAmbiguous] if the
+// token may not see another resource that has the name.
 func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...Kind) (*Resource, error) {
 	ref, _ := parseReference(reference) // c.resolve returns the error, if any
 	if _, child := familyOf(ID(ref.ID).Kind()); child != nil {
@@ -245,6 +246,13 @@ func (c *Client) DeleteExisting(ctx context.Context, reference string, kinds ...
 	err = c.Delete(ctx, *resource)
 	if errors.Is(err, ErrForbidden) { // the server may return this while it deletes the resource
 		err = c.Delete(ctx, *resource)
+	}
+	if errors.Is(err, ErrNotFound) { // a proof, like a 404 of any other request, only together with Fetch
+		record, lookup := c.fetch(ctx, "DeleteExisting", *resource)
+		if lookup != nil {
+			return nil, lookup
+		}
+		return nil, fmt.Errorf("cloudapi: DeleteExisting: %w: %v exists: %v", ErrInvalidResponse, record.Resource(), unprefixed{err})
 	}
 	if err != nil {
 		return nil, err
@@ -291,7 +299,8 @@ func (c *Client) resolve(ctx context.Context, operation, reference string, kinds
 		}
 		scope := c.scope(ctx)
 		defer scope.Use()()
-		record, err = c.fetcher(operation, scope, f, Resource{Kind: kind, ID: ref.ID}).prove(ctx, nil)
+		lost := c.fetcher(operation, scope, f, Resource{Kind: kind, ID: ref.ID})
+		record, err = lost.look(ctx, lost.everywhere)
 	case !f.takesIDs():
 		if record, err = f.searchAny(ctx, &c.conn, ref.ID); errors.Is(err, errNotShown) {
 			err = fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, errNotShown)
@@ -318,51 +327,61 @@ func (c *Client) resolveName(ctx context.Context, operation string, ref referenc
 		return nil, nil, argumentError(operation, "reference", ref.String(), fmt.Sprintf(
 			"cannot refer to one of these kinds: %q; use an ID, location/name for a resource in a location, or a name for one in none", kinds))
 	}
-	records, errs := make([]Record, len(candidates)), make([]error, len(candidates))
+	outcomes := make([]outcome, len(candidates))
 	parallel.Do(len(candidates), 0, func(i int) {
-		records[i], errs[i] = c.resolveIn(ctx, operation, ref, candidates[i], len(candidates) == 1)
+		outcomes[i].record, outcomes[i].err = c.resolveIn(ctx, operation, ref, candidates[i], len(candidates) == 1)
 	})
+	record, err := decide(operation, ref, outcomes, mustSeeAll)
+	if err != nil {
+		return nil, nil, err
+	}
+	resource := record.Resource()
+	return &resource, record, nil
+}
 
-	var found []Resource
-	var record Record
-	var failures []error
-	var hidden error
-	none := fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound) // the default error
+// outcome is what one family says of a name: a record or an error.
+type outcome struct {
+	record Record
+	err    error
+}
+
+// decide returns the record that has a name, by the outcomes of all families
+// that may have it. If mustSeeAll, the token must see all that have it.
+func decide(operation string, ref reference, outcomes []outcome, mustSeeAll bool) (Record, error) {
+	var found []Record
+	var hidden error // the server refuses a resource that has the name
+	none := fmt.Errorf("cloudapi: %s: %v: %w", operation, ref, ErrNotFound)
 	if ref.Location == "" {
 		none = fmt.Errorf("%w; refer to a resource in a location by location/name", none)
 	}
-	for i, err := range errs {
+	for _, o := range outcomes {
 		switch {
-		case err == nil:
-			record = records[i]
-			found = append(found, resourceOf(record))
-		case errors.Is(err, ErrForbidden), errors.Is(err, ErrInvalidRequest):
-			// Perhaps the token may see another kind, or the name is valid there.
-			none = err
-			if errors.Is(err, ErrForbidden) && ref.Location != "" { // there's one with the name: otherwise it would be a 404
-				hidden = err
+		case o.err == nil:
+			found = append(found, o.record)
+		case errors.Is(o.err, ErrForbidden):
+			none = o.err
+			if ref.Location != "" { // elsewhere, the server refuses any name
+				hidden = o.err
 			}
-		case errors.Is(err, ErrLocationNotFound):
-			none = err // err lists the valid locations
-		case errors.Is(err, ErrNotFound):
-			if len(candidates) == 1 && !IsGone(err) {
-				none = err // err says that the service lacks the operation
+		case errors.Is(o.err, ErrInvalidRequest), errors.Is(o.err, ErrLocationNotFound): // it says which names, or locations, are valid
+			none = o.err
+		case errors.Is(o.err, ErrNotFound):
+			if len(outcomes) == 1 && !IsGone(o.err) { // it says that the service lacks the operation
+				none = o.err
 			}
 		default:
-			failures = append(failures, err)
+			return nil, o.err
 		}
 	}
 	switch {
-	case len(failures) > 0:
-		return nil, nil, failures[0]
 	case len(found) == 0:
-		return nil, nil, none
+		return nil, none
 	case len(found) > 1:
-		return nil, nil, ambiguous(operation, ref, found[0], found[1])
+		return nil, ambiguous(operation, ref, found[0].Resource(), found[1].Resource())
 	case mustSeeAll && hidden != nil:
-		return nil, nil, fmt.Errorf("cloudapi: %s: %v: %w: %v, and one of another kind: %w", operation, ref, ErrAmbiguous, found[0], unprefixed{hidden})
+		return nil, fmt.Errorf("cloudapi: %s: %v: %w: %v, and one of another kind: %w", operation, ref, ErrAmbiguous, found[0].Resource(), unprefixed{hidden})
 	}
-	return &found[0], record, nil
+	return found[0], nil
 }
 
 // resolveIn returns an error if several resources of the family have the name.

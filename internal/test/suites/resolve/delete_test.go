@@ -3,6 +3,7 @@ package resolve_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -111,6 +112,48 @@ func TestDeleteExistingDuringAnotherDeletion(t *testing.T) {
 		if _, err := client.Firewalls.Get(t.Context(), sdktest.Somewhere, "fw"); cloudapi.IsGone(err) != (want == nil) {
 			t.Errorf("after %d refusals there is it: %v", refusals, err)
 		}
+	}
+}
+
+// TestDeleteExistingDisagrees: the 404 of a deletion proves nothing while the
+// server still shows the resource, or finds it by its ID.
+func TestDeleteExistingDisagrees(t *testing.T) {
+	t.Parallel()
+	missing := sdktest.Refusal(404, "ResourceNotFound").Repeating()
+	for name, tt := range map[string]struct {
+		missing []string // the operations that say 404
+		deletes bool     // whether another program deletes it meanwhile
+	}{
+		"only the deletion says so":      {[]string{"VMs.Delete"}, false},
+		"only the search by ID has it":   {[]string{"VMs.Delete", "VMs.Get"}, false},
+		"another program has deleted it": {[]string{"VMs.Delete"}, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			srv := cloudapitest.New(t)
+			id := srv.AddVMs(sdktest.Somewhere, "web", 1)[0]
+			client := srv.Client(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+				return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					if tt.deletes && req.Method == http.MethodDelete {
+						other := srv.Client()
+						stub.Must(0, other.VMs.Delete(t.Context(), sdktest.Somewhere, id))(t)
+						stub.Must(0, other.VMs.WaitDeleted(t.Context(), sdktest.Somewhere, id, nil))(t)
+						for _, operation := range tt.missing {
+							srv.Fail(cloudapitest.Match{Operation: operation}, missing)
+						}
+					}
+					return next.RoundTrip(req)
+				})
+			}))
+			if !tt.deletes {
+				for _, operation := range tt.missing {
+					srv.Fail(cloudapitest.Match{Operation: operation}, missing)
+				}
+			}
+			resource, err := client.DeleteExisting(t.Context(), id)
+			if resource != nil || err == nil || cloudapi.IsGone(err) != tt.deletes || strings.Count(err.Error(), "cloudapi: ") != 1 {
+				t.Errorf("%s: %v, %v; gone: %v", name, resource, err, cloudapi.IsGone(err))
+			}
+		})
 	}
 }
 

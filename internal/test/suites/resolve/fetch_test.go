@@ -222,6 +222,40 @@ func TestFetchProves(t *testing.T) {
 	}
 }
 
+// TestFetchWithoutTheFamily: a 404 of a server that lacks all operations of a
+// family proves nothing, although the server's search knows such IDs. That holds
+// beside a Fetch that finds out which locations there are.
+func TestFetchWithoutTheFamily(t *testing.T) {
+	t.Parallel()
+	lost := func(kind cloudapi.Kind, location string) cloudapi.Resource {
+		return cloudapi.Resource{Kind: kind, ID: cloudapitest.NewID(kind).String(), Location: location}
+	}
+	for _, location := range []string{"", sdktest.Somewhere} {
+		synctest.Test(t, func(t *testing.T) {
+			srv := cloudapitest.New(t)
+			isImages := func(path string) bool { return strings.Contains(path, "/machine-image") }
+			srv.Fail(cloudapitest.Match{Func: func(r cloudapitest.Request) bool { return isImages(r.Path) }}, sdktest.Refusal(404, "ResourceNotFound").Repeating())
+			client := srv.Client(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+				return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					stub.Elapse(10 * time.Millisecond)
+					if isImages(req.URL.Path) {
+						stub.Elapse(100 * time.Millisecond) // the other call is first
+					}
+					return next.RoundTrip(req)
+				})
+			}))
+			both := []cloudapi.Resource{lost(cloudapi.KindMachineImage, location), lost(cloudapi.KindVM, location)}
+			_, _ = cloudapi.WaitAll(t.Context(), both, func(ctx context.Context, r cloudapi.Resource) (*cloudapi.Record, error) {
+				_, err := client.Fetch(ctx, r)
+				if !errors.Is(err, cloudapi.ErrNotFound) || cloudapi.IsGone(err) != (r.Kind == cloudapi.KindVM) {
+					t.Errorf("%v: %v; gone: %v", r, err, cloudapi.IsGone(err))
+				}
+				return nil, err
+			}, nil)
+		})
+	}
+}
+
 // TestFetchesShareProofs: with WithSharedWaits, or in a WaitAll, calls at the
 // same time share the requests that don't depend on the resource.
 func TestFetchesShareProofs(t *testing.T) {
@@ -320,11 +354,11 @@ func TestFetchDuringRenames(t *testing.T) {
 		at      string      // part of the path of the request before which the renames are made
 		renames [][2]string // from and to
 		isBlind bool        // whether the token sees no firewalls
-		again   int         // the status of the second search by ID, if not 200
+		again   int         // the status of the second search by ID: 0 if it's as usual, 200 if it also finds the resource
 	}{
 		"the proof":                   {"/location/eu-north-h1/", [][2]string{{"zone-a", "zone-c"}}, true, 0},
 		"the read":                    {"/location/zone-a/firewall/", [][2]string{{"zone-a", "zone-c"}}, false, 0},
-		"the read, by another's name": {"/location/zone-a/firewall/", [][2]string{{"zone-a", "zone-c"}, {"zone-b", "zone-a"}}, false, 0},
+		"the read, by another's name": {"/location/zone-a/firewall/", [][2]string{{"zone-a", "zone-c"}, {"zone-b", "zone-a"}}, false, 200},
 		"the read, by a public name":  {"/location/zone-a/firewall/", [][2]string{{"zone-a", sdktest.Somewhere}}, false, 0},
 		"the read, and a 503":         {"/location/zone-a/firewall/", [][2]string{{"zone-a", "zone-c"}, {"zone-b", "zone-a"}}, false, 503},
 		"the read, and a 403":         {"/location/zone-a/firewall/", [][2]string{{"zone-a", "zone-c"}, {"zone-b", "zone-a"}}, false, 403},
@@ -356,10 +390,10 @@ func TestFetchDuringRenames(t *testing.T) {
 			if tt.isBlind {
 				srv.SetPermissions(srv.ProjectID(), srv.Token(), "Project:view")
 			}
-			if tt.again != 0 {
+			if tt.again > 200 {
 				srv.Fail(cloudapitest.Match{Operation: "Projects.ObjectInfo", Nth: 2}, cloudapitest.Reply(tt.again, nil, stub.Envelope(tt.again)).Repeating())
 			}
-			if record, err := client.Fetch(ctx, cloudapi.Resource{Kind: cloudapi.KindFirewall, ID: id}); err == nil || cloudapi.IsGone(err) || !done {
+			if record, err := client.Fetch(ctx, cloudapi.Resource{Kind: cloudapi.KindFirewall, ID: id}); (err == nil) != (tt.again == 200) || cloudapi.IsGone(err) || !done {
 				t.Errorf("%s: %v, %v", name, record, err)
 			}
 		})
