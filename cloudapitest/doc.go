@@ -98,10 +98,10 @@
 //     later. A VM that is copied with destroy_source has the state "deleting"
 //     immediately.
 //   - Private link services exist only with [FeaturePrivateLinkServices], and only
-//     in private locations. How the real server refuses to delete a subnet or
-//     database that has one isn't known; this one responds with a 409. Nor are
-//     most of its refusals of a create known: it may check the principals.
-//     Endpoints, DNS names and the addresses of targets are invented.
+//     in private locations. How the real server refuses to delete a subnet that
+//     has one isn't known; this one responds with a 409. All regions of AWS are
+//     enabled. Some texts of refusals, DNS names and the addresses of targets are
+//     invented.
 //   - The GitHub installation "acme" always exists, with the repositories
 //     "app", which has a cache entry, and "docs". There are three example
 //     inference endpoints.

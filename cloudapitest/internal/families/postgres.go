@@ -247,10 +247,13 @@ func (p *postgres) update(c *api.Call) (any, error) {
 const keepBackups = 10 * 24 * time.Hour
 
 func (p *postgres) delete(c *api.Call) error {
-	if p.privateLink(c.Moment) != nil {
-		return reply.Dependency("PostgreSQL resource '%s' has a private link service, first, delete it.", p.Name)
+	delay := c.Delays(&p.Object).Delete
+	if l := p.privateLink(c.Moment); l != nil { // the database waits for it
+		link := c.Delays(&l.Object).Delete
+		c.Remove(l, link)
+		delay = max(delay, link)
 	}
-	c.Remove(p, c.Delays(&p.Object).Delete)
+	c.Remove(p, delay)
 	c.Log("destroy", p.ID)
 	return nil
 }

@@ -81,8 +81,13 @@ func (p *postgres) createKeyPair(c *api.Call) (any, error) {
 
 func (p *postgres) addUser(c *api.Call) (any, error) {
 	name, err := c.Body.NonEmpty("name")
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case !commonNameForm.MatchString(name):
+		return nil, reply.InvalidField("name", "Name must only contain alphanumeric characters, underscores, and hyphens. It must not exceed 64 characters.")
+	case slices.Contains([]string{superuser, "ubi_replication", "all"}, name):
+		return nil, reply.InvalidField("name", "Name must not be postgres, ubi_replication, or all.")
 	}
 	if !slices.Contains(p.users, name) {
 		p.users = append(p.users, name)

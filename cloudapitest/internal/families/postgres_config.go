@@ -99,8 +99,8 @@ func (p *postgres) setConfig(c *api.Call) error {
 func (p *postgres) configure(at *api.Moment, config postgresConfig) (any, error) {
 	problems := append(settingProblems("pg_config", postgresSettings, config.Postgres),
 		settingProblems("pgbouncer_config", pgBouncerSettings, config.PgBouncer)...)
-	if at.Config.Version == version.Service {
-		problems = append(problems, p.connectionProblems(at, config)...)
+	if at.Config.Version == version.Service && problems == nil {
+		problems = append(p.connectionProblems(at, config), config.memoryProblems(p.target)...)
 	}
 	if problems != nil {
 		return nil, reply.InvalidFields(problems...)

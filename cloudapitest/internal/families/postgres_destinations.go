@@ -134,9 +134,11 @@ func (d *postgresMetricDestination) setCredentials(c *api.Call) error {
 	var authorization map[string]*string
 	valid := options.read("authorization", &authorization)
 	if !valid || authorization != nil {
-		credentials, kind := authorization["credentials"], authorization["type"]
+		credentials, kind, others := authorization["credentials"], authorization["type"], maps.Clone(authorization)
+		delete(others, "credentials")
+		delete(others, "type")
 		switch {
-		case !valid || hasNull(authorization) || credentials == nil || *credentials == "":
+		case !valid || hasNull(authorization) || credentials == nil || *credentials == "" || len(others) > 0:
 			return invalidOptions("options.authorization must be an object with a non-empty string 'credentials' and an optional string 'type'")
 		case kind != nil && strings.TrimSpace(*kind) == "":
 			return invalidOptions("options.authorization.type must be a non-empty string")

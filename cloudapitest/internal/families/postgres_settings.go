@@ -56,7 +56,7 @@ var postgresSettings = newSettings(func(s settings) {
 	s.add(integers(100000, 2000000000), "autovacuum_freeze_max_age")
 	s.add(integers(100, math.MaxInt32), "pg_stat_statements.max")
 	s.add(integers(1, 32), "cron.max_running_jobs")
-	s.add(integers(25, 75), "shared_memory_percent")
+	s.add(integers(leastSharedMemory, mostSharedMemory), sharedMemory)
 	s.add(floats(0, 1), "checkpoint_completion_target cursor_tuple_fraction")
 	s.add(floats(0, 100), "autovacuum_analyze_scale_factor autovacuum_vacuum_insert_scale_factor "+
 		"autovacuum_vacuum_scale_factor")

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
@@ -13,13 +14,22 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/schema"
 )
 
-// deniedSettings are settings that the real server refuses, since it sets them
-// itself. It may refuse other settings as well.
-var deniedSettings = []string{"ssl"}
+// deniedSettings are the settings of PostgreSQL and PgBouncer that the real server
+// refuses, since it sets them itself.
+var deniedSettings = map[string][]string{
+	"pg_config": {
+		"allow_alter_system", "huge_page_size", "huge_pages", "log_destination", "log_directory", "log_filename", "log_line_prefix",
+		"log_timezone", "logging_collector", "shared_buffers", "ssl",
+	},
+	"pgbouncer_config": {
+		"auth_dbname", "auth_file", "auth_hba_file", "auth_ident_file", "auth_query", "auth_type", "auth_user", "listen_port",
+		"unix_socket_dir", "unix_socket_group", "unix_socket_mode", "user",
+	},
+}
 
 // restartSettings are the settings that a database reads only at its start.
 var restartSettings = []string{
-	"shared_memory_percent", "autovacuum_freeze_max_age", "autovacuum_max_workers", "cron.launch_active_jobs", "cron.log_run", "cron.log_statement",
+	sharedMemory, "autovacuum_freeze_max_age", "autovacuum_max_workers", "cron.launch_active_jobs", "cron.log_run", "cron.log_statement",
 	"cron.max_running_jobs", "cron.use_background_workers", "hot_standby", "max_connections", "max_files_per_process",
 	"max_locks_per_transaction", "max_logical_replication_workers", "max_pred_locks_per_transaction", "max_prepared_transactions",
 	"max_replication_slots", "max_wal_senders", "max_worker_processes", "pg_stat_statements.max", "shared_buffers",
@@ -35,12 +45,12 @@ func settingProblems(field string, known settings, values schema.Fields) []reply
 		rule := known[name]
 		var what any
 		switch {
-		case slices.Contains(deniedSettings, name):
-			what = []string{"Modifying this parameter is not allowed"}
 		case value == "":
 			what = "Value cannot be empty"
 		case strings.ContainsAny(value, "\r\n"):
 			what = "Value cannot contain newlines"
+		case slices.Contains(deniedSettings[field], name):
+			what = []string{"Modifying this parameter is not allowed"}
 		case len(value) > 1 && strings.HasPrefix(value, "'") && strings.HasSuffix(value, "'"):
 			what = []string{"must not be wrapped in single quotes - quoting is handled automatically"}
 		case rule != nil:
@@ -89,6 +99,43 @@ func (p *postgres) connectionProblems(at *api.Moment, config postgresConfig) []r
 		}
 	}
 	return nil
+}
+
+// sharedMemory is the percentage of a server's memory that is shared. Servers with
+// at most 16 GiB can share half of it.
+const (
+	sharedMemory       = "ubicloud.shared_memory_percent"
+	leastSharedMemory  = 25
+	mostSharedMemory   = 75
+	mostOfLittleMemory = 50
+)
+
+// sharesTooMuch reports whether the shared memory is more than the servers allow.
+func (config postgresConfig) sharesTooMuch(servers postgresServers) bool {
+	raw, ok := config.Postgres[sharedMemory].(json.RawMessage)
+	if !ok || servers.size().memory == 0 || servers.size().memory > 16 {
+		return false
+	}
+	value, _ := settingText(raw)
+	percent, err := strconv.Atoi(value)
+	return err == nil && percent > mostOfLittleMemory
+}
+
+func (config postgresConfig) memoryProblems(servers postgresServers) []reply.Problem {
+	if !config.sharesTooMuch(servers) {
+		return nil
+	}
+	return []reply.Problem{{Field: "pg_config." + sharedMemory, What: []string{fmt.Sprintf("must be between %d and %d", leastSharedMemory, mostOfLittleMemory)}}}
+}
+
+// fitted returns the configuration with no more shared memory than the servers
+// allow, as the server fits it to a new size.
+func (config postgresConfig) fitted(servers postgresServers) postgresConfig {
+	if config.sharesTooMuch(servers) {
+		config.Postgres = maps.Clone(config.Postgres)
+		config.Postgres[sharedMemory] = json.RawMessage(strconv.Quote(strconv.Itoa(mostOfLittleMemory)))
+	}
+	return config
 }
 
 func restartMessage(before, after schema.Fields) string {

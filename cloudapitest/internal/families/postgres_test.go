@@ -175,6 +175,8 @@ func TestPostgres(t *testing.T) {
 			POST L/postgres/db/metric-destination {"url":"https://a.example","options":{"authorization":{"credentials":"x"}}} -> "auth_methods":["authorization"]
 			POST L/postgres/db/metric-destination {"url":"https://a.example","options":{"authorization":{"type":" Bearer ","credentials":"x"}}} ->
 			POST L/postgres/db/metric-destination {"url":"https://a.example","options":{"headers":{"X-Scope":"a"}}} -> "auth_methods":["headers"]
+			POST L/postgres/db/metric-destination {"url":"https://a.example","options":{"authorization":{"credentials":"c","x":"y"}}} -> 400 {"options":"options.authorization must be an object
+			POST L/postgres/db/metric-destination {"url":"https://a.example","options":{"authorization":{"credentials":"c","type":"t","x":"y"}}} -> 400 {"options":
 			POST L/postgres/db/metric-destination {"url":"https://a.example","options":{"authorization":{"type":" ","credentials":"x"}}} -> 400 type must be a non-empty string
 			POST L/postgres/db/metric-destination {"url":"https://a.example","options":{"authorization":{"type":" BASIC","credentials":"x"}}} -> 400 cannot be basic
 			POST L/postgres/db/metric-destination {"url":"https://a.example","options":{"authorization":{"credentials":""}}} -> 400 non-empty string 'credentials'
@@ -223,7 +225,17 @@ func TestPostgres(t *testing.T) {
 			PATCH L/postgres/db/config {"pg_config":{"work_mem":null},"pgbouncer_config":{"pool_mode":"session"}} ->
 			GET L/postgres/db/config -> {"pg_config":{"my.setting":"x"},"pgbouncer_config":{"pool_mode":"session"} & "max_connections":"500" & "shared_buffers":"2048MB"
 			POST L/postgres/db/config {"pg_config":{"work_mem":"8"},"pgbouncer_config":{"work_mem":"8"}} -> 400 pgbouncer_config.work_mem
-			GET L/postgres/db/config -> {"pg_config":{"my.setting":"x"}`),
+			GET L/postgres/db/config -> {"pg_config":{"my.setting":"x"}
+			PATCH L/postgres/db/config {"pg_config":{"ubicloud.shared_memory_percent":"60"}} -> 400 "pg_config.ubicloud.shared_memory_percent":["must be between 25 and 50"]
+			wait 2h
+			PATCH L/postgres/db {"size":"standard-8","storage_size":256} ->
+			wait 2h
+			POST L/postgres/db/read-replica {"name":"copy"} ->
+			PATCH L/postgres/db/config {"pg_config":{"ubicloud.shared_memory_percent":"60"}} -> "message":"The changes in the following parameters require a database restart to take effect: ubicloud.shared_memory_percent
+			PATCH L/postgres/copy/config {"pg_config":{"ubicloud.shared_memory_percent":"75"}} ->
+			PATCH L/postgres/db {"size":"standard-4"} ->
+			GET L/postgres/db/config -> "ubicloud.shared_memory_percent":"50"
+			GET L/postgres/copy/config -> "ubicloud.shared_memory_percent":"50"`, delays()),
 		"private locations": script(`
 			POST private-location {"name":"mine","provider_location_name":"us-east-1","access_key":"a","secret_key":"b"} ->
 			POST location/mine/postgres/a {"size":"m6id.large","storage_size":118} -> "storage_size_gib":118
@@ -249,6 +261,8 @@ func TestPostgres(t *testing.T) {
 			POST L/postgres/db/cert/create-client-keypair {"common_name":"postgres","duration":3600} -> 400 Common Name must not be postgres
 			POST L/postgres/db/cert/add-auth-user {"name":"app"} ->
 			POST L/postgres/db/cert/add-auth-user {"name":"app"} -> {"items":["app"]}
+			POST L/postgres/db/cert/add-auth-user {"name":"an app"} -> 400 {"name":"Name must only
+			POST L/postgres/db/cert/add-auth-user {"name":"all"} -> 400 {"name":"Name must not be
 			POST L/postgres/db/cert/remove-auth-user {"name":"app"} -> {"items":[]}`),
 		"states": script(`
 			POST L/postgres/db {"size":"standard-2","storage_size":64,"version":"15"} -> 400

@@ -48,6 +48,7 @@ func (p *postgres) resize(c *api.Call, to postgresServers) {
 	if to == p.target {
 		return
 	}
+	p.config = p.config.fitted(to)
 	var kept []string
 	if to.withoutStandbys() == p.target.withoutStandbys() {
 		kept = slices.Clone(p.fleet[:min(len(p.fleet), to.standbys+1)])

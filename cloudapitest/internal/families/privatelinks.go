@@ -3,10 +3,15 @@ package families
 import (
 	"cmp"
 	"fmt"
+	"hash/crc32"
 	"net/http"
 	"net/netip"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest/internal/api"
@@ -77,11 +82,17 @@ type privateLinkService struct {
 	subnet     *privateSubnet
 	database   *postgres // nil if there is none
 	ports      []privateLinkPort
-	principals []any
-	endpoints  []any
-	regions    []any
+	principals []string
+	endpoints  []privateLinkEndpoint
+	regions    []string  // without the location's own
 	addresses  string    // "ipv4", "ipv6" or "dual"
-	available  time.Time // end of the creation
+	created    time.Time // end of the creation
+	available  time.Time // end of the creation, or of the last change of the regions
+}
+
+type privateLinkEndpoint struct {
+	ID          string `json:"vpc_endpoint_id"`
+	Description string `json:"description"`
 }
 
 type privateLinkPort struct {
@@ -97,7 +108,7 @@ type privateLinkServiceRecord struct {
 	State             string            `json:"state"`
 	PostgresResource  *string           `json:"postgres_resource"`
 	Ports             []privateLinkPort `json:"ports"`
-	AllowedPrincipals []any             `json:"allowed_principals"`
+	AllowedPrincipals []string          `json:"allowed_principals"`
 	IPAddressType     string            `json:"ip_address_type"`
 	PrivateDNSName    *invented         `json:"private_dns_name"`
 	PrivateHostname   *invented         `json:"private_hostname"`
@@ -109,12 +120,12 @@ type privateLinkServiceDetails struct {
 }
 
 type privateLinkServiceAWS struct {
-	ServiceName                 *invented    `json:"service_name"`
-	ServiceID                   *invented    `json:"service_id"`
-	SupportedRegions            []any        `json:"supported_regions"`
-	AllowedVPCEndpoints         []any        `json:"allowed_vpc_endpoints"`
-	RegisteredTargetIPs         []netip.Addr `json:"registered_target_ips"`
-	PrivateDNSVerificationState *invented    `json:"private_dns_verification_state"`
+	ServiceName                 *invented             `json:"service_name"`
+	ServiceID                   *invented             `json:"service_id"`
+	SupportedRegions            []string              `json:"supported_regions"`
+	AllowedVPCEndpoints         []privateLinkEndpoint `json:"allowed_vpc_endpoints"`
+	RegisteredTargetIPs         []netip.Addr          `json:"registered_target_ips"`
+	PrivateDNSVerificationState *invented             `json:"private_dns_verification_state"`
 }
 
 func (l *privateLinkService) record(at *api.Moment) privateLinkServiceRecord {
@@ -128,7 +139,7 @@ func (l *privateLinkService) record(at *api.Moment) privateLinkServiceRecord {
 		AllowedPrincipals: l.principals,
 		IPAddressType:     l.addresses,
 	}
-	if at.Now.Before(l.available) {
+	if at.Now.Before(l.available) || l.database != nil && l.database.failingOver(at.Now) {
 		r.State = l.Shown("creating")
 	}
 	if l.database != nil {
@@ -140,10 +151,10 @@ func (l *privateLinkService) record(at *api.Moment) privateLinkServiceRecord {
 // details returns the record with what AWS knows once the service is created.
 func (l *privateLinkService) details(at *api.Moment) privateLinkServiceDetails {
 	aws := privateLinkServiceAWS{SupportedRegions: l.regions, AllowedVPCEndpoints: l.endpoints, RegisteredTargetIPs: []netip.Addr{}}
-	if !at.Now.Before(l.available) {
+	if !at.Now.Before(l.created) {
 		id := "vpce-svc-" + strings.ReplaceAll(cloudapi.ID(l.ID).UUID(), "-", "")[:17]
 		aws.ServiceID, aws.ServiceName = new(invented(id)), new(invented("com.amazonaws.vpce."+l.Location.Region+"."+id))
-		aws.RegisteredTargetIPs = l.targets()
+		aws.RegisteredTargetIPs = l.targets(at)
 	}
 	return privateLinkServiceDetails{l.record(at), aws}
 }
@@ -170,6 +181,7 @@ func (r *privateLinkServiceDetails) load(l *loader) error {
 	}
 	if r.State == "creating" {
 		p.available = l.Now.Add(l.Delays(&p.Object).Create)
+		p.created = p.available
 	}
 	l.Location.Region = cmp.Or(l.Location.Region, l.Location.Name) // a public location with one is a region of AWS
 	l.State.Add(p)
@@ -177,18 +189,20 @@ func (r *privateLinkServiceDetails) load(l *loader) error {
 	return nil
 }
 
-// targets returns an address for each server of the database, or the addresses
-// of the subnet's VMs.
-func (l *privateLinkService) targets() []netip.Addr {
+// targets returns the address of the database's primary. Without a database the
+// service reaches nobody.
+func (l *privateLinkService) targets(at *api.Moment) []netip.Addr {
+	targets := []netip.Addr{}
 	if l.database == nil {
-		return api.Records(l.subnet.vms, func(v *vm) netip.Addr { return v.nic.ip4 })
+		return targets
 	}
-	host := uint32(3)
-	return api.Records(l.database.fleet, func(string) netip.Addr {
-		host++
-		ip4, _ := l.subnet.addresses(host)
-		return ip4
-	})
+	for _, s := range l.database.servers(at.Now) {
+		if s.Role == primaryRole {
+			ip4, _ := l.subnet.addresses(4 + crc32.ChecksumIEEE([]byte(s.ID))%56)
+			targets = append(targets, ip4)
+		}
+	}
+	return targets
 }
 
 func findPrivateLinkService(c *api.Call) (*privateLinkService, error) {
@@ -203,13 +217,13 @@ func createPrivateLinkService(c *api.Call) (any, error) {
 	id := c.Body.Text("private_subnet_id")
 	s, ok := api.FindByID[*privateSubnet](c, cloudapi.KindPrivateSubnet, id)
 	if !ok || s.Location != c.Location || s.Deleting() {
-		return nil, reply.InvalidField("private_subnet_id", "Private subnet with the given id \"%s\" is not found in the location \"%s\"", id, c.Location.Name)
+		return nil, reply.InvalidField("private_subnet_id", "Private subnet not found in an AWS location")
 	}
 	var p *postgres
 	if c.Body.Has("postgres_resource_id") {
 		id := c.Body.Text("postgres_resource_id")
 		if p, ok = api.FindByIDFor[*postgres](c, cloudapi.KindPostgres, id, "edit"); !ok || p.subnet != s || p.Deleting() {
-			return nil, reply.InvalidField("postgres_resource_id", "PostgreSQL resource with the given id \"%s\" is not found in the private subnet", id)
+			return nil, reply.InvalidField("postgres_resource_id", "PostgreSQL resource not found in the selected private subnet")
 		}
 	}
 	return addPrivateLinkService(c, name, s, p)
@@ -218,6 +232,20 @@ func createPrivateLinkService(c *api.Call) (any, error) {
 // addPrivateLinkService creates a private link service with the settings in the
 // body; p may be nil.
 func addPrivateLinkService(c *api.Call, name string, s *privateSubnet, p *postgres) (any, error) {
+	l := &privateLinkService{
+		Object:     c.NewObject(cloudapi.KindPrivateLinkService, name),
+		subnet:     s,
+		database:   p,
+		addresses:  c.Choice("ip_address_type", "ipv4"),
+		principals: []string{},
+		endpoints:  []privateLinkEndpoint{},
+		regions:    []string{},
+	}
+	l.available = c.Now.Add(c.Delays(&l.Object).Create)
+	l.created = l.available
+	if err := c.Run(l.setAWS, l.setPorts); err != nil {
+		return nil, err
+	}
 	if _, taken := api.FindByName[*privateLinkService](c, cloudapi.KindPrivateLinkService, name); taken {
 		return nil, reply.InvalidField("name", "A private link service named '%s' already exists in location '%s'", name, c.Location.Name)
 	}
@@ -227,33 +255,20 @@ func addPrivateLinkService(c *api.Call, name string, s *privateSubnet, p *postgr
 	if p != nil && p.privateLink(c.Moment) != nil {
 		return nil, reply.InvalidField("postgres_resource_id", "PostgreSQL resource already has a private link service")
 	}
-	l := &privateLinkService{
-		Object:    c.NewObject(cloudapi.KindPrivateLinkService, name),
-		subnet:    s,
-		database:  p,
-		addresses: c.Choice("ip_address_type", "ipv4"),
-		endpoints: []any{},
-		regions:   []any{},
-	}
-	l.available = c.Now.Add(c.Delays(&l.Object).Create)
-	if err := c.Run(l.setPorts, l.setAWS); err != nil {
-		return nil, err
-	}
 	c.State.Add(l)
 	c.Log("create", l.ID)
 	return l.details(c.Moment), nil
 }
 
+// setPorts takes target ports only with ports. Responses have the ports in order.
 func (l *privateLinkService) setPorts(c *api.Call) error {
-	ports := func(field string) []any {
-		if c.Body.Has(field) {
-			return c.Body.List(field)
-		}
-		return []any{int64(5432), int64(6432)}
+	l.ports = []privateLinkPort{{5432, 5432}, {6432, 6432}}
+	if !c.Body.Has("ports") {
+		return nil
 	}
-	from, to := ports("ports"), ports("target_ports")
-	if len(from) != len(to) {
-		return reply.InvalidField("target_ports", "There must be as many target ports as ports")
+	from, to := c.Body.List("ports"), c.Body.List("target_ports")
+	if len(from) != len(to) || len(from) == 0 {
+		return reply.InvalidField("ports", "Each port needs a target port and at least one port is required")
 	}
 	l.ports = make([]privateLinkPort, len(from))
 	for i := range from {
@@ -262,26 +277,88 @@ func (l *privateLinkService) setPorts(c *api.Call) error {
 			return reply.InvalidField("ports", "Port must be between 1 and 65535")
 		}
 	}
-	return nil
-}
-
-// setAWS replaces the lists that the body has.
-func (l *privateLinkService) setAWS(c *api.Call) error {
-	aws := c.Body.Object("aws")
-	for field, list := range map[string]*[]any{"allowed_principals": &l.principals, "allowed_vpc_endpoints": &l.endpoints, "supported_regions": &l.regions} {
-		if aws.Has(field) {
-			*list = aws.List(field)
+	slices.SortFunc(l.ports, func(a, b privateLinkPort) int { return cmp.Compare(a.Port, b.Port) })
+	for i, p := range l.ports[1:] {
+		if p.Port == l.ports[i].Port {
+			return reply.InvalidField("ports", "Ports must be unique")
 		}
 	}
 	return nil
 }
 
+var (
+	principalForm   = regexp.MustCompile(`^(\*|arn:[a-z-]+:iam::[0-9]{12}:(root|(user|role)/\S+))$`)
+	vpcEndpointForm = regexp.MustCompile(`^vpce-[0-9a-f]{17}$`)
+	awsRegions      = strings.Fields("af-south-1 ap-east-1 ap-northeast-1 ap-northeast-2 ap-northeast-3 ap-south-1 ap-south-2 ap-southeast-1 " +
+		"ap-southeast-2 ap-southeast-3 ap-southeast-4 ap-southeast-5 ap-southeast-7 ca-central-1 ca-west-1 eu-central-1 eu-central-2 eu-north-1 " +
+		"eu-south-1 eu-south-2 eu-west-1 eu-west-2 eu-west-3 il-central-1 me-central-1 me-south-1 mx-central-1 sa-east-1 us-east-1 us-east-2 us-west-1 us-west-2")
+)
+
+// setAWS replaces the lists that the body has, in the forms of responses: without
+// blanks, each element once, and regions and endpoints in order.
+func (l *privateLinkService) setAWS(c *api.Call) error {
+	aws := c.Body.Object("aws")
+	if aws.Has("allowed_principals") {
+		l.principals = []string{}
+		for _, one := range aws.List("allowed_principals") {
+			principal := strings.TrimSpace(one.(string))
+			if !principalForm.MatchString(principal) {
+				return reply.InvalidField("allowed_principals", "Principals must be * or ARNs of accounts, users, or roles; invalid: %s", principal)
+			}
+			if !slices.Contains(l.principals, principal) {
+				l.principals = append(l.principals, principal)
+			}
+		}
+	}
+	if aws.Has("supported_regions") {
+		regions := []string{}
+		for _, one := range aws.List("supported_regions") {
+			if !slices.Contains(awsRegions, one.(string)) {
+				return reply.InvalidField("supported_regions", "Unknown AWS region selected")
+			}
+			if one != l.Location.Region {
+				regions = append(regions, one.(string))
+			}
+		}
+		slices.Sort(regions)
+		l.regions = slices.Compact(regions)
+	}
+	if aws.Has("allowed_vpc_endpoints") {
+		l.endpoints = []privateLinkEndpoint{}
+		for _, one := range aws.List("allowed_vpc_endpoints") {
+			fields := schema.Fields(one.(map[string]any))
+			e := privateLinkEndpoint{strings.TrimSpace(fields.Text("vpc_endpoint_id")), strings.TrimSpace(fields.Text("description"))}
+			isOther := func(r rune) bool { return !unicode.IsPrint(r) }
+			switch {
+			case e.ID == "":
+				continue
+			case !vpcEndpointForm.MatchString(e.ID) || slices.ContainsFunc(l.endpoints, func(other privateLinkEndpoint) bool { return other.ID == e.ID }):
+				return reply.InvalidField("allowed_vpc_endpoints", "VPC endpoints must be vpce- and 17 hexadecimal digits, each once")
+			case utf8.RuneCountInString(e.Description) > 255 || strings.ContainsFunc(e.Description, isOther):
+				return reply.InvalidField("allowed_vpc_endpoints", "Descriptions must be one line of at most 255 printable characters")
+			}
+			l.endpoints = append(l.endpoints, e)
+		}
+		slices.SortFunc(l.endpoints, func(a, b privateLinkEndpoint) int { return strings.Compare(a.ID, b.ID) })
+	}
+	return nil
+}
+
+// update makes AWS create the service again if the regions change, which the
+// response doesn't show yet.
 func (l *privateLinkService) update(c *api.Call) (any, error) {
-	if err := l.setAWS(c); err != nil {
+	changed := *l
+	if err := changed.setAWS(c); err != nil {
 		return nil, err
 	}
+	isOther := !slices.Equal(changed.regions, l.regions)
+	l.principals, l.endpoints, l.regions = changed.principals, changed.endpoints, changed.regions
 	c.Log("update", l.ID)
-	return l.details(c.Moment), nil
+	details := l.details(c.Moment)
+	if isOther {
+		l.available = latest(l.available, c.Now.Add(c.Delays(&l.Object).Create))
+	}
+	return details, nil
 }
 
 func (l *privateLinkService) delete(c *api.Call) error {

@@ -50,8 +50,15 @@ func TestPrivateLinkServices(t *testing.T) {
 			GET location/mine/private-link-service?order_column=name&page_size=1 -> "name":"link" & !aws
 			GET object-info/{pn link} -> 400
 			PATCH `+link+` {} -> "allowed_principals":["*"]
-			PATCH `+link+` {"aws":{"allowed_vpc_endpoints":[{"vpc_endpoint_id":"vpce-0","description":"d"}],"supported_regions":["us-east-1"]}} -> "allowed_principals":["*"] & "supported_regions":["us-east-1"] & "vpc_endpoint_id":"vpce-0"
-			PATCH `+link+` {"aws":{"allowed_principals":[],"supported_regions":[]}} -> "allowed_principals":[] & "supported_regions":[] & "vpc_endpoint_id":"vpce-0"
+			PATCH `+link+` {"aws":{"allowed_vpc_endpoints":[{"vpc_endpoint_id":"vpce-fedcba98765432100"},{"vpc_endpoint_id":" vpce-0123456789abcdef0","description":" d "},{"vpc_endpoint_id":" "}]}} -> "allowed_principals":["*"] & [{"vpc_endpoint_id":"vpce-0123456789abcdef0","description":"d"},{"vpc_endpoint_id":"vpce-fedcba98765432100","description":""}]
+			GET `+link+` -> "state":"available"
+			PATCH `+link+` {"aws":{"supported_regions":["us-west-2","us-east-2","us-east-1","us-east-2"]}} -> "state":"available" & "supported_regions":["us-east-1","us-east-2"]
+			GET `+link+` -> "state":"creating" & "service_name":"com.amazonaws.vpce.us-west-2.vpce-svc-
+			PATCH `+link+` {"aws":{"allowed_principals":[" *","arn:aws:iam::123456789012:root","* "]}} -> "allowed_principals":["*","arn:aws:iam::123456789012:root"]
+			wait 1h
+			PATCH `+link+` {"aws":{"supported_regions":["us-east-2","us-east-1"]}} ->
+			GET `+link+` -> "state":"available" & "registered_target_ips":[]
+			PATCH `+link+` {"aws":{"allowed_principals":[],"supported_regions":[]}} -> "allowed_principals":[] & "supported_regions":[] & "vpc_endpoint_id":"vpce-0123456789abcdef0"
 			DELETE location/mine/private-subnet/net -> 409 DependencyError
 			DELETE private-location/mine -> 409
 			DELETE `+link+` ->
@@ -65,20 +72,20 @@ func TestPrivateLinkServices(t *testing.T) {
 			GET audit-log?action=pn -> "action":"pn/destroy" & "action":"pn/update" & "action":"pn/create"`, cloudapitest.FeaturePrivateLinkServices),
 		"of a database": linkScript(setUp+`
 			GET `+ofDB+` -> 404 ResourceNotFound
-			POST `+ofDB+` {"name":"link",`+everybody+`,"ports":[6000],"target_ports":[5432],"ip_address_type":"dual"} -> "postgres_resource":"pg & "private_subnet":"db-net" & "ports":[{"port":6000,"target_port":5432}] & "ip_address_type":"dual"
+			POST `+ofDB+` {"name":"link",`+everybody+`,"ports":[7000,6000],"target_ports":[6432,5432],"ip_address_type":"dual"} -> "postgres_resource":"pg & "private_subnet":"db-net" & "ports":[{"port":6000,"target_port":5432},{"port":7000,"target_port":6432}] & "ip_address_type":"dual"
 			GET `+ofDB+` -> "name":"link" & "registered_target_ips":[]
 			GET location/mine/postgres/{pg db}/private-link-service -> same
 			wait 1h
 			GET `+link+` -> "registered_target_ips":["10.
 			POST `+ofDB+` {"name":"more",`+everybody+`} -> 400 "postgres_resource_id":"PostgreSQL resource already has a private link service"
 			POST location/mine/private-link-service/more {"private_subnet_id":"{ps db-net}","postgres_resource_id":"{pg db}",`+everybody+`} -> 400 already has a private link service
-			DELETE location/mine/postgres/db -> 409 DependencyError
 			DELETE location/mine/private-subnet/db-net -> 409
-			DELETE `+link+` ->
-			DELETE location/mine/postgres/db -> 409
-			wait 1h
 			DELETE location/mine/postgres/db ->
+			GET `+link+` -> "state":"deleting"
+			GET location/mine/postgres/db -> "state":"deleting"
 			wait 1h
+			GET `+link+` -> 404
+			GET location/mine/postgres/db -> 404
 			DELETE location/mine/private-subnet/db-net ->`, cloudapitest.FeaturePrivateLinkServices),
 		"in a database's own subnet": linkScript(setUp+`
 			other = POST location/mine/postgres/other {"size":"m8gd.large","storage_size":118} ->
@@ -94,11 +101,20 @@ func TestPrivateLinkServices(t *testing.T) {
 			POST `+link+` {"private_subnet_id":"{ps net}","aws":{}} -> 400 BadRequest
 			POST `+link+` {"private_subnet_id":"{ps far}",`+everybody+`} -> 400 "private_subnet_id"
 			POST `+link+` {"private_subnet_id":"{ps net}","postgres_resource_id":"{pg db}",`+everybody+`} -> 400 "postgres_resource_id"
-			POST `+link+` {"private_subnet_id":"{ps net}",`+everybody+`,"ports":[80]} -> 400 "target_ports"
-			POST `+link+` {"private_subnet_id":"{ps net}",`+everybody+`,"ports":[80],"target_ports":[65536]} -> 400 "ports"
+			POST `+link+` {"private_subnet_id":"{ps net}",`+everybody+`,"ports":[80]} -> 400 {"ports":"Each port needs a target port and at least one port is required"}
+			POST `+link+` {"private_subnet_id":"{ps net}",`+everybody+`,"ports":[],"target_ports":[]} -> 400 at least one port is required
+			POST `+link+` {"private_subnet_id":"{ps net}",`+everybody+`,"ports":[80],"target_ports":[65536]} -> 400 {"ports":"Port must be between 1 and 65535"}
+			POST `+link+` {"private_subnet_id":"{ps net}",`+everybody+`,"ports":[80,80],"target_ports":[1,2]} -> 400 {"ports":"Ports must be unique"}
+			POST `+link+` {"private_subnet_id":"{ps net}","aws":{"allowed_principals":["nope"]}} -> 400 "allowed_principals" & invalid: nope
+			POST `+link+` {"private_subnet_id":"{ps net}","aws":{"allowed_principals":[""]}} -> 400 "allowed_principals"
+			POST `+link+` {"private_subnet_id":"{ps net}","aws":{"allowed_principals":["arn:aws:iam::123:root"]}} -> 400 "allowed_principals"
+			POST `+link+` {"private_subnet_id":"{ps net}","aws":{"allowed_principals":[],"supported_regions":["us-east-9"]}} -> 400 {"supported_regions":"Unknown AWS region selected"}
+			POST `+link+` {"private_subnet_id":"{ps net}","aws":{"allowed_principals":[],"allowed_vpc_endpoints":[{"vpc_endpoint_id":"vpce-0"}]}} -> 400 "allowed_vpc_endpoints"
+			POST `+link+` {"private_subnet_id":"{ps net}","aws":{"allowed_principals":[],"allowed_vpc_endpoints":[{"vpc_endpoint_id":"vpce-0123456789abcdef0"},{"vpc_endpoint_id":"vpce-0123456789abcdef0"}]}} -> 400 "allowed_vpc_endpoints"
+			POST `+link+` {"private_subnet_id":"{ps net}","aws":{"allowed_principals":[],"allowed_vpc_endpoints":[{"vpc_endpoint_id":"vpce-0123456789abcdef0","description":"a\nb"}]}} -> 400 "allowed_vpc_endpoints"
 			POST `+link+` {"private_subnet_id":"{ps net}",`+everybody+`,"ip_address_type":"ipx"} -> 400 BadRequest
 			POST `+ofDB+` {"name":"-",`+everybody+`} -> 400 "name"
-			POST `+link+` {"private_subnet_id":"{ps net}",`+everybody+`} ->
+			POST `+link+` {"private_subnet_id":"{ps net}","aws":{"allowed_principals":[]},"target_ports":[80]} -> "ports":[{"port":5432,"target_port":5432},
 			POST `+link+` {"private_subnet_id":"{ps net}",`+everybody+`} -> 400 {"name":"A private link service named 'link' already exists in location 'mine'"}
 			POST `+ofDB+` {"name":"link",`+everybody+`} -> 400 A private link service named 'link' already exists in location 'mine'`, cloudapitest.FeaturePrivateLinkServices),
 		"permissions": linkScript(setUp+`

@@ -865,8 +865,11 @@ func TestPrivateLinkServiceInAPublicLocation(t *testing.T) {
 		if !strings.HasPrefix(link.AWS.ServiceName, "com.amazonaws.vpce.us-west-2.") {
 			t.Errorf("its name at AWS is %q", link.AWS.ServiceName)
 		}
-		if err := p.client.Postgres.Delete(t.Context(), "us-west-2", "linked"); !errors.Is(err, cloudapi.ErrConflict) {
+		if err := p.client.Postgres.Delete(t.Context(), "us-west-2", "linked"); err != nil {
 			t.Errorf("deleting its database: %v", err)
+		}
+		if link := stub.Must(p.client.PrivateLinkServices.Get(t.Context(), "us-west-2", "to-linked"))(t); link.State != "deleting" {
+			t.Errorf("then it is %s", link.State)
 		}
 	})
 }
