@@ -41,7 +41,8 @@ func ExamplePrivateLinkServicesService() {
 	}
 	fmt.Println(link.Name, link.State, link.AWS.ServiceName != "")
 
-	// A list that the request sets replaces the current one; the others stay.
+	// A list that the request sets replaces the current one; the others stay. The
+	// service's own region isn't listed.
 	link, err = client.PrivateLinkServices.Update(ctx, location, link.ID, &cloudapi.PrivateLinkServiceUpdateRequest{
 		AWS: cloudapi.PrivateLinkServiceAWSUpdateRequest{SupportedRegions: []string{"us-west-2", "us-east-1"}}})
 	if err != nil {
@@ -49,20 +50,15 @@ func ExamplePrivateLinkServicesService() {
 	}
 	fmt.Println(link.AllowedPrincipals, link.AWS.SupportedRegions)
 
-	// The database can't be deleted before its private link service.
-	fmt.Println("held:", errors.Is(client.Postgres.Delete(ctx, location, db.ID), cloudapi.ErrConflict))
-	if err := client.PrivateLinkServices.Delete(ctx, location, link.ID); err != nil {
+	// The server deletes it with its database.
+	if err := client.Postgres.Delete(ctx, location, db.ID); err != nil {
 		log.Fatal(err)
 	}
-	if err := client.PrivateLinkServices.WaitDeleted(ctx, location, link.ID, nil); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("deleted:", client.Postgres.Delete(ctx, location, db.ID))
+	fmt.Println("deleted:", client.PrivateLinkServices.WaitDeleted(ctx, location, link.ID, nil))
 	// Output:
 	// off: true false
 	// orders-link [arn:aws:iam::123456789012:root] [{5432 5432} {6432 6432}]
 	// orders-link available true
-	// [arn:aws:iam::123456789012:root] [us-west-2 us-east-1]
-	// held: true
+	// [arn:aws:iam::123456789012:root] [us-east-1]
 	// deleted: <nil>
 }

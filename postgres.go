@@ -72,8 +72,9 @@ type Postgres struct {
 	ReadReplicas       []Postgres                  `json:"read_replicas"`             // as lists return them
 
 	// Restore accepts times from EarliestRestoreTime, 5 minutes after the oldest
-	// backup, to LatestRestoreTime. Both are zero before the first backup, for
-	// replicas and restored databases, and if the server doesn't know them.
+	// backup, to LatestRestoreTime. EarliestRestoreTime is zero before the first
+	// backup; LatestRestoreTime isn't. Both are zero for replicas and restored
+	// databases, and if the server doesn't know them.
 	EarliestRestoreTime time.Time `json:"earliest_restore_time,omitzero"`
 	LatestRestoreTime   time.Time `json:"latest_restore_time,omitzero"`
 }

@@ -5,13 +5,13 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 )
 
 // PrivateLinkServicesService manages private link services, with which AWS
-// accounts reach a database or a subnet in an AWS location without the internet
-// (AWS PrivateLink). A database has at most one; see also
-// [PostgresService.PrivateLinkService]. The server deletes neither a subnet nor
-// a database that has one.
+// accounts reach a database in an AWS location without the internet (AWS
+// PrivateLink). A database has at most one; see also
+// [PostgresService.PrivateLinkService]. The server deletes it with its database.
 //
 // Private link services are off by default; Ubicloud enables them for a project.
 // Where they are off, every method returns [ErrMaybeUnsupported]. So do the
@@ -22,7 +22,11 @@ import (
 // Experimental: the methods and records may change with the feature.
 type PrivateLinkServicesService service
 
-// PrivateLinkService offers ports of a private subnet to AWS accounts.
+// PrivateLinkService offers ports of a database's primary to AWS accounts; after
+// a failover, of the new primary. Without a database it reaches nobody.
+//
+// Its state isn't final: it's "creating" again after a failover, and shortly after
+// an update of the regions.
 type PrivateLinkService struct {
 	ID                 string                   `json:"id"`                 // prefix pn
 	Name               string                   `json:"name"`               // unique in its project and location
@@ -30,11 +34,11 @@ type PrivateLinkService struct {
 	PrivateSubnet      string                   `json:"private_subnet"`     // the name of its private subnet
 	State              string                   `json:"state"`              // a constant such as [PrivateLinkServiceStateAvailable], or another value
 	PostgresResourceID string                   `json:"postgres_resource"`  // the ID of its database, or ""
-	Ports              []PrivateLinkServicePort `json:"ports"`              // as created
+	Ports              []PrivateLinkServicePort `json:"ports"`              // in the order of Port
 	AllowedPrincipals  []string                 `json:"allowed_principals"` // ARNs of accounts, roles and users, or "*" for everybody
 	IPAddressType      string                   `json:"ip_address_type"`    // a constant such as [PrivateLinkServiceIPAddressTypeIPv4]
-	PrivateDNSName     string                   `json:"private_dns_name"`   // "" if there is none
-	PrivateHostname    string                   `json:"private_hostname"`   // "" if there is none
+	PrivateDNSName     string                   `json:"private_dns_name"`   // the name in the certificate, which can begin with "*."; "" if there is none
+	PrivateHostname    string                   `json:"private_hostname"`   // the host to connect to once PrivateDNSVerificationState is "verified"; "" if there is none
 
 	AWS *PrivateLinkServiceAWS `json:"aws,omitzero"` // nil in lists
 }
@@ -71,16 +75,16 @@ const (
 // PrivateLinkServicePort is a port of a private link service.
 type PrivateLinkServicePort struct {
 	Port       int `json:"port"`        // the port that clients connect to
-	TargetPort int `json:"target_port"` // the port of the database or of the subnet's VMs
+	TargetPort int `json:"target_port"` // the port of the database
 }
 
 // PrivateLinkServiceAWS is what AWS knows about a private link service.
 type PrivateLinkServiceAWS struct {
 	ServiceName                 string                          `json:"service_name"`                   // with which an account creates its endpoint; "" until AWS has created the service
 	ServiceID                   string                          `json:"service_id"`                     // "" until then
-	SupportedRegions            []string                        `json:"supported_regions"`              // AWS regions of endpoints
-	AllowedVPCEndpoints         []PrivateLinkServiceVPCEndpoint `json:"allowed_vpc_endpoints"`          // endpoints whose connections are accepted
-	RegisteredTargetIPs         []string                        `json:"registered_target_ips"`          // the addresses that receive the connections
+	SupportedRegions            []string                        `json:"supported_regions"`              // the AWS regions of endpoints, besides that of the service
+	AllowedVPCEndpoints         []PrivateLinkServiceVPCEndpoint `json:"allowed_vpc_endpoints"`          // the endpoints whose connections are accepted; if it's empty, none is
+	RegisteredTargetIPs         []string                        `json:"registered_target_ips"`          // the address of the primary, or nothing without a database
 	PrivateDNSVerificationState string                          `json:"private_dns_verification_state"` // a constant such as [PrivateLinkServiceAWSPrivateDNSVerificationStateVerified], or ""
 }
 
@@ -93,8 +97,8 @@ const (
 
 // PrivateLinkServiceVPCEndpoint is a VPC endpoint of an AWS account.
 type PrivateLinkServiceVPCEndpoint struct {
-	VPCEndpointID string `json:"vpc_endpoint_id"` // such as "vpce-0123456789abcdef0"; required
-	Description   string `json:"description,omitzero"`
+	VPCEndpointID string `json:"vpc_endpoint_id"`      // such as "vpce-0123456789abcdef0"; required
+	Description   string `json:"description,omitzero"` // one line of up to 255 characters
 }
 
 // PrivateLinkServiceCreateRequest is the body of
@@ -104,8 +108,9 @@ type PrivateLinkServiceCreateRequest struct {
 	AWS                PrivateLinkServiceAWSCreateRequest `json:"aws"`
 	PostgresResourceID string                             `json:"postgres_resource_id,omitzero" id:"pg"` // a database in the subnet that has no private link service
 
-	// Ports are the ports that clients connect to, and TargetPorts, of the same
-	// length, the ports to which these lead. The default of both is 5432 and 6432.
+	// Ports are the different ports that clients connect to, and TargetPorts, of the
+	// same length, the ports to which these lead. The default of both is 5432 and
+	// 6432. TargetPorts without Ports are ignored.
 	Ports       []int `json:"ports,omitzero"`
 	TargetPorts []int `json:"target_ports,omitzero"`
 
@@ -179,8 +184,9 @@ func (s *PrivateLinkServicesService) Get(ctx context.Context, location, privateL
 // Create creates a private link service; it returns while the state is
 // "creating", and [PrivateLinkServicesService.WaitAvailable] waits. Create
 // returns [ErrAlreadyExists] if the name is taken, and [ErrInvalidRequest] if
-// the subnet isn't in the location, or the database isn't in the subnet or has
-// a private link service.
+// the subnet isn't in the location, if the database isn't in the subnet or has
+// a private link service, or if the server refuses a port, principal, endpoint or
+// region. It also does so while AWS doesn't say which regions are enabled.
 func (s *PrivateLinkServicesService) Create(ctx context.Context, location, name string, request *PrivateLinkServiceCreateRequest) (*PrivateLinkService, error) {
 	body := orZero(request)
 	body.AWS = body.AWS.complete()
@@ -188,14 +194,18 @@ func (s *PrivateLinkServicesService) Create(ctx context.Context, location, name 
 }
 
 // Update replaces those lists of a private link service that the request sets.
-// Nothing else can be changed.
+// Nothing else can be changed. Other regions make the state "creating" again,
+// which the returned record doesn't show yet. The server rejects the connections
+// of an endpoint that isn't in the list anymore.
 func (s *PrivateLinkServicesService) Update(ctx context.Context, location, privateLinkService string, request *PrivateLinkServiceUpdateRequest) (*PrivateLinkService, error) {
 	return send[PrivateLinkService](ctx, s.conn, &opPrivateLinkServicesUpdate, request, location, privateLinkService)
 }
 
 // Ensure creates a private link service unless one with the name exists. It
-// compares all fields that the request sets, lists in any order, and can update
-// those in AWS.
+// compares all fields that the request sets, and can update those in AWS. Lists
+// are compared as the server stores them: in any order, without blanks and
+// duplicates, without endpoints that have no ID, and without the service's own
+// region.
 func (s *PrivateLinkServicesService) Ensure(ctx context.Context, location, name string, request *PrivateLinkServiceCreateRequest, opts *EnsureOptions) (privateLinkService *PrivateLinkService, outcome EnsureOutcome, err error) {
 	r := orZero(request)
 	return privateLinkServiceFamily.ensure(ctx, s.conn, location, name, ensureSpec[PrivateLinkService]{
@@ -237,7 +247,8 @@ func (s *PrivateLinkServicesService) Ensure(ctx context.Context, location, name 
 
 // Compare returns the differences between a private link service and the
 // request, and the fields that it can't compare. Ensure can update those in AWS;
-// only a replacement removes the others. Items of lists have no AWS.
+// only a replacement removes the others. Items of lists have no AWS. Until AWS has
+// created the service, a single other region may be its own, and isn't compared.
 func (r *PrivateLinkServiceCreateRequest) Compare(l *PrivateLinkService) (differences []Drift, uncompared []string) {
 	if r == nil {
 		return nil, nil
@@ -247,40 +258,74 @@ func (r *PrivateLinkServiceCreateRequest) Compare(l *PrivateLinkService) (differ
 	wants(&c.drift, "postgres_resource_id", r.PostgresResourceID, l.PostgresResourceID)
 	wantsPorts(&c.drift, r.Ports, r.TargetPorts, l.Ports)
 	wants(&c.drift, "ip_address_type", r.IPAddressType, l.IPAddressType)
-	wantsSet(&c.drift, RemedyUpdate, "aws.allowed_principals", r.AWS.AllowedPrincipals, l.AllowedPrincipals)
+	wantsSet(&c.drift, RemedyUpdate, "aws.allowed_principals", stored(r.AWS.AllowedPrincipals, strings.TrimSpace), l.AllowedPrincipals)
 	if l.AWS == nil {
 		c.skip("aws.allowed_vpc_endpoints", r.AWS.AllowedVPCEndpoints != nil)
 		c.skip("aws.supported_regions", r.AWS.SupportedRegions != nil)
 		return c.result()
 	}
-	wantsSet(&c.drift, RemedyUpdate, "aws.allowed_vpc_endpoints", r.AWS.AllowedVPCEndpoints, l.AWS.AllowedVPCEndpoints)
-	wantsSet(&c.drift, RemedyUpdate, "aws.supported_regions", r.AWS.SupportedRegions, l.AWS.SupportedRegions)
+	endpoints := stored(r.AWS.AllowedVPCEndpoints, func(e PrivateLinkServiceVPCEndpoint) PrivateLinkServiceVPCEndpoint {
+		return PrivateLinkServiceVPCEndpoint{strings.TrimSpace(e.VPCEndpointID), strings.TrimSpace(e.Description)}
+	})
+	endpoints = slices.DeleteFunc(endpoints, func(e PrivateLinkServiceVPCEndpoint) bool { return e.VPCEndpointID == "" })
+	wantsSet(&c.drift, RemedyUpdate, "aws.allowed_vpc_endpoints", endpoints, l.AWS.AllowedVPCEndpoints)
+	regions := slices.DeleteFunc(slices.Clone(r.AWS.SupportedRegions), l.isIn)
+	if l.AWS.ServiceName == "" && l.mayBeOwn(regions) {
+		c.skip("aws.supported_regions", true)
+		return c.result()
+	}
+	wantsSet(&c.drift, RemedyUpdate, "aws.supported_regions", regions, l.AWS.SupportedRegions)
 	return c.result()
 }
 
-// wantsPorts adds differences between the ports of a request and a record. The
-// lists of the request are parallel; it may set only one of them.
-func wantsPorts(d *drift, ports, targets []int, found []PrivateLinkServicePort) {
-	var foundPorts, foundTargets []int
-	for _, p := range found {
-		foundPorts, foundTargets = append(foundPorts, p.Port), append(foundTargets, p.TargetPort)
+// stored returns the elements of a list in the form that the server stores, or
+// nil for nil.
+func stored[V any](list []V, form func(V) V) []V {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i] = form(list[i])
 	}
-	if len(ports) != len(targets) || len(ports) == 0 {
-		wantsSet(d, RemedyReplace, "ports", ports, foundPorts)
-		wantsSet(d, RemedyReplace, "target_ports", targets, foundTargets)
-		return
-	}
-	wantsSet(d, RemedyReplace, "ports", portPairs(ports, targets), found)
+	return list
 }
 
-// portPairs joins two lists, of which one may be empty.
-func portPairs(ports, targets []int) []PrivateLinkServicePort {
-	pairs := make([]PrivateLinkServicePort, max(len(ports), len(targets)))
-	for i, port := range ports {
-		pairs[i].Port = port
+// isIn reports whether the service is in an AWS region, which is its location or
+// part of its name at AWS: "com.amazonaws.vpce.us-west-2.vpce-svc-0123456789abcdef0".
+func (l *PrivateLinkService) isIn(region string) bool {
+	return region == l.Location || l.AWS != nil && strings.Contains(l.AWS.ServiceName, "."+region+".")
+}
+
+// mayBeOwn reports whether the only difference of the regions can be that the
+// service's own one isn't among its supported regions.
+func (l *PrivateLinkService) mayBeOwn(regions []string) bool {
+	others := map[string]bool{}
+	for _, region := range regions {
+		others[region] = true
 	}
-	for i, target := range targets {
-		pairs[i].TargetPort = target
+	for _, region := range l.AWS.SupportedRegions {
+		if !others[region] {
+			return false
+		}
+		delete(others, region)
+	}
+	return len(others) == 1
+}
+
+// wantsPorts adds differences between the ports of a request and a record. The
+// server ignores target ports without ports.
+func wantsPorts(d *drift, ports, targets []int, found []PrivateLinkServicePort) {
+	if ports != nil {
+		wantsSet(d, RemedyReplace, "ports", portPairs(ports, targets), found)
+	}
+}
+
+// portPairs joins the ports with their target ports, of which some may be missing.
+func portPairs(ports, targets []int) []PrivateLinkServicePort {
+	pairs := make([]PrivateLinkServicePort, len(ports))
+	for i := range ports {
+		pairs[i].Port = ports[i]
+		if i < len(targets) {
+			pairs[i].TargetPort = targets[i]
+		}
 	}
 	return pairs
 }

@@ -45,7 +45,8 @@
 //
 //   - A JSON body that isn't an object (null, an array, a string) gets a 400.
 //     The real server responds with a 500 and no body. It also ignores comments
-//     in JSON, and reads the body of a GET.
+//     in JSON, reads the body of a GET, and responds to a lone surrogate in a text or
+//     to an empty name in a path with another 400 or 404.
 //   - The server executes one request at a time, except during [BeforeCount].
 //     So there are no errors caused by concurrent requests, such as the real
 //     server's 500 for a GET of a VM at the moment of its deletion, or its 403

@@ -1,6 +1,8 @@
 package cloudapitest
 
 import (
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"slices"
 	"strings"
@@ -240,4 +242,22 @@ func TestSerialLog(t *testing.T) {
 			t.Errorf("a long text: %d bytes, want %d", len(got), len(want))
 		}
 	})
+}
+
+// TestLastYear: certificates and other times that would end after the year 9999.
+func TestLastYear(t *testing.T) {
+	t.Parallel()
+	now := time.Date(9998, 6, 1, 0, 0, 0, 0, time.UTC)
+	srv := New(t, immediate, WithClock(func() time.Time { return now }))
+	c, ctx := srv.Client(), t.Context()
+	stub.Must(c.Postgres.Create(ctx, here, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
+	for range 2 {
+		stub.Must(c.Postgres.Get(ctx, here, "orders"))(t)
+		file := stub.Must(c.Postgres.CreateClientKeyPair(ctx, here, "orders", "app", 366*24*time.Hour))(t)
+		block, _ := pem.Decode(file.Content)
+		if end := stub.Must(x509.ParseCertificate(block.Bytes))(t).NotAfter; end.Year() != 9999 {
+			t.Errorf("its end is %v", end)
+		}
+		now = time.Date(9999, 12, 31, 23, 0, 0, 0, time.UTC)
+	}
 }

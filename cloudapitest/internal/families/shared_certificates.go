@@ -23,7 +23,7 @@ func rootCertificate(owner string, from time.Time, years int) string {
 func clientKeyPair(owner, name string, from time.Time, lifetime time.Duration) string {
 	key, until := newKey(), from.Add(lifetime)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(from.UnixNano()),
+		SerialNumber: new(big.Int).SetBytes([]byte(rand.Text()[:16])),
 		Subject:      pkix.Name{CommonName: name},
 		NotBefore:    from,
 		NotAfter:     until,

@@ -421,7 +421,7 @@ var neverShown = []struct {
 	{"servers and backups of deleted databases, which keep subnets and private locations", "", "privateSubnet.vacated Location.InUse"},
 	{"boot images of VMs, the servers and the age of databases, promotions, and which subnets are being deleted", version.Contract,
 		"vm.image postgres.fleet postgres.created privateSubnet.gone"},
-	{"future addresses, and how far a change has come", "", "vm.ip4 vm.ip6 " +
+	{"future addresses, when a database gets its first backup, and how far a change has come", "", "vm.ip4 vm.ip6 " +
 		"kubernetesCluster.gone kubernetesCluster.running kubernetesCluster.upgraded machineImageVersion.gone machineImageVersion.stored nodePool.settled " +
 		"kubernetesCluster.controlPlane.nodes privateLinkService.available privateLinkService.created privateLinkService.gone postgres.backup postgres.begun postgres.built.standbys postgres.built.storage postgres.built.vm postgres.due postgres.former postgres.gone postgres.ordered postgres.parent postgres.promoted " +
 		"postgres.ready postgres.released postgres.step privateSubnet.cluster postgres.restarted postgres.restored postgres.running vm.gone vm.ordered vm.placed vm.power.done vm.power.during"},

@@ -22,6 +22,7 @@ func TestEnsurePrivateLink(t *testing.T) {
 		ctx, links := t.Context(), p.Client.PrivateLinkServices
 		other := stub.Must(p.Client.PrivateSubnets.Create(ctx, "own", "other", nil))(t)
 		const root, role = "arn:aws:iam::123456789012:root", "arn:aws:iam::123456789012:role/reports"
+		const vpce0, vpce1 = "vpce-0123456789abcdef0", "vpce-0123456789abcdef1"
 		endpoint := func(id, description string) cloudapi.PrivateLinkServiceVPCEndpoint {
 			return cloudapi.PrivateLinkServiceVPCEndpoint{VPCEndpointID: id, Description: description}
 		}
@@ -29,7 +30,7 @@ func TestEnsurePrivateLink(t *testing.T) {
 		type aws = cloudapi.PrivateLinkServiceAWSCreateRequest
 		type endpoints = []cloudapi.PrivateLinkServiceVPCEndpoint
 		full := request{PrivateSubnetID: p.Subnet.ID, PostgresResourceID: p.Postgres.ID, Ports: []int{6000, 7000}, TargetPorts: []int{5432, 6432}, IPAddressType: "dual",
-			AWS: aws{AllowedPrincipals: []string{root, role}, AllowedVPCEndpoints: endpoints{endpoint("vpce-0", "a"), endpoint("vpce-1", "")}, SupportedRegions: []string{"us-west-2", "us-east-1"}}}
+			AWS: aws{AllowedPrincipals: []string{root, role}, AllowedVPCEndpoints: endpoints{endpoint(vpce0, "a"), endpoint(vpce1, "")}, SupportedRegions: []string{"us-west-2", "us-east-1"}}}
 		with := func(change func(*request)) *request {
 			changed := full
 			change(&changed)
@@ -53,23 +54,65 @@ func TestEnsurePrivateLink(t *testing.T) {
 			step[*request]{with(func(r *request) {
 				r.Ports, r.TargetPorts = []int{7000, 6000}, []int{6432, 5432}
 				r.AWS.AllowedPrincipals, r.AWS.SupportedRegions = []string{role, root, role}, []string{"us-east-1", "us-west-2"}
-				r.AWS.AllowedVPCEndpoints = endpoints{endpoint("vpce-1", ""), endpoint("vpce-0", "a")}
+				r.AWS.AllowedVPCEndpoints = endpoints{endpoint(vpce1, ""), endpoint(vpce0, "a")}
 			}), true, "unchanged", ""},
 			step[*request]{with(func(r *request) { r.TargetPorts = []int{6432, 5432} }), true, "ports is [{6000 5432} {7000 6432}], wanted [{6000 6432} {7000 5432}]" + fixed, ""},
 			step[*request]{with(func(r *request) { r.Ports, r.TargetPorts = nil, []int{6432, 5432} }), true, "unchanged", ""},
-			step[*request]{with(func(r *request) { r.Ports, r.TargetPorts = nil, []int{6432} }), true, "target_ports is [5432 6432], wanted [6432]" + fixed, ""},
+			step[*request]{with(func(r *request) { r.Ports, r.TargetPorts = nil, []int{6432} }), true, "unchanged", ""}, // the server ignores them
 			step[*request]{with(func(r *request) { r.PrivateSubnetID = other.ID }), true, `private_subnet_id is "net", wanted "` + other.ID + `"` + fixed, ""},
 			step[*request]{with(func(r *request) { r.IPAddressType = "ipv6" }), true, `ip_address_type is "dual", wanted "ipv6"` + fixed, ""},
 			step[*request]{with(func(r *request) { r.AWS.AllowedPrincipals = []string{root} }), false, "aws.allowed_principals is [" + root + " " + role + "], wanted [" + root + "]", ""},
 			step[*request]{with(func(r *request) { r.AWS.AllowedPrincipals = []string{root} }), true, "updated", "PrivateLinkServices.Update"},
-			step[*request]{&request{PrivateSubnetID: p.Subnet.ID, AWS: aws{AllowedVPCEndpoints: endpoints{endpoint("vpce-0", "b")}}}, true, "updated", "PrivateLinkServices.Update"},
+			step[*request]{&request{PrivateSubnetID: p.Subnet.ID, AWS: aws{AllowedVPCEndpoints: endpoints{endpoint(vpce0, "b")}}}, true, "updated", "PrivateLinkServices.Update"},
 			step[*request]{&request{PrivateSubnetID: p.Subnet.ID, AWS: aws{SupportedRegions: []string{}}}, true, "updated", "PrivateLinkServices.Update"},
-			step[*request]{&request{PrivateSubnetID: p.Subnet.ID, AWS: aws{AllowedPrincipals: []string{root}, AllowedVPCEndpoints: endpoints{endpoint("vpce-0", "b")}, SupportedRegions: []string{}}}, true, "unchanged", ""},
+			step[*request]{&request{PrivateSubnetID: p.Subnet.ID, AWS: aws{AllowedPrincipals: []string{root}, AllowedVPCEndpoints: endpoints{endpoint(vpce0, "b")}, SupportedRegions: []string{}}}, true, "unchanged", ""},
 		)
-		want := `{"aws":{"allowed_principals":["` + root + `"]}} {"aws":{"allowed_vpc_endpoints":[{"vpc_endpoint_id":"vpce-0","description":"b"}]}} {"aws":{"supported_regions":[]}}`
+		want := `{"aws":{"allowed_principals":["` + root + `"]}} {"aws":{"allowed_vpc_endpoints":[{"vpc_endpoint_id":"` + vpce0 + `","description":"b"}]}} {"aws":{"supported_regions":[]}}`
 		if got := strings.Join(updates, " "); got != want {
 			t.Errorf("the updates are %s, want %s", got, want)
 		}
+	})
+}
+
+// TestEnsurePrivateLinkConverges: the server stores lists in a form of its own,
+// without the region of the service, which nothing shows until AWS has created it.
+func TestEnsurePrivateLinkConverges(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := sdktest.NewPrivateLinks(t, cloudapitest.FeaturePrivateLinkServices)
+		ctx, links := t.Context(), p.Client.PrivateLinkServices
+		request := &cloudapi.PrivateLinkServiceCreateRequest{
+			PrivateSubnetID: p.Subnet.ID, Ports: []int{7000, 6000}, TargetPorts: []int{6432, 5432},
+			AWS: cloudapi.PrivateLinkServiceAWSCreateRequest{
+				AllowedPrincipals: []string{" *", "*", "arn:aws:iam::123456789012:root "},
+				AllowedVPCEndpoints: []cloudapi.PrivateLinkServiceVPCEndpoint{
+					{VPCEndpointID: "vpce-0123456789abcdef1"}, {VPCEndpointID: " vpce-0123456789abcdef0", Description: " a "}, {VPCEndpointID: " "},
+				},
+				SupportedRegions: []string{"us-west-2", "us-east-2", "us-east-1", "us-east-1"}, // the location is us-west-2
+			},
+		}
+		ensure := func(want cloudapi.EnsureOutcome) {
+			t.Helper()
+			link, outcome, err := links.Ensure(ctx, "own", "link", request, &cloudapi.EnsureOptions{Update: true})
+			if err != nil || outcome != want {
+				t.Errorf("%v, %v, want %v", outcome, err, want)
+			}
+			if differences, uncompared := request.Compare(link); len(differences) > 0 {
+				t.Errorf("differences %v, uncompared %q", differences, uncompared)
+			}
+		}
+		ensure(cloudapi.EnsureCreated)
+		ensure(cloudapi.EnsureUnchanged)
+		stub.Must(links.WaitAvailable(ctx, "own", "link", nil))(t)
+		ensure(cloudapi.EnsureUnchanged)
+		request.AWS.SupportedRegions = append(request.AWS.SupportedRegions, "eu-west-1")
+		ensure(cloudapi.EnsureUpdated)
+		ensure(cloudapi.EnsureUnchanged)
+		if link := stub.Must(links.Get(ctx, "own", "link"))(t); link.State != cloudapi.PrivateLinkServiceStateCreating || len(link.AWS.SupportedRegions) != 3 {
+			t.Errorf("it is %s in %q", link.State, link.AWS.SupportedRegions)
+		}
+		request.AWS.SupportedRegions = []string{}
+		ensure(cloudapi.EnsureUpdated)
 	})
 }
 
