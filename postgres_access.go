@@ -170,7 +170,9 @@ func (s *PostgresService) CreateClientKeyPair(ctx context.Context, location, pos
 
 // AddCertificateUser lets a database user, who need not exist yet, log in with
 // a client certificate. It returns the names of all certificate users. A new
-// user can't log in immediately. † Only the service has this.
+// user can't log in immediately. AddCertificateUser returns [ErrInvalidRequest]
+// unless the name is as for CreateClientKeyPair, and isn't "all". † Only the
+// service has this.
 func (s *PostgresService) AddCertificateUser(ctx context.Context, location, postgres, user string) (*PostgresCertificateUsers, error) {
 	return send[PostgresCertificateUsers](ctx, s.conn, &opPostgresAddCertificateUser, certificateUserRequest{user}, location, postgres)
 }

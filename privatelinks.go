@@ -257,6 +257,7 @@ func (r *PrivateLinkServiceCreateRequest) Compare(l *PrivateLinkService) (differ
 	c.skip("private_subnet_id", r.PrivateSubnetID != "")
 	wants(&c.drift, "postgres_resource_id", r.PostgresResourceID, l.PostgresResourceID)
 	wantsPorts(&c.drift, r.Ports, r.TargetPorts, l.Ports)
+	c.skip("target_ports", r.Ports == nil && r.TargetPorts != nil) // the server ignores them
 	wants(&c.drift, "ip_address_type", r.IPAddressType, l.IPAddressType)
 	wantsSet(&c.drift, RemedyUpdate, "aws.allowed_principals", stored(r.AWS.AllowedPrincipals, strings.TrimSpace), l.AllowedPrincipals)
 	if l.AWS == nil {
@@ -274,7 +275,7 @@ func (r *PrivateLinkServiceCreateRequest) Compare(l *PrivateLinkService) (differ
 		c.skip("aws.supported_regions", true)
 		return c.result()
 	}
-	wantsSet(&c.drift, RemedyUpdate, "aws.supported_regions", regions, l.AWS.SupportedRegions)
+	wantsSet(&c.drift, RemedyUpdate, "aws.supported_regions", regions, slices.DeleteFunc(slices.Clone(l.AWS.SupportedRegions), l.isIn))
 	return c.result()
 }
 

@@ -23,7 +23,7 @@ func delays() cloudapitest.Option {
 func TestPostgres(t *testing.T) {
 	run(t, map[string]func(*testing.T){
 		"a life": script(`
-			POST L/postgres/db {"size":"standard-2","storage_size":64} -> "state":"creating" & "storage_size_gib":0 & "ca_certificates":null
+			POST L/postgres/db {"size":"standard-2","storage_size":64} -> "state":"creating" & "storage_size_gib":0 & "ca_certificates":null & "earliest_restore_time":null & "latest_restore_time":"2000-01-01T00:00:00Z"
 			GET L/postgres/db -> same
 			GET L/postgres/db/ca-certificates -> 404 ResourceNotFound
 			POST L/postgres/db/read-replica {"name":"copy"} -> 400 There are no backups, yet.

@@ -123,10 +123,11 @@ func requestFields(request reflect.Type) map[string]reflect.StructField {
 // uncompared are the fields of requests that Ensure can't compare, because
 // records don't show them.
 var uncompared = map[string][]string{
-	"VMs":              {"public_key", "gpu", "init_script", "init_script_args", "-"}, // "-" is InitScriptText
-	"Postgres":         {"private_subnet_name"},
-	"PrivateLocations": {"access_key", "secret_key"},
-	"MachineImages":    {"vm", "destroy_source"},
+	"PrivateLinkServices": {"target_ports"},                                              // the server ignores them without ports
+	"VMs":                 {"public_key", "gpu", "init_script", "init_script_args", "-"}, // "-" is InitScriptText
+	"Postgres":            {"private_subnet_name"},
+	"PrivateLocations":    {"access_key", "secret_key"},
+	"MachineImages":       {"vm", "destroy_source"},
 }
 
 // fieldsInWireCases returns the fields that the cases of the wire suite set, by
