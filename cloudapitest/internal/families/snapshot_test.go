@@ -132,7 +132,7 @@ func fill(t *testing.T, p *project, busy time.Duration) {
 	link := &cloudapi.PrivateLinkServiceCreateRequest{
 		PrivateSubnetID: p.named(cloudapi.KindPrivateSubnet, "default-own-aws").Core().ID, Ports: []int{443}, TargetPorts: []int{8443}, IPAddressType: "dual",
 		AWS: cloudapi.PrivateLinkServiceAWSCreateRequest{
-			AllowedPrincipals: []string{"*"}, AllowedVPCEndpoints: []cloudapi.PrivateLinkServiceVPCEndpoint{{VPCEndpointID: "vpce-0123456789abcdef0"}}, SupportedRegions: []string{"us-west-2"},
+			AllowedPrincipals: []string{"*"}, AllowedVPCEndpoints: []cloudapi.PrivateLinkServiceVPCEndpoint{{VPCEndpointID: "vpce-0123456789abcdef0", Description: "reports"}}, SupportedRegions: []string{"us-west-2"},
 		},
 	}
 	if links {
@@ -805,7 +805,7 @@ func TestChangesOfSnapshots(t *testing.T) {
 		}
 		stub.Must(c.VMs.Stop(ctx, there, "b"))(t)
 		stub.Must(c.PrivateLinkServices.Update(ctx, "own-aws", "young", &cloudapi.PrivateLinkServiceUpdateRequest{
-			AWS: cloudapi.PrivateLinkServiceAWSUpdateRequest{SupportedRegions: []string{"us-east-1", "us-west-2"}},
+			AWS: cloudapi.PrivateLinkServiceAWSUpdateRequest{SupportedRegions: []string{"us-east-2", "us-west-2"}},
 		}))(t)
 		stub.Must(c.VMs.Rename(ctx, there, "a", "renamed"))(t)
 		stub.Must(c.Firewalls.CreateRule(ctx, there, "edge", &cloudapi.FirewallRuleCreateRequest{CIDR: "203.0.113.0/24", PortRange: "443"}))(t)
@@ -836,7 +836,7 @@ func TestChangesOfSnapshots(t *testing.T) {
 			"modified firewall eu-central-h1/edge; firewall_rules: 2 -> 3",
 			"modified firewall eu-central-h1/" + p.named(cloudapi.KindPostgres, "orders").Core().ID + "-firewall; firewall_rules: 6 -> 8",
 			"deleted load balancer eu-central-h1/" + apiServer,
-			`modified private link service own-aws/young; aws.supported_regions: ["us-west-2"] -> ["us-east-1","us-west-2"]`,
+			`modified private link service own-aws/young; aws.supported_regions: ["us-west-2"] -> ["us-east-2","us-west-2"]`,
 			"created private location /second-aws",
 			"created private subnet eu-central-h1/default-eu-central-h1",
 		}
