@@ -344,18 +344,6 @@ func TestEveryListIsCopied(t *testing.T) {
 	}
 }
 
-func TestSnapshotIsTheSameAfterLoading(t *testing.T) {
-	forEachCopy(t, func(t *testing.T, _, copied *project, s *Snapshot) {
-		again := copied.snapshot()
-		for path, what := range compareReads("", tree(t, s), tree(t, again), map[string]string{}) {
-			t.Errorf("%s: %s", path, what)
-		}
-		if changes := s.Changes(again); len(changes) > 0 {
-			t.Errorf("changes: %v", changes)
-		}
-	}, quiet, 700*time.Millisecond, 2500*time.Millisecond, 3300*time.Millisecond, 4200*time.Millisecond)
-}
-
 // tree returns the JSON of a snapshot, with the records of each kind by their names.
 func tree(t *testing.T, s *Snapshot) any {
 	t.Helper()
@@ -373,7 +361,7 @@ func tree(t *testing.T, s *Snapshot) any {
 	return all
 }
 
-// TestEveryFieldOfARecord checks that the test above sets each field of each
+// TestEveryFieldOfARecord checks that the copies of the tests set each field of each
 // record in a snapshot, so that it finds a field that isn't loaded.
 func TestEveryFieldOfARecord(t *testing.T) {
 	t.Parallel()
@@ -549,7 +537,10 @@ func (s stateComparison) compare(path string, a, b reflect.Value) {
 func TestReadsOfACopy(t *testing.T) {
 	differs := map[string]int{}
 	reads := 0
-	forEachCopy(t, func(t *testing.T, source, copied *project, _ *Snapshot) {
+	forEachCopy(t, func(t *testing.T, source, copied *project, s *Snapshot) {
+		if changes := s.Changes(copied.snapshot()); len(changes) > 0 {
+			t.Errorf("changes: %v", changes)
+		}
 		for _, path := range source.paths() {
 			if strings.Contains(path, "/load-balancer?") && source.service.Config.PortlessBalancers {
 				continue // the ID of the load balancer that can't be listed determines which pages fail
@@ -564,7 +555,8 @@ func TestReadsOfACopy(t *testing.T) {
 			for field, what := range compareReads(path, want, got, map[string]string{}) {
 				field = strings.TrimPrefix(field, path)
 				differs[field]++
-				if !slices.ContainsFunc(madeUp, func(m string) bool { return strings.HasSuffix(field, m) }) {
+				leaving := field == ".hostname" && strings.Contains(path, "/load-balancer") // of a deleted cluster
+				if !leaving && !slices.ContainsFunc(madeUp, func(m string) bool { return strings.HasSuffix(field, m) }) {
 					t.Errorf("%s: %s: %s", path, field, what)
 				}
 				if strings.HasPrefix(what, ",") {
@@ -573,7 +565,7 @@ func TestReadsOfACopy(t *testing.T) {
 			}
 			counting.Unlock()
 		}
-	}, quiet, 700*time.Millisecond)
+	}, quiet, 700*time.Millisecond, 2500*time.Millisecond, 3300*time.Millisecond, 4200*time.Millisecond)
 	t.Cleanup(func() {
 		t.Logf("%d reads; the fields that differ: %v", reads, differs)
 		for _, m := range madeUp {
