@@ -18,11 +18,9 @@ import (
 // scripts; in an item of a list, what only Get returns; and what the record
 // shows in another form, such as a private_subnet_id by name.
 
-// Remedy says what removes a [Drift]: one of the constants, or the name of the
-// method that does, such as "Postgres.Upgrade", which may have to be called more
-// than once. Compare doesn't know the server: with the contract, methods marked
-// † and updates of a firewall's description and of cert_enabled fail, and only a
-// replacement removes the difference.
+// Remedy says what removes a [Drift]. Compare doesn't know the server: with the
+// contract, methods marked † and updates of a firewall's description and of
+// cert_enabled fail, and only a replacement removes the difference.
 type Remedy string
 
 // Values of [Remedy]. Compare with RemedyReplace before you replace a resource:
@@ -33,22 +31,26 @@ const (
 	// methods that change the field, such as Update or SetFirewalls.
 	RemedyUpdate Remedy = "update"
 
+	RemedyMethod  Remedy = "method"  // the method that Drift.Method names
 	RemedyReplace Remedy = "replace" // only deleting the resource and creating another
 	RemedyNone    Remedy = "none"    // nothing: no resource can have the value, such as the version "abc"
 )
 
-// text says which remedy other than an update removes a difference.
-func (r Remedy) text() string {
-	switch r {
-	case RemedyUpdate, "":
-		return ""
+// remedyText says which remedy other than an update removes a difference.
+func (d *Drift) remedyText() string {
+	switch d.Remedy {
+	case RemedyMethod:
+		return " (which " + d.Method + " changes)"
 	case RemedyReplace:
 		return " (which no update can change)"
 	case RemedyNone:
 		return " (which no resource can have)"
 	}
-	return " (which " + string(r) + " changes)"
+	return ""
 }
+
+// by returns a remedy that is a method, for wantsBy.
+func by(method string) Drift { return Drift{Remedy: RemedyMethod, Method: method} }
 
 // comparison is the result of a Compare method.
 type comparison struct {
@@ -76,20 +78,20 @@ func orInvalid(operation string, differences []Drift, uncompared []string) (drif
 	return differences, nil
 }
 
-// upgradeOr returns the method that upgrades a version, RemedyReplace for a
-// version that is older than the present one, or RemedyNone for a text that
-// isn't a version like it.
-func upgradeOr(method string, wanted, found string) Remedy {
+// upgradeOr returns a remedy for wantsBy: the method that upgrades a version,
+// RemedyReplace for a version that is older than the present one, or RemedyNone
+// for a text that isn't a version like it.
+func upgradeOr(method string, wanted, found string) Drift {
 	w, f := versionOf(wanted), versionOf(found)
 	switch {
 	case f == nil:
-		return Remedy(method)
+		return by(method)
 	case len(w) != len(f) || strings.HasPrefix(wanted, "v") != strings.HasPrefix(found, "v"):
-		return RemedyNone
+		return Drift{Remedy: RemedyNone}
 	case slices.Compare(w, f) < 0:
-		return RemedyReplace
+		return Drift{Remedy: RemedyReplace}
 	}
-	return Remedy(method)
+	return by(method)
 }
 
 // versionOf parses a version such as "17" or "v1.36". It returns nil for any

@@ -429,6 +429,7 @@ type Drift struct {
 	Wanted any    // the value in the request
 	Found  any    // the value in the record
 	Remedy Remedy // what removes the difference: an update, another method, or only a replacement
+	Method string // for RemedyMethod, such as "Postgres.Upgrade", which may have to be called more than once; otherwise ""
 }
 
 // drift collects the differences between a request and a record.
@@ -438,7 +439,7 @@ func (d drift) String() string {
 	var texts []string
 	for _, f := range d {
 		text := fmt.Sprintf("%s is %s, wanted %s", f.Field, driftText(f.Found), driftText(f.Wanted))
-		texts = append(texts, text+f.Remedy.text())
+		texts = append(texts, text+f.remedyText())
 	}
 	return strings.Join(texts, ", ")
 }
@@ -453,18 +454,18 @@ func driftText(v any) string {
 // wants adds a field if the request sets it and the record has another value,
 // which only a replacement of the resource can change.
 func wants[V comparable](d *drift, field string, wanted, found V) {
-	wantsBy(d, RemedyReplace, field, wanted, found)
+	wantsBy(d, Drift{Remedy: RemedyReplace}, field, wanted, found)
 }
 
 // wantsUpdatable is like wants, for a field that an update can change.
 func wantsUpdatable[V comparable](d *drift, field string, wanted, found V) {
-	wantsBy(d, RemedyUpdate, field, wanted, found)
+	wantsBy(d, Drift{Remedy: RemedyUpdate}, field, wanted, found)
 }
 
-// wantsBy is like wants, for a field with the given remedy.
-func wantsBy[V comparable](d *drift, remedy Remedy, field string, wanted, found V) {
+// wantsBy is like wants, for a field with another remedy: Remedy and Method.
+func wantsBy[V comparable](d *drift, remedy Drift, field string, wanted, found V) {
 	if wanted != *new(V) && wanted != found {
-		*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found, Remedy: remedy})
+		*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found, Remedy: remedy.Remedy, Method: remedy.Method})
 	}
 }
 

@@ -159,11 +159,11 @@ func (r *KubernetesClusterCreateRequest) Compare(cluster *KubernetesCluster) (di
 		c.skip("worker_nodes", r.WorkerNodeCount != 0)
 		return c.result()
 	}
-	workers, remedy := cluster.workers(), RemedyUpdate
+	workers, remedy := cluster.workers(), Drift{Remedy: RemedyUpdate}
 	if workers == nil {
-		workers, remedy = &KubernetesNodePool{}, "Kubernetes.CreateNodePool"
+		workers, remedy = &KubernetesNodePool{}, by("Kubernetes.CreateNodePool")
 	}
-	wantsBy(&c.drift, "Kubernetes.CreateNodePool", "worker_size", r.WorkerSize, workers.NodeSize)
+	wantsBy(&c.drift, by("Kubernetes.CreateNodePool"), "worker_size", r.WorkerSize, workers.NodeSize)
 	wantsBy(&c.drift, remedy, "worker_nodes", r.WorkerNodeCount, workers.NodeCount)
 	return c.result()
 }

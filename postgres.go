@@ -410,7 +410,7 @@ func (s *PostgresService) Ensure(ctx context.Context, location, name string, req
 func (r *PostgresCreateRequest) Compare(p *Postgres) (differences []Drift, uncompared []string) {
 	var c comparison
 	if p.ReadReplica {
-		c.drift = drift{{Field: "read_replica", Wanted: false, Found: true, Remedy: "Postgres.PromoteReadReplica"}}
+		c.drift = drift{{Field: "read_replica", Wanted: false, Found: true, Remedy: RemedyMethod, Method: "Postgres.PromoteReadReplica"}}
 	}
 	if r == nil {
 		return c.result()
@@ -423,8 +423,8 @@ func (r *PostgresCreateRequest) Compare(p *Postgres) (differences []Drift, uncom
 	wants(&c.drift, "flavor", r.Flavor, p.Flavor)
 	version := cmp.Or(p.TargetVersion, p.Version)
 	remedy := upgradeOr("Postgres.Upgrade", r.Version, version)
-	if p.Flavor == PostgresFlavorLantern && remedy != RemedyNone {
-		remedy = RemedyReplace // the server upgrades no database of this flavor
+	if p.Flavor == PostgresFlavorLantern && remedy.Remedy != RemedyNone {
+		remedy = Drift{Remedy: RemedyReplace} // the server upgrades no database of this flavor
 	}
 	wantsBy(&c.drift, remedy, "version", r.Version, version)
 	if r.Tags != nil && !slices.Equal(sortedTags(r.Tags), sortedTags(p.Tags)) {

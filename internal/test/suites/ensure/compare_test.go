@@ -1,6 +1,7 @@
 package ensure_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -40,8 +41,8 @@ func TestCompareLeavesNothingOut(t *testing.T) {
 			out := method.Call([]reflect.Value{record})
 			for _, d := range out[0].Interface().([]cloudapi.Drift) {
 				fields = append(fields, d.Field)
-				if d.Remedy == "" || strings.Contains(string(d.Remedy), ".") && !hasMethod(string(d.Remedy)) {
-					t.Errorf("%s: the remedy for %q is %q", service.Name, d.Field, d.Remedy)
+				if d.Remedy == "" || (d.Remedy == cloudapi.RemedyMethod) != hasMethod(d.Method) || d.Remedy != cloudapi.RemedyMethod && d.Method != "" {
+					t.Errorf("%s: the remedy for %q is %q, %q", service.Name, d.Field, d.Remedy, d.Method)
 				}
 			}
 			return fields, out[1].Interface().([]string)
@@ -168,7 +169,7 @@ func TestRemedies(t *testing.T) {
 	} {
 		got := map[string]cloudapi.Remedy{}
 		for _, d := range tt.differences {
-			got[d.Field] = d.Remedy
+			got[d.Field] = cmp.Or(cloudapi.Remedy(d.Method), d.Remedy)
 		}
 		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
