@@ -206,6 +206,24 @@ func (r Resource) String() string {
 // with the ID for a missing name. To show the resource to people, use String.
 func (r Resource) Reference() string { return qualify(r.Location, cmp.Or(r.Name, r.ID)) }
 
+// MadeFor returns the ID of the Kubernetes cluster or database for which the
+// server has made this subnet, firewall or load balancer, or "". The server deletes
+// it with the cluster or database. MadeFor tells by the name, which begins with
+// the ID; anybody may have given such a name.
+func (r Resource) MadeFor() string {
+	id, purpose, _ := strings.Cut(r.Name, "-")
+	if !IsID(id, KindKubernetesCluster, KindPostgres) {
+		return ""
+	}
+	switch {
+	case r.Kind == KindPrivateSubnet && purpose == "subnet",
+		r.Kind == KindFirewall && purpose == "firewall",
+		r.Kind == KindLoadBalancer && (purpose == "apiserver" || purpose == "services"):
+		return id
+	}
+	return ""
+}
+
 // qualify returns "location/reference", or only the reference if the location
 // is "".
 func qualify(location, reference string) string {

@@ -197,3 +197,27 @@ func TestParseReference(t *testing.T) {
 		}
 	}
 }
+
+// TestMadeFor: what the server makes for a cluster or a database has the ID and a
+// purpose as its name.
+func TestMadeFor(t *testing.T) {
+	t.Parallel()
+	const cluster, database, vm = "kc275w6cj9pj3h380696wbvdw7", "pg275w6cj9pj3h380696wbvdw7", "vm275w6cj9pj3h380696wbvdw7"
+	for r, want := range map[Resource]string{
+		{Kind: KindPrivateSubnet, Name: cluster + "-subnet"}:      cluster,
+		{Kind: KindPrivateSubnet, Name: database + "-subnet"}:     database,
+		{Kind: KindFirewall, Name: database + "-firewall"}:        database,
+		{Kind: KindLoadBalancer, Name: cluster + "-apiserver"}:    cluster,
+		{Kind: KindLoadBalancer, Name: cluster + "-services"}:     cluster,
+		{Kind: KindFirewall, Name: cluster + "-subnet"}:           "",
+		{Kind: KindFirewall, Name: cluster}:                       "",
+		{Kind: KindPrivateSubnet, Name: vm + "-subnet"}:           "",
+		{Kind: KindPrivateSubnet, Name: "default-eu-central-h1"}:  "",
+		{Kind: KindPrivateSubnet, Name: cluster + "-subnet-mine"}: "",
+		{Kind: KindVM, Name: cluster + "-subnet"}:                 "",
+	} {
+		if got := r.MadeFor(); got != want {
+			t.Errorf("%v: %q, want %q", r, got, want)
+		}
+	}
+}

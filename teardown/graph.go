@@ -38,7 +38,7 @@ func arrange(all []item, project string, keep func(cloudapi.Resource) bool) grap
 	neededBy := findKept(all, keep, needed)
 	index := map[string]int{}
 	for _, item := range all {
-		owner := madeFor(item.Resource)
+		owner := item.MadeFor()
 		keeper := slices.IndexFunc(g.kept, func(k keptResource) bool { return k.resource.ID == owner })
 		by, stays := neededBy[item.ID]
 		switch {
@@ -82,7 +82,7 @@ func (i item) rank() int {
 	switch {
 	case i.Kind == cloudapi.KindProject:
 		return len(order)
-	case i.Kind == cloudapi.KindLoadBalancer && madeFor(i.Resource) != "": // comes after its cluster
+	case i.Kind == cloudapi.KindLoadBalancer && i.MadeFor() != "": // comes after its cluster
 		return slices.Index(order, cloudapi.KindPostgres)
 	}
 	return slices.Index(order, i.Kind)

@@ -108,7 +108,7 @@ func (l lists) hidden(ctx context.Context, all []item) (hidden []item, err error
 		looked[item.ID] = true
 	}
 	for _, i := range all {
-		id := madeFor(i.Resource)
+		id := i.MadeFor()
 		if looked[id] {
 			continue
 		}

@@ -47,22 +47,6 @@ func dependants(kind cloudapi.Kind) []cloudapi.Kind {
 	return nil
 }
 
-// madeFor returns the ID of the cluster or database for which the server has
-// created the resource, or "". The name of such a resource begins with the ID.
-func madeFor(r cloudapi.Resource) string {
-	id, purpose, _ := strings.Cut(r.Name, "-")
-	if !cloudapi.IsID(id, cloudapi.KindKubernetesCluster, cloudapi.KindPostgres) {
-		return ""
-	}
-	switch {
-	case r.Kind == cloudapi.KindPrivateSubnet && purpose == "subnet",
-		r.Kind == cloudapi.KindFirewall && purpose == "firewall",
-		r.Kind == cloudapi.KindLoadBalancer && (purpose == "apiserver" || purpose == "services"):
-		return id
-	}
-	return ""
-}
-
 // owners maps the IDs of resources to the cluster or database with which the
 // server deletes them. As on the server, a subnet must still have the name that
 // the server gave it, and a firewall must be attached to that subnet.
@@ -75,7 +59,7 @@ func owners(all []item) map[string]cloudapi.Resource {
 	found := map[string]cloudapi.Resource{}
 	attached := map[string][]cloudapi.Firewall{} // by owner: the firewalls of its subnet
 	for _, item := range all {
-		owner, ok := exists[madeFor(item.Resource)]
+		owner, ok := exists[item.MadeFor()]
 		if !ok || owner.Location != item.Location || item.ID == "" {
 			continue
 		}
