@@ -1,18 +1,17 @@
 package cloudapi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync/atomic"
 
 	"github.com/google/go-querystring/query"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/call"
-	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // perform performs an operation that takes no body and returns a record.
@@ -29,8 +28,21 @@ func send[T any](ctx context.Context, c *conn, op *Operation, request any, args 
 	return doRecord[T](ctx, in)
 }
 
-// doRecord sends a call whose response is a record.
+// doRecord returns the record of a call.
 func doRecord[T any](ctx context.Context, in *invocation) (*T, error) {
+	plan := in.conn.config.plan
+	if plan == nil {
+		return receive[T](ctx, in)
+	}
+	record, err := plan.record(ctx, in, new(T), func() (any, error) { return receive[T](ctx, in) })
+	if err != nil {
+		return nil, err
+	}
+	return record.(*T), nil
+}
+
+// receive sends a call whose response is a record.
+func receive[T any](ctx context.Context, in *invocation) (*T, error) {
 	var record *T
 	err := in.do(ctx, func(r call.Response) error {
 		record = new(T) // so that nothing of an earlier attempt's response remains
@@ -74,6 +86,9 @@ func remove(ctx context.Context, c *conn, op *Operation, args ...string) error {
 	if err != nil {
 		return err
 	}
+	if plan := c.config.plan; plan != nil {
+		return plan.remove(ctx, in)
+	}
 	in.request.NoContent = true
 	return in.do(ctx, func(r call.Response) error {
 		if r.Status != http.StatusNoContent {
@@ -87,6 +102,8 @@ func remove(ctx context.Context, c *conn, op *Operation, args ...string) error {
 type invocation struct {
 	conn    *conn
 	op      *Operation
+	args    []string // of the path, if the client plans
+	sent    any      // the request from which the body is made, or nil
 	want    expected
 	request call.Request
 }
@@ -102,7 +119,13 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 	if err != nil {
 		return nil, err
 	}
-	in := &invocation{conn: c, op: op, want: want, request: call.Request{Operation: op, Method: op.Method, Path: path, Idempotent: op.traits&once == 0}}
+	if err := c.checkNotPlanned(op, request, args); err != nil {
+		return nil, err
+	}
+	in := &invocation{conn: c, op: op, sent: request, want: want, request: call.Request{Operation: op, Method: op.Method, Path: path, Idempotent: op.traits&once == 0}}
+	if c.config.plan != nil {
+		in.args = slices.Clone(args)
+	}
 	if name := newNameOf(request); name != "" {
 		// A retry by name fails if the first attempt has changed the name.
 		in.request.Idempotent = in.request.Idempotent && want.id != ""
@@ -113,7 +136,7 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 	if request == nil {
 		return in, nil
 	}
-	if err := checkRequest(op.Name, request, nil); err != nil {
+	if err := checkRequest(op.Name, request); err != nil {
 		return nil, err
 	}
 	if err := encodeBody(op.Name, &in.request, request); err != nil {
@@ -140,9 +163,10 @@ func (in *invocation) do(ctx context.Context, decode func(call.Response) error) 
 	if ctx == nil {
 		return noContext(in.op.Name)
 	}
-	// It can be in what isn't checked, such as the object in a query.
-	if id := cmp.Or(ubid.FindPlanned(in.request.Path), ubid.FindPlanned(in.request.Query), ubid.FindPlanned(in.request.Body)); id != "" {
-		return argumentError(in.op.Name, "request", id, ubid.PlannedReason)
+	if plan := in.conn.config.plan; plan != nil {
+		if err := plan.check(in); err != nil {
+			return err
+		}
 	}
 	in.request.Decode = decode
 	return in.observed(ctx, in.conn.config.observers)

@@ -100,13 +100,12 @@ type checked interface {
 	check() *ArgumentError
 }
 
-// checkRequest returns an error if a request mustn't be sent. dry is for the
-// request of a dry run, and nil for one that is sent.
-func checkRequest(operation string, request any, dry *dryRun) error {
+// checkRequest returns an error if a request mustn't be sent.
+func checkRequest(operation string, request any) error {
 	if isNil(request) {
 		return nil
 	}
-	err := checkIDs(request, dry)
+	err := checkIDs(request)
 	if r, ok := request.(checked); ok && err == nil {
 		err = r.check()
 	}
@@ -157,18 +156,15 @@ func jsonName(field reflect.StructField) (name string, optional bool) {
 
 // checkIDs checks the fields of a request with a tag such as id:"vm". They must
 // have IDs of that kind: the server takes no names there, and responds as if
-// the resource didn't exist. Without the tag, a field can have any value but a
-// planned ID that dry doesn't accept.
-func checkIDs(request any, dry *dryRun) *ArgumentError {
+// the resource didn't exist.
+func checkIDs(request any) *ArgumentError {
 	for field, text := range textsOf(reflect.ValueOf(request)) {
-		rule := referenceRule{dry: dry}
-		name, optional := jsonName(field)
-		if kind := Kind(field.Tag.Get("id")); kind != "" {
-			rule.kinds, rule.idOnly, rule.optional = kinds{kind}, true, optional
-		} else if !IsPlanned(text) {
+		kind := Kind(field.Tag.Get("id"))
+		if kind == "" {
 			continue
 		}
-		if err := rule.check("", name, text); err != nil {
+		name, optional := jsonName(field)
+		if err := (referenceRule{kinds: kinds{kind}, idOnly: true, optional: optional}).check("", name, text); err != nil {
 			return err
 		}
 	}

@@ -23,9 +23,10 @@ type conn struct{ config config }
 type peers struct {
 	loop    *call.Loop
 	project string
+	plan    *planDoors
 }
 
-func (c *conn) peers() peers { return peers{c.config.calls.Loop, c.config.project} }
+func (c *conn) peers() peers { return peers{c.config.calls.Loop, c.config.project, c.config.plan} }
 
 // roundTripper returns the transport below the middlewares. It can differ
 // between attempts: the program may replace the transport of its http.Client,

@@ -121,7 +121,8 @@
 //     endpoints have no Watch; see [AuditLogService.Follow].
 //   - Ensure creates a resource unless one with the name exists; see
 //     [EnsureOptions]. Projects, inference API keys, and what has no Watch have
-//     no Ensure; the function [Ensure] does the same for any create.
+//     no Ensure; the function [Ensure] does the same for any create. To see what
+//     a program would change, run it with the client of a [Plan].
 //   - If there's a WaitDeleted, Delete returns before the resource is
 //     gone. Delete succeeds if the resource doesn't exist. So a mistyped name
 //     or wrong location looks like success; [Client.DeleteExisting] returns an

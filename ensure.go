@@ -3,16 +3,13 @@ package cloudapi
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/plain"
-	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // EnsureOptions are settings of the Ensure methods and of [Ensure]. Nil means the
@@ -34,22 +31,13 @@ type EnsureOptions struct {
 	// can remove all differences. Each Ensure method lists what it can update.
 	Update bool
 
-	// DryRun makes Ensure change nothing. Ensure returns the outcome or the
-	// [*DriftError] that it would return without DryRun. Ensure doesn't wait. If it
-	// would create a resource, the record has what the request sets, and a planned
-	// ID, which other dry runs accept; see [IsPlanned]. A dry run sees whether the
-	// resources exist whose IDs are in the request, but not what only the server
-	// checks, such as a size, a port, a quota, or the name of a key, script or image,
-	// and not that the contract lacks an update.
-	DryRun bool
-
 	// Progress is called at each step, on the caller's goroutine. Its State
 	// is "creating", "updating" or "deleting", and at the end the record's state.
 	// Err says why the step is repeated, such as ErrAlreadyExists.
 	Progress func(Progress)
 }
 
-// EnsureOutcome says what an Ensure did, or would do in a dry run.
+// EnsureOutcome says what an Ensure did, or would do in a [Plan].
 type EnsureOutcome string
 
 // Values of [EnsureOutcome].
@@ -72,9 +60,9 @@ const (
 //
 // Ensure does what [EnsureOptions] says, but compares nothing: a resource that
 // exists before the first create is [EnsureUnchanged], whoever created it. So
-// Update has no effect, and the record of a resource that a dry run would create
-// is empty. If find never finds what create creates, Ensure creates up to 4. The
-// page docs/retries.md says what find can look for after each create.
+// Update has no effect. If find never finds what create creates, Ensure creates
+// up to 4. The page docs/retries.md says what find can look for after each
+// create.
 func Ensure[T any](ctx context.Context, find, create func(context.Context) (*T, error), opts *EnsureOptions) (*T, EnsureOutcome, error) {
 	const operation = "Ensure"
 	switch {
@@ -105,12 +93,6 @@ type ensureSpec[T any] struct {
 	find   func(context.Context) (*T, error)
 	create func(context.Context) (*T, error)
 
-	// planned is the record that a dry run returns for a resource that it would
-	// create, without ID, location and name. with is what the ID also says; see
-	// [ubid.PlannedWith].
-	planned T
-	with    string
-
 	// compare returns the differences between a record and the request. update
 	// removes the updatable differences; update is nil if there can't be any.
 	compare func(context.Context, *T) (drift, error)
@@ -120,11 +102,6 @@ type ensureSpec[T any] struct {
 	// change is in progress. isBusy is nil if the server never refuses an update
 	// for that reason.
 	isBusy func(error) bool
-
-	// look, in a dry run, returns an error if the server lacks the operations, or if
-	// a resource that the request refers to isn't in the location. missing is the
-	// error of the lookup, or nil. look is nil if Ensure doesn't know the request.
-	look func(ctx context.Context, missing error) error
 
 	// maxTaken is how many creates may find the name taken while find finds
 	// nothing; 0 means any number, until the context ends.
@@ -152,17 +129,10 @@ func (f *family[T]) ensure(ctx context.Context, c *conn, location, name string, 
 	if reason != "" {
 		return nil, "", argumentError(e.operation, "name", name, reason)
 	}
-	e.look = func(ctx context.Context, missing error) error {
-		if errors.Is(missing, ErrMaybeUnsupported) && f.hasList(ctx, c) != nil {
-			return missing
-		}
-		return checkReferences(ctx, c, e.operation, location, e.request)
-	}
-	o := orZero(opts)
-	if err := checkRequest(e.operation, e.request, dryRunIn(location, o.DryRun)); err != nil {
+	if err := checkRequest(e.operation, e.request); err != nil {
 		return nil, "", err
 	}
-	return e.run(ctx, o)
+	return e.run(ctx, orZero(opts))
 }
 
 func (e *ensureSpec[T]) resource() string {
@@ -208,17 +178,18 @@ func (e *ensuring[T]) turn(ctx context.Context) (*T, EnsureOutcome, error) {
 		}
 	}
 	e.p.progress.Polls++
+	ctx = withLook(ctx)
 	found, err := e.find(ctx)
-	switch {
-	case e.options.DryRun && (IsGone(err) || errors.Is(err, errNotShown) || isDeleting(found)):
-		return e.plan(ctx, err)
+	switch plan := planOf(ctx); {
+	case plan != nil && isDeleting(found):
+		plan.gone(found)
 	case isDeleting(found):
 		return nil, "", e.failed(e.waitForDeletion(ctx))
 	case err == nil:
 		return e.settle(ctx, found)
 	case e.refused && isMissing(err):
 		return nil, "", e.failed(e.failure)
-	case !isMissing(err) || e.options.DryRun || e.lost == maxLost || e.taken > 0 && e.taken == e.maxTaken:
+	case !isMissing(err) || e.lost == maxLost || e.taken > 0 && e.taken == e.maxTaken:
 		return nil, "", e.failed(withLookup(e.failure, err))
 	}
 	return e.tryToCreate(ctx)
@@ -301,45 +272,6 @@ func (e *ensuring[T]) failed(err error) error {
 	return err
 }
 
-// plan returns what a dry run returns for a resource that it would create.
-// missing is the error of the lookup, or nil.
-func (e *ensureSpec[T]) plan(ctx context.Context, missing error) (*T, EnsureOutcome, error) {
-	record := e.planned
-	if e.name == "" {
-		return &record, EnsureCreated, nil
-	}
-	if err := e.look(ctx, missing); err != nil {
-		return nil, "", err
-	}
-	kind := kindOf[T]()
-	id := ubid.Planned(string(kind), e.location, e.name, e.with)
-	fields := map[string]string{"id": id, "location": e.location, "name": e.name}
-	if kind == KindPrivateLocation {
-		fields = map[string]string{"id": id, "ui_name": e.name} // "name" is the region
-	}
-	text, _ := json.Marshal(fields)
-	json.Unmarshal(text, &record)
-	return &record, EnsureCreated, nil
-}
-
-// checkReferences returns an error unless the resources that a request refers to
-// by ID are in the location, or planned there.
-func checkReferences(ctx context.Context, c *conn, operation, location string, request any) error {
-	for field, id := range textsOf(reflect.ValueOf(request)) {
-		kind := Kind(field.Tag.Get("id"))
-		if kind == "" || id == "" || IsPlanned(id) {
-			continue
-		}
-		f, _ := familyOf(kind)
-		name, _ := jsonName(field)
-		_, err := getReferred(ctx, c, f, operation, location, name, id)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // waitForDeletion waits until a resource that is being deleted has released its
 // name. It returns a [*WaitError] if the wait fails.
 func (e *ensuring[T]) waitForDeletion(ctx context.Context) error {
@@ -370,28 +302,31 @@ func (e *ensuring[T]) waitForDeletion(ctx context.Context) error {
 // update if one is needed and allowed.
 func (e *ensuring[T]) reconcile(ctx context.Context, found *T) (*T, EnsureOutcome, error) {
 	outcome := EnsureUnchanged
-	differences, err := e.compare(ctx, found)
+	differences, err := e.differences(ctx, found)
 	if err == nil && e.options.Update && len(differences) > 0 && differences.updatable() {
 		outcome = EnsureUpdated
-		if e.options.DryRun {
-			return found, outcome, e.look(ctx, nil)
-		}
 		e.say("updating", found, nil)
+		inner, done := ctx, func() {}
+		if plan := planOf(ctx); plan != nil {
+			inner, done = plan.update(ctx, found, differences)
+		}
 		var failure error
-		found, failure = e.update(ctx, found, differences)
+		found, failure = e.update(inner, found, differences)
 		if errors.Is(failure, ErrOutcomeUnknown) {
 			found, err = e.find(ctx)
 		} else {
 			err, failure = failure, nil
 		}
 		if err == nil {
-			differences, err = e.compare(ctx, found)
+			differences, err = e.differences(ctx, found)
 		}
 		switch {
 		case err != nil:
 			return nil, "", withLookup(failure, err)
 		case failure != nil && len(differences) > 0:
 			return nil, "", failure
+		case len(differences) == 0:
+			done()
 		}
 	}
 	switch {
@@ -406,6 +341,15 @@ func (e *ensuring[T]) reconcile(ctx context.Context, found *T) (*T, EnsureOutcom
 		}
 	}
 	return found, outcome, nil
+}
+
+// differences compares a record with the request.
+func (e *ensuring[T]) differences(ctx context.Context, record *T) (drift, error) {
+	d, err := e.compare(ctx, record)
+	if plan := planOf(ctx); plan != nil {
+		d = plan.known(record, d)
+	}
+	return d, err
 }
 
 // DriftError says that a resource differs from the request of an Ensure, even

@@ -38,6 +38,7 @@ type anyFamily interface {
 	takesIDs() bool    // whether an ID is a valid reference
 	hasHomonyms() bool // whether a location can have two resources of one name
 	hides() bool       // whether the server also returns a 404 for a resource that the token can't see
+	routes() *listRoutes
 
 	all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[Record, error]
 	readAny(ctx context.Context, c *conn, location, reference string) (Record, error)
@@ -57,6 +58,7 @@ func (f *family[T]) takesNames() bool    { return !f.get.lastRule().idOnly }
 func (f *family[T]) takesIDs() bool      { return f.get.lastRule().takesIDs() }
 func (f *family[T]) hasHomonyms() bool   { return f.homonyms }
 func (f *family[T]) hides() bool         { return f.hidden }
+func (f *family[T]) routes() *listRoutes { return f.lists }
 
 func (f *family[T]) all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[Record, error] {
 	return untyped(f.items(ctx, c, opts))
@@ -212,7 +214,7 @@ type listKey struct {
 // or of the client if it has [WithSharedWaits]. It returns nil if the family has
 // no list, or if the wait shares nothing.
 func (f *family[T]) join(ctx context.Context, c *conn, location string) *sharedlist.List[T] {
-	if f.lists == nil {
+	if f.lists == nil || c.config.plan != nil {
 		return nil
 	}
 	open := func() sharedlist.Source[T] {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-
-	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // Fetch returns the full record of a resource, in whichever location it is, or
@@ -79,10 +77,7 @@ func (c *conn) fetch(ctx context.Context, operation string, r Resource) (Record,
 		r.Kind = ID(r.ID).Kind()
 	}
 	f, child := familyOf(r.Kind)
-	switch {
-	case IsPlanned(r.ID):
-		return nil, argumentError(operation, "resource", r.String(), ubid.PlannedReason)
-	case f == nil:
+	if f == nil {
 		return nil, argumentError(operation, "resource", r.String(), "is of an unknown kind")
 	}
 	if err := checkID(operation, f, r); err != nil {

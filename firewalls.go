@@ -9,8 +9,8 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/cloudapi-sdk/cloudapi/internal/cidr"
 	"github.com/cloudapi-sdk/cloudapi/internal/plain"
-	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 	"github.com/cloudapi-sdk/cloudapi/internal/validate"
 )
 
@@ -238,7 +238,6 @@ func (s *FirewallsService) Ensure(ctx context.Context, location, name string, re
 	cannotUpdate := false // the server doesn't have the operation
 	return firewallFamily.ensure(ctx, s.conn, location, name, ensureSpec[Firewall]{
 		request: request,
-		planned: Firewall{Description: orZero(request).Description},
 		create:  func(ctx context.Context) (*Firewall, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, firewall *Firewall) (d drift, err error) {
 			d, _ = request.Compare(firewall)
@@ -308,21 +307,19 @@ func (s *FirewallsService) CreateRule(ctx context.Context, location, firewall st
 // removes all rules; a nil one is invalid.
 //
 // Rules are compared by protocol, CIDR and port range, in any spelling. A
-// private subnet, by ID or name, stands for its two ranges; in a dry run, these
-// are "<ID>.net4" and "<ID>.net6" for a planned subnet. SetRules changes a
+// private subnet, by ID or name, stands for its two ranges. SetRules changes a
 // description only if the request has one, and returns an [*ArgumentError] for a
 // rule with two descriptions. It sends a request for each change. If one fails,
 // or another program changes the rules, SetRules returns an error; call it again
 // for the remaining changes.
-func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest, opts *SetOptions) (*SetChanges[FirewallRule], error) {
-	dry := dryRunIn(location, orZero(opts).DryRun)
+func (s *FirewallsService) SetRules(ctx context.Context, location, firewall string, rules []FirewallRuleCreateRequest) (*SetChanges[FirewallRule], error) {
 	set := exactSet[FirewallRule, FirewallRuleCreateRequest]{
+		conn:      s.conn,
 		operation: "Firewalls.SetRules",
 		argument:  "rules",
 		get:       &opFirewallsGet,
 		location:  location,
 		reference: firewall,
-		dry:       dry,
 		list: func(ctx context.Context) ([]FirewallRule, error) {
 			record, err := s.Get(ctx, location, firewall)
 			if err != nil {
@@ -336,7 +333,7 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 			if err != nil {
 				return nil, err
 			}
-			ranges, err := s.ranges(ctx, location, request.CIDR, dry)
+			ranges, err := s.ranges(ctx, location, request.CIDR)
 			if err != nil {
 				return nil, err
 			}
@@ -352,12 +349,6 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 			return rules, nil
 		},
 		key: ruleKey,
-		created: func() ([]FirewallRule, error) {
-			if ubid.PlannedWith(firewall, withSubnet) {
-				return nil, argumentError("Firewalls.SetRules", "firewall_reference", firewall, "is the firewall that the server creates with a subnet: a dry run doesn't know its rules")
-			}
-			return nil, nil
-		},
 		add: func(ctx context.Context, request FirewallRuleCreateRequest, rule *FirewallRule) (*FirewallRule, error) {
 			if _, err := ParseCIDR(request.CIDR); err != nil {
 				request.CIDR = rule.CIDR // one of a subnet's ranges: the other may have a rule already
@@ -376,18 +367,11 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 }
 
 // ranges returns the ranges of addresses that the CIDR of a request stands for:
-// one, or the two of a private subnet. dry is nil unless it's for a dry run.
-func (s *FirewallsService) ranges(ctx context.Context, location, source string, dry *dryRun) ([]string, error) {
-	prefix, invalid := dry.parseCIDR(source)
+// one, or the two of a private subnet.
+func (s *FirewallsService) ranges(ctx context.Context, location, source string) ([]string, error) {
+	prefix, invalid := ParseCIDR(source)
 	if invalid == nil {
-		return []string{prefix}, nil
-	}
-	if IsPlanned(source) {
-		if err := dry.idOf(KindPrivateSubnet).check("", "cidr", source); err != nil {
-			return nil, err
-		}
-		net4, net6 := plannedRanges(source)
-		return []string{net4, net6}, nil
+		return []string{cidr.Format(prefix)}, nil
 	}
 	if validate.Segment(source) != "" || strings.ContainsAny(source, ".:") { // names have no dots
 		return nil, invalid

@@ -130,8 +130,7 @@ type ID string
 
 // IsID reports whether s has the form of an ID of one of the kinds, or of any
 // known kind if none is given. It doesn't check the parity bits; [ParseID]
-// does. A planned ID has the form; see [IsPlanned]. The server takes a reference
-// in any other form for a name.
+// does. The server takes a reference in any other form for a name.
 func IsID(s string, kinds ...Kind) bool {
 	if !ubid.WellFormed(s) {
 		return false
@@ -278,14 +277,12 @@ type referenceRule struct {
 	// have, such as the ID of another kind. Only deletions need this: the server
 	// responds with a 204 even if the resource to delete doesn't exist.
 	certain bool
-
-	dry *dryRun // for the planned IDs that the reference can be; nil for none
 }
 
 // Rules for references of any kind.
 var (
 	anyReference      = referenceRule{}
-	optionalReference = referenceRule{optional: true, dry: &dryRun{}} // of a request, in which checkIDs has refused planned IDs
+	optionalReference = referenceRule{optional: true}
 )
 
 // idOf is the rule for an ID that the SDK compares with IDs in records. With a
@@ -310,8 +307,6 @@ func (r referenceRule) parse(value string) (id, reason string) {
 	switch {
 	case value == "" && r.optional:
 		return "", ""
-	case IsPlanned(value):
-		return r.parsePlanned(value)
 	case takesIDs && r.kinds.hasID(value):
 		id = value
 	case r.idOnly:

@@ -120,7 +120,6 @@ func (s *VMInitScriptsService) Ensure(ctx context.Context, name string, request 
 	}
 	return vmInitScriptFamily.ensure(ctx, s.conn, "", name, ensureSpec[VMInitScript]{
 		request: request,
-		planned: VMInitScript{Script: request.Script},
 		create:  func(ctx context.Context) (*VMInitScript, error) { return s.Create(ctx, name, request) },
 		compare: func(_ context.Context, script *VMInitScript) (drift, error) {
 			d, uncompared := request.Compare(script)

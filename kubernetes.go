@@ -119,15 +119,9 @@ func (s *KubernetesService) Create(ctx context.Context, location, name string, r
 // such a node pool, the cluster differs. Ensure can update worker_nodes;
 // [KubernetesService.WaitNodePool] waits until the node pool has that many.
 func (s *KubernetesService) Ensure(ctx context.Context, location, name string, request *KubernetesClusterCreateRequest, opts *EnsureOptions) (cluster *KubernetesCluster, outcome EnsureOutcome, err error) {
-	r := orZero(request)
 	return clusterFamily.ensure(ctx, s.conn, location, name, ensureSpec[KubernetesCluster]{
 		request: request,
-		planned: KubernetesCluster{
-			Version:     r.Version,
-			CPNodeCount: r.CPNodeCount,
-			NodePools:   []KubernetesNodePool{{NodeSize: r.WorkerSize, NodeCount: r.WorkerNodeCount}},
-		},
-		create: func(ctx context.Context) (*KubernetesCluster, error) { return s.Create(ctx, location, name, request) },
+		create:  func(ctx context.Context) (*KubernetesCluster, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, cluster *KubernetesCluster) (drift, error) {
 			d, uncompared := request.Compare(cluster)
 			return orInvalid("Kubernetes.Ensure", d, uncompared)

@@ -235,16 +235,6 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 	}
 	return loadBalancerFamily.ensure(ctx, s.conn, location, name, ensureSpec[LoadBalancer]{
 		request: request,
-		with:    request.PrivateSubnetID, // another subnet can have a load balancer with the name
-		planned: LoadBalancer{
-			Algorithm:           request.Algorithm,
-			Stack:               request.Stack,
-			HealthCheckEndpoint: request.HealthCheckEndpoint,
-			HealthCheckProtocol: request.HealthCheckProtocol,
-			SrcPort:             request.SrcPort,
-			DstPort:             request.DstPort,
-			CertEnabled:         orZero(request.CertEnabled),
-		},
 		find: func(ctx context.Context) (*LoadBalancer, error) {
 			return s.inSubnet(ctx, "LoadBalancers.Ensure", location, request.PrivateSubnetID, name)
 		},
@@ -293,9 +283,6 @@ func (r *LoadBalancerCreateRequest) Compare(l *LoadBalancer) (differences []Drif
 // returns an error if the subnet is in another location, where the server would
 // create the load balancer.
 func (s *LoadBalancersService) inSubnet(ctx context.Context, operation, location, subnetID, name string) (*LoadBalancer, error) {
-	if IsPlanned(subnetID) {
-		return nil, fmt.Errorf("cloudapi: %s: %s is in a subnet that is only planned: %w", operation, name, ErrNotFound)
-	}
 	subnet, err := resolveID(ctx, s.conn, KindPrivateSubnet, subnetID)
 	if err != nil {
 		return nil, err

@@ -39,8 +39,7 @@ const (
 // those that are missing, then detaches all others, and waits until these are
 // detached and their connections have ended. An empty slice detaches all; a nil
 // one is invalid. SetVMs changes no settings, and may run in parallel and be
-// repeated. The VMs in the changes have only IDs and locations; those that a dry
-// run would attach have all fields, unless they're only planned.
+// repeated. The VMs in the changes have only IDs and locations.
 //
 // SetVMs gets each VM that it attaches, and sends a request for each change. If
 // one of these VMs isn't in the location, or has no IPv4 address although the
@@ -54,7 +53,7 @@ const (
 // console: SetVMs counts it as kept, and it's gone up to a minute later. After
 // [LoadBalancersService.DetachVM], call WaitVMDetached. A program that can't know
 // calls SetVMs again after a minute.
-func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalancer string, vmIDs []string, opts *SetOptions) (*SetChanges[VM], error) {
+func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalancer string, vmIDs []string) (*SetChanges[VM], error) {
 	const operation = "LoadBalancers.SetVMs"
 	vms := &VMsService{s.conn}
 	stack := ""
@@ -66,7 +65,6 @@ func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalance
 		get:       &opLoadBalancersGet,
 		location:  location,
 		reference: loadBalancer,
-		dry:       dryRunIn(location, orZero(opts).DryRun),
 		pauses:    &WaitOptions{Interval: attachPause, MaxInterval: attachPause},
 		list: func(ctx context.Context) ([]VM, error) {
 			l, err := s.Get(ctx, location, loadBalancer)

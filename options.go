@@ -43,6 +43,7 @@ type config struct {
 	logger       *slog.Logger
 	prefetch     int
 	shared       *sharedlist.Scope // set by WithSharedWaits; or nil
+	plan         *planDoors        // of a client that plans; or nil
 	insecureHTTP bool
 	fromEnv      bool // whether FromEnv was among the options
 }

@@ -77,14 +77,30 @@ type listRoutes struct {
 // list fetches one page. args are the values of the route's placeholders,
 // except the project and the location.
 func list[T any](ctx context.Context, c *conn, routes *listRoutes, opts *ListOptions, args ...string) (*Page[T], error) {
-	op := routes.project
-	o := orZero(opts)
-	if err := routes.check(&o); err != nil {
+	op, o, args, err := routes.resolve(opts, args)
+	if err != nil {
 		return nil, err
 	}
-	if o.Location != "" {
-		op, args = routes.location, []string{o.Location}
+	if c.config.plan == nil || ctx == nil || routes.noRetryOn500 {
+		return readList[T](ctx, c, routes, op, o, args)
 	}
+	return plannedPage(ctx, c, op, args, o, func() (*Page[T], error) { return readList[T](ctx, c, routes, op, o, args) })
+}
+
+// resolve returns the operation, the options and the arguments of a list.
+func (routes *listRoutes) resolve(opts *ListOptions, args []string) (*Operation, ListOptions, []string, error) {
+	o := orZero(opts)
+	if err := routes.check(&o); err != nil {
+		return nil, o, nil, err
+	}
+	if o.Location != "" {
+		return routes.location, o, []string{o.Location}, nil
+	}
+	return routes.project, o, args, nil
+}
+
+// readList fetches one page from the server.
+func readList[T any](ctx context.Context, c *conn, routes *listRoutes, op *Operation, o ListOptions, args []string) (*Page[T], error) {
 	if routes.unpaged {
 		o = ListOptions{}
 	}
@@ -214,7 +230,13 @@ func all[T any](ctx context.Context, c *conn, routes *listRoutes, opts *ListOpti
 	if o.PageSize == 0 {
 		o.PageSize = maxPageSize
 	}
-	return items(ctx, c, walk[T](c, routes, o, args))
+	found := items(ctx, c, walk[T](c, routes, o, args))
+	if c.config.plan != nil {
+		if op, _, args, err := routes.resolve(&o, args); err == nil {
+			return plannedItems(ctx, c, op, args, o, found)
+		}
+	}
+	return found
 }
 
 // walk fetches the pages of a list, and yields each item once.
@@ -231,7 +253,11 @@ func walk[T any](c *conn, routes *listRoutes, o ListOptions, args []string) page
 	pages := pagesFrom(routes.project.Name, o.StartAfter, func(ctx context.Context, cursor string) (*Page[T], error) {
 		asked := o
 		asked.StartAfter = cursor
-		page, err := list[T](ctx, c, routes, &asked, args...)
+		op, asked, args, err := routes.resolve(&asked, args)
+		if err != nil {
+			return nil, err
+		}
+		page, err := readList[T](ctx, c, routes, op, asked, args)
 		if err == nil && cursor == o.StartAfter && page.hasAll(o.PageSize) {
 			page.Next = ""
 		}

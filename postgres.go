@@ -332,24 +332,9 @@ func (s *PostgresService) Create(ctx context.Context, location, name string, req
 // and delete such rules. [PostgresService.WaitResized] waits for the new size,
 // and [PostgresService.WaitServers] for the new ha_type.
 func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, outcome EnsureOutcome, err error) {
-	r := orZero(request)
-	with := withOpenRules
-	if orZero(r.RestrictByDefault) {
-		with = ""
-	}
 	return postgresFamily.ensure(ctx, s.conn, location, name, ensureSpec[Postgres]{
 		request: request,
-		planned: Postgres{
-			VMSize:         r.Size,
-			StorageSizeGiB: r.StorageSize,
-			HAType:         r.HAType,
-			Version:        r.Version,
-			Flavor:         r.Flavor,
-			Tags:           r.Tags,
-			FirewallRules:  plannedPostgresRules(with == withOpenRules),
-		},
-		with:   with,
-		create: func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
+		create:  func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, p *Postgres) (drift, error) {
 			d, uncompared := request.Compare(p)
 			if request == nil {
@@ -443,15 +428,6 @@ func (r *PostgresCreateRequest) Compare(p *Postgres) (differences []Drift, uncom
 	c.skip("pgbouncer_config", len(r.PgBouncerConfig) > 0)
 	c.skip("private_subnet_name", r.PrivateSubnetName != "")
 	return c.result()
-}
-
-// plannedPostgresRules returns the firewall rules that the server creates with a
-// database. If it's open, they allow all addresses.
-func plannedPostgresRules(isOpen bool) []PostgresFirewallRule {
-	if !isOpen {
-		return []PostgresFirewallRule{}
-	}
-	return []PostgresFirewallRule{{CIDR: "0.0.0.0/0"}, {CIDR: "::/0"}}
 }
 
 // openRules returns the firewall rules that allow all IPv4 or IPv6 addresses.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/attachment"
+	"github.com/cloudapi-sdk/cloudapi/internal/cidr"
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
-	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // PostgresConnectionOptions change a connection URL. Zero fields have no
@@ -332,18 +332,16 @@ func (s *PostgresService) DeleteFirewallRule(ctx context.Context, location, post
 
 // SetFirewallRules makes the firewall rules of a database exactly those that are
 // passed, as [FirewallsService.SetRules] does for a firewall. Rules are compared
-// by CIDR, which can't be a subnet, but in a dry run Net4 or Net6 of a planned
-// one. The service has two rules for a range. If only one of them exists,
+// by CIDR, which can't be a subnet. The service has two rules for a range. If only one of them exists,
 // SetFirewallRules removes it and adds both, which may interrupt traffic.
-func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest, opts *SetOptions) (*SetChanges[PostgresFirewallRule], error) {
-	dry := dryRunIn(location, orZero(opts).DryRun)
+func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgres string, rules []PostgresFirewallRuleCreateRequest) (*SetChanges[PostgresFirewallRule], error) {
 	set := exactSet[PostgresFirewallRule, PostgresFirewallRuleCreateRequest]{
+		conn:      s.conn,
 		operation: "Postgres.SetFirewallRules",
 		argument:  "rules",
 		get:       &opPostgresGet,
 		location:  location,
 		reference: postgres,
-		dry:       dry,
 		list: func(ctx context.Context) ([]PostgresFirewallRule, error) {
 			record, err := s.Get(ctx, location, postgres)
 			if err != nil {
@@ -353,14 +351,11 @@ func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgr
 			return record.FirewallRules, nil
 		},
 		read: func(_ context.Context, request PostgresFirewallRuleCreateRequest) ([]*PostgresFirewallRule, error) {
-			prefix, err := dry.parseCIDR(request.CIDR)
+			prefix, err := ParseCIDR(request.CIDR)
 			if err != nil {
 				return nil, err
 			}
-			return []*PostgresFirewallRule{{CIDR: prefix, Description: strings.TrimSpace(request.Description)}}, nil
-		},
-		created: func() ([]PostgresFirewallRule, error) {
-			return plannedPostgresRules(ubid.PlannedWith(postgres, withOpenRules)), nil
+			return []*PostgresFirewallRule{{CIDR: cidr.Format(prefix), Description: strings.TrimSpace(request.Description)}}, nil
 		},
 		key: func(rule *PostgresFirewallRule) string { return normalCIDR(rule.CIDR) },
 		add: func(ctx context.Context, request PostgresFirewallRuleCreateRequest, rule *PostgresFirewallRule) (*PostgresFirewallRule, error) {

@@ -207,17 +207,9 @@ func (s *PrivateLinkServicesService) Update(ctx context.Context, location, priva
 // duplicates, without endpoints that have no ID, and without the service's own
 // region.
 func (s *PrivateLinkServicesService) Ensure(ctx context.Context, location, name string, request *PrivateLinkServiceCreateRequest, opts *EnsureOptions) (privateLinkService *PrivateLinkService, outcome EnsureOutcome, err error) {
-	r := orZero(request)
 	return privateLinkServiceFamily.ensure(ctx, s.conn, location, name, ensureSpec[PrivateLinkService]{
 		request: request,
-		planned: PrivateLinkService{
-			PostgresResourceID: r.PostgresResourceID,
-			Ports:              portPairs(r.Ports, r.TargetPorts),
-			AllowedPrincipals:  r.AWS.AllowedPrincipals,
-			IPAddressType:      r.IPAddressType,
-			AWS:                &PrivateLinkServiceAWS{SupportedRegions: r.AWS.SupportedRegions, AllowedVPCEndpoints: r.AWS.AllowedVPCEndpoints},
-		},
-		create: func(ctx context.Context) (*PrivateLinkService, error) { return s.Create(ctx, location, name, request) },
+		create:  func(ctx context.Context) (*PrivateLinkService, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, l *PrivateLinkService) (d drift, err error) {
 			if request == nil {
 				return nil, nil

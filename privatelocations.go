@@ -109,7 +109,6 @@ func (s *PrivateLocationsService) Ensure(ctx context.Context, name string, reque
 	}
 	return privateLocationFamily.ensure(ctx, s.conn, "", name, ensureSpec[PrivateLocation]{
 		request: request,
-		planned: PrivateLocation{Name: request.ProviderLocationName},
 		create:  func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, name, request) },
 		compare: func(_ context.Context, l *PrivateLocation) (d drift, err error) {
 			d, _ = request.Compare(l)

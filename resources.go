@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/parallel"
-	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // These methods work with resources of any kind. Programs that know the kind
@@ -166,8 +165,6 @@ func (c *Client) CheckAccess(ctx context.Context) error {
 func ownFamily(operation string, resource Resource) (anyFamily, error) {
 	f, child := familyOf(resource.Kind)
 	switch {
-	case IsPlanned(resource.ID):
-		return nil, argumentError(operation, "resource", resource.String(), ubid.PlannedReason)
 	case f == nil:
 		return nil, argumentError(operation, "resource", resource.String(), "is of an unknown kind")
 	case child != nil:

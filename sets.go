@@ -12,23 +12,13 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 )
 
-// SetOptions are settings of the methods that make a set exactly what the
-// caller wants, such as [FirewallsService.SetRules]. Nil means the defaults.
-type SetOptions struct {
-	// DryRun makes the method return the changes without making them. The method
-	// then also accepts planned IDs; see [IsPlanned]. A planned resource has the
-	// elements that the server creates with it: a subnet has a firewall, and a
-	// database has two rules that allow all addresses unless RestrictByDefault is
-	// true.
-	DryRun bool
-}
-
-// SetChanges are the changes that such a method made, or would make in a dry
-// run. Of a database's two rules for a range of addresses, they include only
-// the first.
+// SetChanges are the changes made by a method that makes a set exactly what the
+// caller wants, such as [FirewallsService.SetRules], or that it would make, with
+// the client of a [Plan]. Of a database's two rules for a range of addresses,
+// they include only the first.
 type SetChanges[T any] struct {
 	Kept     []*T // were in the set, and are wanted; a VM may be leaving its load balancer, see [LoadBalancersService.SetVMs]
-	Added    []*T // rules that a dry run would create have no ID
+	Added    []*T // rules in a plan have no ID
 	Modified []*T // were in the set with another description; these have the new one
 	Removed  []*T // were in the set, and aren't wanted
 }
@@ -71,12 +61,12 @@ func describe(text, description string) string {
 // the rules of a firewall. T is the record of an element, and W is what the
 // caller passes for it.
 type exactSet[T, W any] struct {
+	conn      *conn
 	operation string
 	argument  string       // the name of the argument with the wanted elements
 	get       *Operation   // gets the resource that has the set
 	location  string       // of that resource
 	reference string       // to it
-	dry       *dryRun      // nil unless it's a dry run
 	pauses    *WaitOptions // between attempts to add an element; nil means waitQuick
 
 	list func(context.Context) ([]T, error)
@@ -87,10 +77,6 @@ type exactSet[T, W any] struct {
 	// the element may be in the set already.
 	add    func(context.Context, W, *T) (*T, error)
 	remove func(context.Context, *T) error
-
-	// created returns the elements with which the server creates a planned resource.
-	// It's nil if there are none.
-	created func() ([]T, error)
 
 	// settle waits until the set shows that elements are removed. It's nil if it
 	// does so immediately.
@@ -115,9 +101,10 @@ type exactSet[T, W any] struct {
 // attachedSet completes a set of resources that are attached by their IDs.
 // element returns the record for an ID, and field is what errors call the ID.
 func attachedSet[T any](c *conn, f *family[T], field string, element func(id string) *T, set exactSet[T, string]) exactSet[T, string] {
+	set.conn = c
 	set.key = func(record *T) string { return resourceOf(record).ID }
 	set.read = func(_ context.Context, id string) ([]*T, error) {
-		if err := set.dry.idOf(f.kind()).check("", field, id); err != nil {
+		if err := idOf(f.kind()).check("", field, id); err != nil {
 			return nil, err
 		}
 		return []*T{element(id)}, nil
@@ -190,17 +177,6 @@ func (s *exactSet[T, W]) apply(ctx context.Context, wanted []W) (*SetChanges[T],
 	if wanted == nil {
 		return nil, &ArgumentError{Operation: s.operation, Name: s.argument, Reason: "must not be nil: an empty slice removes all"}
 	}
-	if IsPlanned(s.reference) {
-		rule, placeholder := s.get.last()
-		rule.dry = s.dry
-		if err := rule.check(s.operation, placeholder, s.reference); err != nil {
-			return nil, err
-		}
-		s.list = func(context.Context) ([]T, error) { return nil, nil }
-		if s.created != nil {
-			s.list = func(context.Context) ([]T, error) { return s.created() }
-		}
-	}
 	elements, err := s.parse(ctx, wanted)
 	if err != nil {
 		return nil, err
@@ -210,8 +186,11 @@ func (s *exactSet[T, W]) apply(ctx context.Context, wanted []W) (*SetChanges[T],
 		return nil, err
 	}
 	planned, err := s.lookAt(ctx, plan.changes(s.described))
-	if err != nil || s.dry != nil || !planned.Changed() {
+	if err != nil || !planned.Changed() {
 		return planned, err
+	}
+	if s.conn.config.plan != nil {
+		return planned, s.planChanges(ctx, plan, planned)
 	}
 	done := &SetChanges[T]{Kept: planned.Kept}
 	if err := s.carryOut(ctx, plan, elements, done); err != nil {
@@ -227,9 +206,6 @@ func (s *exactSet[T, W]) lookAt(ctx context.Context, planned *SetChanges[T]) (*S
 		return planned, nil
 	}
 	for i, element := range planned.Added {
-		if IsPlanned(resourceOf(element).ID) {
-			continue
-		}
 		record, err := s.look(ctx, element)
 		if err != nil {
 			return nil, err
@@ -237,6 +213,33 @@ func (s *exactSet[T, W]) lookAt(ctx context.Context, planned *SetChanges[T]) (*S
 		planned.Added[i] = record
 	}
 	return planned, nil
+}
+
+// planChanges records the changes of a client that plans.
+func (s *exactSet[T, W]) planChanges(ctx context.Context, plan *setPlan[T, W], planned *SetChanges[T]) error {
+	all := []*T{} // what the set then contains
+	for _, elements := range plan.kept {
+		all = append(all, elements...)
+	}
+	for _, o := range plan.outdated {
+		for _, element := range o.elements {
+			all = append(all, s.described(element, o.description))
+		}
+	}
+	var changes []plannedElement
+	note := func(sign PlannedAction, elements []*T) {
+		for _, element := range elements {
+			changes = append(changes, plannedElement{sign, element})
+		}
+	}
+	note(PlannedCreate, planned.Added)
+	note(PlannedUpdate, planned.Modified)
+	note(PlannedDelete, planned.Removed)
+	if err := s.conn.config.plan.set(ctx, s.conn, s.get, s.location, s.reference, changes, append(all, planned.Added...)); err != nil {
+		return err
+	}
+	_, err := s.elements(ctx)
+	return err
 }
 
 // parse returns the wanted elements, each once. It returns an error if one is

@@ -115,7 +115,6 @@ func (s *SSHPublicKeysService) Ensure(ctx context.Context, name string, request 
 	}
 	return sshPublicKeyFamily.ensure(ctx, s.conn, "", name, ensureSpec[SSHPublicKey]{
 		request: request,
-		planned: SSHPublicKey{PublicKey: request.PublicKey},
 		create:  func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, name, request) },
 		compare: func(_ context.Context, key *SSHPublicKey) (drift, error) {
 			d, uncompared := request.Compare(key)

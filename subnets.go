@@ -6,8 +6,6 @@ import (
 	"errors"
 	"iter"
 	"slices"
-
-	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // PrivateSubnetsService manages private subnets of VMs and other resources.
@@ -124,39 +122,19 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 	wanted := orZero(request).FirewallID
 	return subnetFamily.ensure(ctx, s.conn, location, name, ensureSpec[PrivateSubnet]{
 		request: request,
-		planned: plannedSubnet(location, name, wanted),
-		with:    wanted,
 		create:  func(ctx context.Context) (*PrivateSubnet, error) { return s.Create(ctx, location, name, request) },
 		compare: func(_ context.Context, subnet *PrivateSubnet) (d drift, err error) {
 			d, _ = request.Compare(subnet)
 			return d, nil
 		},
 		update: func(ctx context.Context, subnet *PrivateSubnet, _ drift) (*PrivateSubnet, error) {
-			_, subnet, err := s.setFirewalls(ctx, "PrivateSubnets.Ensure", location, subnet.ID, []string{wanted}, nil)
+			_, subnet, err := s.setFirewalls(ctx, "PrivateSubnets.Ensure", location, subnet.ID, []string{wanted})
 			if errors.Is(err, errOtherChanges) { // the subnet still differs
 				err = nil
 			}
 			return subnet, err
 		},
 	}, opts)
-}
-
-// plannedSubnet returns the record of a subnet that a dry run would create with
-// a firewall, or, if the firewall's ID is "", with one that the server creates.
-func plannedSubnet(location, name, firewallID string) PrivateSubnet {
-	id := ubid.Planned(string(KindPrivateSubnet), location, name, firewallID)
-	firewall := Firewall{ID: firewallID, Location: location}
-	if firewallID == "" {
-		firewall = plannedFirewall(location, id)
-	}
-	net4, net6 := plannedRanges(id)
-	return PrivateSubnet{Net4: net4, Net6: net6, Firewalls: []Firewall{firewall}}
-}
-
-// plannedFirewall returns the firewall of a planned subnet that nobody refers to
-// by an ID: in most cases, the one that the server creates.
-func plannedFirewall(location, subnetID string) Firewall {
-	return Firewall{ID: ubid.Planned(string(KindFirewall), location, subnetID, withSubnet), Location: location}
 }
 
 // Compare returns the difference between a private subnet and the request, which
@@ -180,16 +158,14 @@ func (r *PrivateSubnetCreateRequest) Compare(subnet *PrivateSubnet) (differences
 // empty slice detaches all, and then no traffic gets in. A nil slice is invalid.
 // SetFirewalls returns before the changes take effect. It sends a request for
 // each change, and can be repeated after an error. It returns an
-// [*ArgumentError] for a firewall that isn't in the location. A dry run doesn't
-// know which firewall a planned subnet has, unless it's wanted: Removed then has
-// a planned ID for it.
-func (s *PrivateSubnetsService) SetFirewalls(ctx context.Context, location, subnet string, firewallIDs []string, opts *SetOptions) (*SetChanges[Firewall], error) {
-	changes, _, err := s.setFirewalls(ctx, "PrivateSubnets.SetFirewalls", location, subnet, firewallIDs, opts)
+// [*ArgumentError] for a firewall that isn't in the location.
+func (s *PrivateSubnetsService) SetFirewalls(ctx context.Context, location, subnet string, firewallIDs []string) (*SetChanges[Firewall], error) {
+	changes, _, err := s.setFirewalls(ctx, "PrivateSubnets.SetFirewalls", location, subnet, firewallIDs)
 	return changes, err
 }
 
 // setFirewalls also returns the subnet as it was read last.
-func (s *PrivateSubnetsService) setFirewalls(ctx context.Context, operation, location, subnet string, firewallIDs []string, opts *SetOptions) (*SetChanges[Firewall], *PrivateSubnet, error) {
+func (s *PrivateSubnetsService) setFirewalls(ctx context.Context, operation, location, subnet string, firewallIDs []string) (*SetChanges[Firewall], *PrivateSubnet, error) {
 	firewalls := &FirewallsService{s.conn}
 	var last *PrivateSubnet
 	element := func(id string) *Firewall { return &Firewall{ID: id, Location: location} }
@@ -199,7 +175,6 @@ func (s *PrivateSubnetsService) setFirewalls(ctx context.Context, operation, loc
 		get:       &opPrivateSubnetsGet,
 		location:  location,
 		reference: subnet,
-		dry:       dryRunIn(location, orZero(opts).DryRun),
 		list: func(ctx context.Context) ([]Firewall, error) {
 			record, err := s.Get(ctx, location, subnet)
 			if err != nil {
@@ -207,15 +182,6 @@ func (s *PrivateSubnetsService) setFirewalls(ctx context.Context, operation, loc
 			}
 			last, subnet = record, record.ID
 			return record.Firewalls, nil
-		},
-		created: func() ([]Firewall, error) {
-			first := plannedFirewall(location, subnet)
-			for _, id := range firewallIDs {
-				if ubid.PlannedWith(subnet, id) {
-					first = *element(id)
-				}
-			}
-			return []Firewall{first}, nil
 		},
 		add: func(ctx context.Context, id string, _ *Firewall) (*Firewall, error) {
 			record, err := firewalls.AttachSubnet(ctx, location, id, subnet)
@@ -242,10 +208,7 @@ func wantsSubnet(ctx context.Context, c *conn, d *drift, wantedID, location, fou
 	if wantedID == "" {
 		return nil
 	}
-	subnet, err := (*Resource)(nil), ErrNotFound
-	if !IsPlanned(wantedID) {
-		subnet, err = resolveID(ctx, c, KindPrivateSubnet, wantedID)
-	}
+	subnet, err := resolveID(ctx, c, KindPrivateSubnet, wantedID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}

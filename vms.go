@@ -243,14 +243,7 @@ func (s *VMsService) Ensure(ctx context.Context, location, name string, request 
 	r := orZero(request)
 	return vmFamily.ensure(ctx, s.conn, location, name, ensureSpec[VM]{
 		request: request,
-		planned: VM{
-			Size:           r.Size,
-			StorageSizeGiB: max(r.StorageSize, 0),
-			UnixUser:       r.UnixUser,
-			BootImage:      r.BootImage,
-			IPv4Enabled:    orZero(r.EnableIPv4),
-		},
-		create: func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
+		create:  func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
 		compare: func(ctx context.Context, vm *VM) (d drift, err error) {
 			d, _ = request.Compare(vm)
 			err = wantsSubnet(ctx, s.conn, &d, r.PrivateSubnetID, vm.Location, vm.Subnet)

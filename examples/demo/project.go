@@ -84,7 +84,7 @@ func fillNetworks(ctx context.Context, c *cloudapi.Client) (map[string]string, e
 			return nil, err
 		}
 		firewallIDs[f.name] = firewall.ID
-		if _, err := c.Firewalls.SetRules(ctx, f.location, firewall.ID, f.rules, nil); err != nil {
+		if _, err := c.Firewalls.SetRules(ctx, f.location, firewall.ID, f.rules); err != nil {
 			return nil, err
 		}
 	}
@@ -167,7 +167,7 @@ func fillManaged(ctx context.Context, c *cloudapi.Client) error {
 		return err
 	}
 	for _, database := range []string{"orders", "orders-reports"} { // both are open to everybody before
-		if _, err := c.Postgres.SetFirewallRules(ctx, europe, database, []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: office}}, nil); err != nil {
+		if _, err := c.Postgres.SetFirewallRules(ctx, europe, database, []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: office}}); err != nil {
 			return err
 		}
 	}

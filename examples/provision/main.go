@@ -18,7 +18,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"time"
 
@@ -32,23 +31,15 @@ type service[T, R any] interface {
 	Ensure(ctx context.Context, location, name string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)
 }
 
-// settle creates or plans a resource, and reports the result. If a plan would
-// create the resource, the record has a planned ID, which later steps of the plan
-// accept. If the resource differs from the request and isn't updated, settle
-// reports the difference and returns the record.
+// settle creates a resource, and reports the result. With the client of a plan,
+// it plans that. If the resource differs from the request and isn't updated,
+// settle reports the difference and returns the record.
 func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service[T, R], request *R) (*T, cloudapi.EnsureOutcome, error) {
-	// A dry run without Update returns the differences, and says for each whether
-	// an update could change it.
-	opts := &cloudapi.EnsureOptions{Update: p.update && !p.planOnly, DryRun: p.planOnly}
-	record, outcome, err := s.Ensure(ctx, p.env.Location, of.name, request, opts)
+	record, outcome, err := s.Ensure(ctx, p.env.Location, of.name, request, &cloudapi.EnsureOptions{Update: p.update})
 	if drift, ok := errors.AsType[*cloudapi.DriftError](err); ok {
 		record = any(drift.Record).(*T)
-		if p.planOnly && p.update && !slices.ContainsFunc(drift.Fields, func(f cloudapi.Drift) bool { return f.Remedy != cloudapi.RemedyUpdate }) {
-			p.report.changes(of, driftText(drift.Fields))
-			return record, cloudapi.EnsureUpdated, nil
-		}
 		how := err
-		if p.planOnly {
+		if p.plan != nil {
 			how = fmt.Errorf("%v differs from the file: %s", of, driftText(drift.Fields))
 		}
 		p.report.differs(of, fmt.Errorf("%w%s", how, p.advice(drift.Fields)))
@@ -58,7 +49,7 @@ func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service
 	case errors.Is(err, cloudapi.ErrOutcomeUnknown):
 		p.report.result(of, resultUnknown)
 	case err != nil:
-	case !p.planOnly:
+	case p.plan == nil:
 		p.report.result(of, done[outcome])
 	case p.held && outcome == cloudapi.EnsureCreated:
 		p.report.result(of, resultHeld)
@@ -69,8 +60,8 @@ func settle[T, R any](ctx context.Context, p *provisioner, of subject, s service
 }
 
 // show reports the state and details of a resource, unless it's only planned.
-func (p *provisioner) show(of subject, id, state, details string) {
-	if !cloudapi.IsPlanned(id) {
+func (p *provisioner) show(of subject, outcome cloudapi.EnsureOutcome, state, details string) {
+	if p.plan == nil || outcome != cloudapi.EnsureCreated {
 		p.report.show(of, state, details)
 	}
 }
@@ -91,19 +82,26 @@ func (p *provisioner) run(ctx context.Context) error {
 		return err
 	}
 	p.held = p.report.drift() != nil
-	if p.held && !p.planOnly {
+	if p.held && p.plan == nil {
 		return nil
 	}
 	return p.machines(ctx, subnetIDs)
 }
 
+// reportPlan reports the changes of the plan, if there is one.
+func (p *provisioner) reportPlan() {
+	for _, change := range p.plan.Changes() {
+		p.report.changes(subject{change.Resource.Kind, change.Resource.Name}, change.Details)
+	}
+}
+
 type provisioner struct {
-	client   *cloudapi.Client
-	env      *environment
-	planOnly bool
-	update   bool
-	report   report
-	held     bool // whether VMs and databases aren't created because another resource differs
+	client *cloudapi.Client // that of the plan, if there is one
+	plan   *cloudapi.Plan   // or nil
+	env    *environment
+	update bool
+	report report
+	held   bool // whether VMs and databases aren't created because another resource differs
 
 	mu     sync.Mutex // guards stderr
 	stderr io.Writer
@@ -145,8 +143,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer closeServer()
 	ctx, cancel := context.WithTimeout(ctx, *timeout)
 	defer cancel()
-	p := &provisioner{client: client, env: env, planOnly: *planOnly, update: *update, stderr: stderr, start: time.Now()}
+	p := &provisioner{client: client, env: env, update: *update, stderr: stderr, start: time.Now()}
+	if *planOnly {
+		p.plan = cloudapi.NewPlan(client)
+		p.client = p.plan.Client()
+	}
 	err = p.run(ctx)
+	p.reportPlan()
 	listErr := p.report.write(stdout)
 	if listErr != nil && !*planOnly {
 		p.report.write(stderr) // nobody reads stdout

@@ -43,6 +43,18 @@ func provision(t *testing.T, client *cloudapi.Client, env *environment, update b
 	return results(&p.report), err
 }
 
+// planning plans an environment.
+func planning(t *testing.T, client *cloudapi.Client, env *environment, update bool) *provisioner {
+	t.Helper()
+	p := &provisioner{plan: cloudapi.NewPlan(client), env: env, update: update}
+	p.client = p.plan.Client()
+	if err := p.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.reportPlan()
+	return p
+}
+
 func results(r *report) string {
 	text := ""
 	for _, of := range inOrder(r.rows) {
@@ -121,12 +133,10 @@ func TestOpen(t *testing.T) {
 		env := demotest.Must(load(""))(t)
 		demotest.Must(client.PrivateSubnets.Create(ctx, env.Location, "blog", nil))(t)
 		demotest.Must(client.Postgres.Create(ctx, env.Location, "blog", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, Version: "17", HAType: "async"}))(t)
-		p := &provisioner{client: client, env: env, planOnly: true, update: true}
-		if err := p.run(ctx); err != nil {
-			t.Fatal(err)
-		}
+		p := planning(t, client, env, true)
 		plan := table(p)
-		for _, want := range []string{"wanted the firewall that would be created", "restrict_by_default [0.0.0.0/0 ::/0], wanted true; lacks 198.51.100.7/32, 203.0.113.0/24 and has unwanted 0.0.0.0/0, ::/0"} {
+		for _, want := range []string{"firewall_id [blog-default] -> blog-web", "restrict_by_default [0.0.0.0/0 ::/0] -> true; + from 203.0.113.0/24; + from 198.51.100.7/32",
+			"+ 22 from 203.0.113.0/24"} {
 			if !strings.Contains(plan, want) {
 				t.Errorf("no %q in the plan\n%s", want, plan)
 			}
@@ -164,10 +174,7 @@ func TestPlan(t *testing.T) {
 		plan := func(update bool, want string) string {
 			t.Helper()
 			before := len(server.Requests())
-			p := &provisioner{client: client, env: env, planOnly: true, update: update}
-			if err := p.run(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			p := planning(t, client, env, update)
 			if got := results(&p.report); got != want {
 				t.Errorf("plans %s, want %s", got, want)
 			}
@@ -203,7 +210,7 @@ func TestPlan(t *testing.T) {
 			}
 		}
 		text = plan(true, "deploy keep; blog-web change; blog keep; blog-1 keep; blog-2 keep; blog-3 create; blog change; ")
-		if !strings.Contains(text, "storage_size 64, wanted 128") {
+		if !strings.Contains(text, "storage_size 64 -> 128") {
 			t.Errorf("no difference in\n%s", text)
 		}
 	})

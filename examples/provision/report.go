@@ -63,9 +63,14 @@ func (r *report) show(of subject, state, details string) {
 	})
 }
 
+// changes adds the details of a change of a plan.
 func (r *report) changes(of subject, text string) {
-	r.result(of, planned[cloudapi.EnsureUpdated])
-	r.change(of, func(row *row) { row.changes = append(row.changes, text) })
+	r.change(of, func(row *row) {
+		if row.result == planned[cloudapi.EnsureUnchanged] {
+			row.result = planned[cloudapi.EnsureUpdated] // only its rules change
+		}
+		row.changes = append(row.changes, text)
+	})
 }
 
 func (r *report) change(of subject, change func(*row)) {
@@ -125,11 +130,7 @@ func (r *report) write(w io.Writer) error {
 func driftText(drift []cloudapi.Drift) string {
 	var texts []string
 	for _, d := range drift {
-		wanted := fmt.Sprint(d.Wanted)
-		if cloudapi.IsPlanned(wanted) {
-			wanted = fmt.Sprintf("the %v that would be created", cloudapi.ID(wanted).Kind())
-		}
-		texts = append(texts, fmt.Sprintf("%s %v, wanted %s", d.Field, d.Found, wanted))
+		texts = append(texts, fmt.Sprintf("%s %v, wanted %v", d.Field, d.Found, d.Wanted))
 	}
 	return strings.Join(texts, "; ")
 }

@@ -22,11 +22,11 @@ func (p *provisioner) keys(ctx context.Context) error {
 	for _, key := range p.env.SSHKeys {
 		of := subject{cloudapi.KindSSHPublicKey, key.Name}
 		request := &cloudapi.SSHPublicKeyCreateRequest{PublicKey: key.PublicKey}
-		record, _, err := settle(ctx, p, of, keys{p.client.SSHPublicKeys}, request)
+		record, outcome, err := settle(ctx, p, of, keys{p.client.SSHPublicKeys}, request)
 		if err != nil {
 			return err
 		}
-		p.show(of, record.ID, "", record.ID)
+		p.show(of, outcome, "", record.ID)
 	}
 	return nil
 }
@@ -49,8 +49,8 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 		}
 		err = setRules(p, of, outcome,
 			func(r *cloudapi.FirewallRule) string { return r.PortRange + " from " + r.CIDR },
-			func(opts *cloudapi.SetOptions) (*cloudapi.SetChanges[cloudapi.FirewallRule], error) {
-				return p.client.Firewalls.SetRules(ctx, p.env.Location, record.ID, rules, opts)
+			func(client *cloudapi.Client) (*cloudapi.SetChanges[cloudapi.FirewallRule], error) {
+				return client.Firewalls.SetRules(ctx, p.env.Location, record.ID, rules)
 			})
 		if err != nil {
 			return nil, err
@@ -63,10 +63,14 @@ func (p *provisioner) firewalls(ctx context.Context) (map[string]string, error) 
 // the firewall or database was just created or may be updated. Otherwise
 // setRules reports the differences.
 func setRules[R any](p *provisioner, of subject, outcome cloudapi.EnsureOutcome, text func(*R) string,
-	set func(*cloudapi.SetOptions) (*cloudapi.SetChanges[R], error)) error {
+	set func(*cloudapi.Client) (*cloudapi.SetChanges[R], error)) error {
 	isNew := outcome == cloudapi.EnsureCreated || outcome == cloudapi.EnsureFound
 	allowed := p.update || isNew
-	changes, err := set(&cloudapi.SetOptions{DryRun: p.planOnly || !allowed})
+	client := p.client
+	if !allowed {
+		client = cloudapi.NewPlan(client).Client() // which only finds out what differs
+	}
+	changes, err := set(client)
 	if err != nil || !changes.Changed() {
 		return err
 	}
@@ -77,9 +81,7 @@ func setRules[R any](p *provisioner, of subject, outcome cloudapi.EnsureOutcome,
 			again = ", as does another run that has just created it: run this again"
 		}
 		p.report.differs(of, fmt.Errorf("%v differs from the file: it %s: --update changes that%s", of, ruleText(changes, text), again))
-	case isNew: // already reported as created
-	case p.planOnly:
-		p.report.changes(of, ruleText(changes, text))
+	case isNew, p.plan != nil: // already reported as created, or in the plan
 	default:
 		p.report.result(of, done[cloudapi.EnsureUpdated])
 	}
@@ -92,12 +94,12 @@ func (p *provisioner) subnets(ctx context.Context, firewallIDs map[string]string
 	for _, subnet := range p.env.Subnets {
 		of := subject{cloudapi.KindPrivateSubnet, subnet.Name}
 		request := &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewallIDs[subnet.Firewall]}
-		record, _, err := settle(ctx, p, of, p.client.PrivateSubnets, request)
+		record, outcome, err := settle(ctx, p, of, p.client.PrivateSubnets, request)
 		if err != nil {
 			return nil, err
 		}
 		ids[subnet.Name] = record.ID
-		p.show(of, record.ID, record.State, record.Net4)
+		p.show(of, outcome, record.State, record.Net4)
 	}
 	return ids, nil
 }
@@ -116,7 +118,7 @@ func (p *provisioner) machines(ctx context.Context, subnetIDs map[string]string)
 
 func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 	of := subject{cloudapi.KindVM, vm.Name}
-	record, _, err := settle(ctx, p, of, p.client.VMs, &cloudapi.VMCreateRequest{
+	record, outcome, err := settle(ctx, p, of, p.client.VMs, &cloudapi.VMCreateRequest{
 		PublicKey:       vm.SSHKey,
 		PrivateSubnetID: subnetID,
 		Size:            vm.Size,
@@ -127,8 +129,8 @@ func (p *provisioner) vm(ctx context.Context, vm vm, subnetID string) error {
 	if err != nil {
 		return err
 	}
-	p.show(of, record.ID, record.State, record.ID)
-	if p.planOnly {
+	p.show(of, outcome, record.State, record.ID)
+	if p.plan != nil {
 		return nil
 	}
 	record, err = p.client.VMs.WaitRunning(ctx, record.Location, record.ID, p.wait(of))
@@ -158,17 +160,17 @@ func (p *provisioner) database(ctx context.Context, db database) error {
 	if err != nil {
 		return err
 	}
-	p.show(of, record.ID, record.State, record.ID)
+	p.show(of, outcome, record.State, record.ID)
 	rules := []cloudapi.PostgresFirewallRuleCreateRequest{}
 	for _, cidr := range db.Allow {
 		rules = append(rules, cloudapi.PostgresFirewallRuleCreateRequest{CIDR: cidr})
 	}
 	err = setRules(p, of, outcome,
 		func(r *cloudapi.PostgresFirewallRule) string { return r.CIDR },
-		func(opts *cloudapi.SetOptions) (*cloudapi.SetChanges[cloudapi.PostgresFirewallRule], error) {
-			return p.client.Postgres.SetFirewallRules(ctx, p.env.Location, record.ID, rules, opts)
+		func(client *cloudapi.Client) (*cloudapi.SetChanges[cloudapi.PostgresFirewallRule], error) {
+			return client.Postgres.SetFirewallRules(ctx, p.env.Location, record.ID, rules)
 		})
-	if err != nil || p.planOnly {
+	if err != nil || p.plan != nil {
 		return err
 	}
 	// Wait until the database is running and has the sizes in the file.

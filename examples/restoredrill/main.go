@@ -72,7 +72,7 @@ func (d *drill) run(ctx context.Context) (err error) {
 	for _, rule := range source.FirewallRules {
 		rules = append(rules, cloudapi.PostgresFirewallRuleCreateRequest{CIDR: rule.CIDR, Description: rule.Description})
 	}
-	if _, err := d.client.Postgres.SetFirewallRules(ctx, copied.Location, copied.ID, rules, nil); err != nil {
+	if _, err := d.client.Postgres.SetFirewallRules(ctx, copied.Location, copied.ID, rules); err != nil {
 		return fmt.Errorf("set the firewall rules of the copy, which everybody can reach until it's deleted: %w", err)
 	}
 	last := ""

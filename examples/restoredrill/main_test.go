@@ -134,7 +134,7 @@ func TestRules(t *testing.T) {
 				for cidr := range strings.FieldsSeq(allowed) {
 					rules = append(rules, cloudapi.PostgresFirewallRuleCreateRequest{CIDR: cidr, Description: "office"})
 				}
-				demotest.Must(d.client.Postgres.SetFirewallRules(t.Context(), d.source.Location, d.source.ID, rules, nil))(t)
+				demotest.Must(d.client.Postgres.SetFirewallRules(t.Context(), d.source.Location, d.source.ID, rules))(t)
 				d.source = demotest.Must(d.client.Postgres.Get(t.Context(), d.source.Location, d.source.ID))(t)
 				time.AfterFunc(30*time.Second, func() { // while the copy is restored
 					copied := demotest.Must(d.client.Postgres.Get(t.Context(), d.source.Location, d.copyID))(t)

@@ -74,7 +74,7 @@ func (j *job) run(ctx context.Context) (err error) {
 		return err
 	}
 	rules := []cloudapi.FirewallRuleCreateRequest{{CIDR: j.from.String(), PortRange: "22"}}
-	if _, err := j.client.Firewalls.SetRules(ctx, j.location, firewall.ID, rules, nil); err != nil {
+	if _, err := j.client.Firewalls.SetRules(ctx, j.location, firewall.ID, rules); err != nil {
 		return err
 	}
 	subnet, _, err := j.client.PrivateSubnets.Ensure(sure, j.location, j.name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}, nil)

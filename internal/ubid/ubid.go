@@ -65,9 +65,6 @@ func Parse(s string) (Value, error) {
 			return Value{}, fmt.Errorf("has a character at position %d that no ID has", i+1)
 		}
 	}
-	if IsPlanned(s) {
-		return Value{}, errors.New(PlannedReason)
-	}
 	upper, ok := decodeGroup(s[PrefixLength:lowerStart])
 	if !ok {
 		return Value{}, errors.New("is mistyped: the parity of its first half is wrong")

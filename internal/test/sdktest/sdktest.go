@@ -49,3 +49,12 @@ func SendingNothing(t testing.TB) *cloudapi.Client {
 		return nil, errors.ErrUnsupported
 	}))
 }
+
+// Planning returns the client of a new plan, or the client itself if plans is
+// false.
+func Planning(client *cloudapi.Client, plans bool) *cloudapi.Client {
+	if !plans {
+		return client
+	}
+	return cloudapi.NewPlan(client).Client()
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
 	"github.com/cloudapi-sdk/cloudapi/internal/test/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
+	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // ensureCase is the Ensure of a family, or the function Ensure, independent of
@@ -219,7 +220,7 @@ func (c *ensureCase) resource(id string) cloudapi.Resource {
 
 // TestEnsure creates a resource of each family, compares it with each variant,
 // updates it, and creates it again while it's being deleted. Before each Ensure,
-// a dry run says what it will do, immediately.
+// a plan says what it will do, immediately.
 func TestEnsure(t *testing.T) {
 	t.Parallel()
 	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
@@ -227,20 +228,18 @@ func TestEnsure(t *testing.T) {
 		ensure := func(variant string, update bool) (string, cloudapi.EnsureOutcome, error) {
 			t.Helper()
 			before, start := sdktest.Changes(srv), time.Now()
-			dryID, dry, dryErr := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{DryRun: true, Update: update})
+			plan := cloudapi.NewPlan(client)
+			dryID, dry, dryErr := c.ensure(t.Context(), plan.Client(), variant, &cloudapi.EnsureOptions{Update: update})
 			if sdktest.Changes(srv) != before || time.Since(start) != 0 {
-				t.Errorf("%q: a dry run changes something, or takes %v", variant, time.Since(start))
+				t.Errorf("%q: a plan changes something, or takes %v", variant, time.Since(start))
 			}
 			events = nil
 			id, outcome, err := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{Update: update,
 				Progress: func(p cloudapi.Progress) { events = append(events, p) }})
-			isNew := outcome == cloudapi.EnsureCreated
-			hasID, isPlanned := err == nil, isNew
-			if c.name == "Ensure" { // the function doesn't know what it would create
-				hasID, isPlanned = err == nil && !isNew, false
-			}
-			if dry != outcome || fmt.Sprint(dryErr) != fmt.Sprint(err) || (dryID != "") != hasID || cloudapi.IsPlanned(dryID) != isPlanned {
-				t.Errorf("%q: it is %q, %v, and before it in a dry run %q with the ID %q, %v", variant, outcome, err, dry, dryID, dryErr)
+			changes := map[cloudapi.EnsureOutcome]string{cloudapi.EnsureCreated: "+ ", cloudapi.EnsureUpdated: "~ "}[outcome]
+			if dry != outcome || fmt.Sprint(dryErr) != fmt.Sprint(err) || (dryID != "") != (err == nil) || ubid.IsPlanned(dryID) != (outcome == cloudapi.EnsureCreated) ||
+				!strings.HasPrefix(plan.String(), changes) || (plan.String() == "") != (changes == "") {
+				t.Errorf("%q: it is %q, %v, and before it in a plan %q with the ID %q, %v:\n%v", variant, outcome, err, dry, dryID, dryErr, plan)
 			}
 			return id, outcome, err
 		}
@@ -326,40 +325,37 @@ func TestEnsure(t *testing.T) {
 	})
 }
 
-// TestEnsureDryRunRecord: the record of a resource to create has what the
-// request sets, and the record of a resource to update is unchanged.
-func TestEnsureDryRunRecord(t *testing.T) {
+// TestEnsurePlannedRecord: the record of a resource to create has what the
+// request sets, and the record of a resource to update has the new values.
+func TestEnsurePlannedRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := cloudapitest.New(t).Client()
-		dry := &cloudapi.EnsureOptions{DryRun: true, Update: true}
-		request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}
-		planned, outcome, err := client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", request, dry)
-		if want := (&cloudapi.Postgres{
-			ID: planned.ID, Location: sdktest.Somewhere, Name: "db-1", VMSize: "standard-2", StorageSizeGiB: 64,
-			FirewallRules: []cloudapi.PostgresFirewallRule{{CIDR: "0.0.0.0/0"}, {CIDR: "::/0"}},
-		}); err != nil || outcome != cloudapi.EnsureCreated || !reflect.DeepEqual(planned, want) {
+		request := &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, PGConfig: cloudapi.PostgresSettings{"work_mem": cloudapi.NewPostgresSetting("32MB")}}
+		planning := cloudapi.NewPlan(client).Client()
+		planned, outcome, err := planning.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", request, nil)
+		if err != nil || outcome != cloudapi.EnsureCreated || planned.VMSize != "standard-2" || planned.TargetStorageSizeGiB != 64 || len(planned.FirewallRules) != 4 {
 			t.Errorf("it would be %s: %+v, %v", outcome, planned, err)
 		}
-		key, _, err := client.SSHPublicKeys.Ensure(t.Context(), "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}, dry)
+		planned.FirewallRules[0].CIDR = "mine" // a record belongs to the program
+		again, outcome, err := planning.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", request, nil)
+		if err != nil || outcome != cloudapi.EnsureUnchanged || again.ID != planned.ID || again.FirewallRules[0].CIDR != "0.0.0.0/0" {
+			t.Errorf("again it would be %s: %+v, %v", outcome, again, err)
+		}
+		key, _, err := planning.SSHPublicKeys.Ensure(t.Context(), "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}, nil)
 		if err != nil || *key != (cloudapi.SSHPublicKey{ID: key.ID, Name: "laptop", PublicKey: stub.PublicKey}) {
 			t.Errorf("the key would be %+v, %v", key, err)
 		}
-		private, _, err := client.PrivateLocations.Ensure(t.Context(), "own", &cloudapi.PrivateLocationCreateRequest{
-			ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}, dry)
-		if err != nil || *private != (cloudapi.PrivateLocation{ID: private.ID, UIName: "own", Name: "us-east-1"}) {
+		private, _, err := planning.PrivateLocations.Ensure(t.Context(), "own", &cloudapi.PrivateLocationCreateRequest{
+			ProviderLocationName: cloudapi.PrivateLocationProviderLocationNameUSEast1, AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")}, nil)
+		if err != nil || *private != (cloudapi.PrivateLocation{ID: private.ID, UIName: "own", Name: "us-east-1", Path: "/private-location/own"}) {
 			t.Errorf("the private location would be %+v, %v", private, err)
-		}
-		for _, record := range []interface{ Resource() cloudapi.Resource }{planned, key, private} {
-			if r := record.Resource(); !cloudapi.IsPlanned(r.ID) || !cloudapi.IsID(r.ID, r.Kind) {
-				t.Errorf("%v has no planned ID", r)
-			}
 		}
 		stub.Must(client.Postgres.Create(t.Context(), sdktest.Somewhere, "db-1", request))(t)
 		stub.Must(client.Postgres.WaitRunning(t.Context(), sdktest.Somewhere, "db-1", nil))(t)
 		request.StorageSize = 128
-		db, outcome, err := client.Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", request, dry)
-		if err != nil || outcome != cloudapi.EnsureUpdated || db.StorageSizeGiB != 64 {
+		db, outcome, err := cloudapi.NewPlan(client).Client().Postgres.Ensure(t.Context(), sdktest.Somewhere, "db-1", request, &cloudapi.EnsureOptions{Update: true})
+		if err != nil || outcome != cloudapi.EnsureUpdated || db.StorageSizeGiB != 64 || db.TargetStorageSizeGiB != 128 {
 			t.Errorf("the update would be %s: %+v, %v", outcome, db, err)
 		}
 	})

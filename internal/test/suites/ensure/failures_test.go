@@ -233,7 +233,7 @@ func TestEnsureCannotUpdate(t *testing.T) {
 }
 
 // TestEnsureCannotCompare: if Ensure can't read the VM's subnet, it returns an
-// error, even in a dry run.
+// error, even in a plan.
 func TestEnsureCannotCompare(t *testing.T) {
 	t.Parallel()
 	srv := cloudapitest.New(t)
@@ -242,8 +242,8 @@ func TestEnsureCannotCompare(t *testing.T) {
 	request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID}
 	stub.Must(client.VMs.Create(t.Context(), sdktest.Somewhere, "web-1", request))(t)
 	srv.Fail(cloudapitest.Match{Operation: "Projects.ObjectInfo"}, sdktest.Refusal(http.StatusForbidden, "Forbidden").Repeating())
-	for _, opts := range []*cloudapi.EnsureOptions{nil, {DryRun: true}} {
-		if got, outcome, err := client.VMs.Ensure(t.Context(), sdktest.Somewhere, "web-1", request, opts); got != nil || outcome != "" || !errors.Is(err, cloudapi.ErrForbidden) {
+	for _, plans := range []bool{true, false} {
+		if got, outcome, err := sdktest.Planning(client, plans).VMs.Ensure(t.Context(), sdktest.Somewhere, "web-1", request, nil); got != nil || outcome != "" || !errors.Is(err, cloudapi.ErrForbidden) {
 			t.Errorf("Ensure is %v, %q, %v", got, outcome, err)
 		}
 	}

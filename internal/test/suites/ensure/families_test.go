@@ -379,9 +379,9 @@ func TestEnsureLoadBalancerInItsSubnet(t *testing.T) {
 		if lb, _, err := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, "lb", sdktest.BalancerIn(nobodys), nil); lb != nil || !errors.Is(err, cloudapi.ErrInvalidRequest) {
 			t.Errorf("with nobody's subnet: %v, %v", lb, err)
 		}
-		dry := &cloudapi.EnsureOptions{DryRun: true}
-		if lb, outcome, err := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, "lb", sdktest.BalancerIn(nobodys), dry); lb != nil || !errors.Is(err, cloudapi.ErrNotFound) {
-			t.Errorf("a dry run with nobody's subnet: %v, %v, %v", lb, outcome, err)
+		planning := cloudapi.NewPlan(client).Client()
+		if lb, outcome, err := planning.LoadBalancers.Ensure(ctx, sdktest.Somewhere, "lb", sdktest.BalancerIn(nobodys), nil); lb != nil || !errors.Is(err, cloudapi.ErrNotFound) {
+			t.Errorf("a plan with nobody's subnet: %v, %v, %v", lb, outcome, err)
 		}
 	})
 }

@@ -177,15 +177,15 @@ func TestOneListedLoadBalancer(t *testing.T) {
 		subnet := stub.Must(client.PrivateSubnets.Get(ctx, sdktest.Somewhere, "net-2"))(t)
 		for _, tt := range []struct {
 			name string
-			opts *cloudapi.EnsureOptions
+			plan bool
 			want cloudapi.EnsureOutcome
 		}{
-			{"web", nil, cloudapi.EnsureUnchanged}, // the other subnet has one with this name
-			{"z", &cloudapi.EnsureOptions{DryRun: true}, cloudapi.EnsureUnchanged},
-			{"a", &cloudapi.EnsureOptions{DryRun: true}, cloudapi.EnsureCreated}, // the existing one is in the other subnet
-			{"new", nil, cloudapi.EnsureCreated},
+			{"web", false, cloudapi.EnsureUnchanged}, // the other subnet has one with this name
+			{"z", true, cloudapi.EnsureUnchanged},
+			{"a", true, cloudapi.EnsureCreated}, // the existing one is in the other subnet
+			{"new", false, cloudapi.EnsureCreated},
 		} {
-			l, outcome, err := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, tt.name, sdktest.BalancerIn(subnet.ID), tt.opts)
+			l, outcome, err := sdktest.Planning(client, tt.plan).LoadBalancers.Ensure(ctx, sdktest.Somewhere, tt.name, sdktest.BalancerIn(subnet.ID), nil)
 			if err != nil || outcome != tt.want || l.Name != tt.name || outcome == cloudapi.EnsureUnchanged && l.Subnet != "net-2" {
 				t.Errorf("Ensure %s: %q, %v, %v", tt.name, outcome, l, err)
 			}

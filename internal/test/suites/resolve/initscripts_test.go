@@ -54,10 +54,10 @@ func TestMissingInitScript(t *testing.T) {
 		if found, err := existing(t.Context(), client, cloudapi.Resource{Kind: cloudapi.KindVMInitScript, ID: id}); len(found) != 0 || (err == nil) != isContract {
 			t.Errorf("%s, Fetch: %v, %v", name, found, err)
 		}
-		for _, dryRun := range []bool{true, false} {
-			_, outcome, err := client.VMInitScripts.Ensure(t.Context(), "setup", request, &cloudapi.EnsureOptions{DryRun: dryRun})
+		for _, plans := range []bool{true, false} {
+			_, outcome, err := sdktest.Planning(client, plans).VMInitScripts.Ensure(t.Context(), "setup", request, nil)
 			if (outcome == cloudapi.EnsureCreated) != isContract || errors.Is(err, cloudapi.ErrMaybeUnsupported) == isContract {
-				t.Errorf("%s, Ensure, dry run %v: %v, %v", name, dryRun, outcome, err)
+				t.Errorf("%s, Ensure, plan %v: %v, %v", name, plans, outcome, err)
 			}
 		}
 		if !isContract {

@@ -34,8 +34,8 @@ func TestPrivateLinksThatAreOff(t *testing.T) {
 			"Get":    func() error { _, err := links.Get(ctx, "own", "link"); return err },
 			"Create": func() error { _, err := links.Create(ctx, "own", "link", request); return err },
 			"Ensure": func() error { _, _, err := links.Ensure(ctx, "own", "link", request, nil); return err },
-			"Ensure, dry": func() error {
-				_, _, err := links.Ensure(ctx, "own", "link", request, &cloudapi.EnsureOptions{DryRun: true})
+			"Ensure, planned": func() error {
+				_, _, err := cloudapi.NewPlan(p.Client).Client().PrivateLinkServices.Ensure(ctx, "own", "link", request, nil)
 				return err
 			},
 			"Update":        func() error { _, err := links.Update(ctx, "own", "link", nil); return err },

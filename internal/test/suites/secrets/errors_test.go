@@ -61,7 +61,7 @@ func failures(t *testing.T, logger *slog.Logger) map[string]error {
 	_, failed["ID"] = cloudapi.ParseID(stub.Token)
 	_, failed["range"] = cloudapi.ParseCIDR(stub.Token)
 	_, failed["ports"] = cloudapi.ParsePortRange(stub.Token)
-	_, failed["rules"] = client.Firewalls.SetRules(t.Context(), "eu-central-h1", "edge", []cloudapi.FirewallRuleCreateRequest{{CIDR: stub.Token + "/24"}}, nil)
+	_, failed["rules"] = client.Firewalls.SetRules(t.Context(), "eu-central-h1", "edge", []cloudapi.FirewallRuleCreateRequest{{CIDR: stub.Token + "/24"}})
 	_, failed["list"] = client.SSHPublicKeys.List(t.Context(), &cloudapi.ListOptions{StartAfter: stub.Token})
 	_, failed["wait"] = client.LoadBalancers.WaitVMDetached(t.Context(), "eu-central-h1", "web-lb", stub.Token, nil)
 	for name, err := range failed {

@@ -28,7 +28,7 @@ func TestSetRulesOfSubnets(t *testing.T) {
 			set := func(dry bool, source string) string {
 				t.Helper()
 				rules := []cloudapi.FirewallRuleCreateRequest{{CIDR: source, PortRange: "5432"}}
-				changes, err := client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", rules, &cloudapi.SetOptions{DryRun: dry})
+				changes, err := sdktest.Planning(client, dry).Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", rules)
 				if err != nil {
 					return err.Error()
 				}
@@ -36,7 +36,7 @@ func TestSetRulesOfSubnets(t *testing.T) {
 			}
 			want := fmt.Sprintf("+ 5432 from %s\n+ 5432 from %s", web.Net4, web.Net6)
 			if got := set(true, "web"); got != want {
-				t.Errorf("a dry run prints\n%s, want\n%s", got, want)
+				t.Errorf("a plan prints\n%s, want\n%s", got, want)
 			}
 			if got := set(false, web.ID); got != want {
 				t.Errorf("it prints\n%s, want\n%s", got, want)
@@ -88,15 +88,15 @@ func TestSetRulesDescriptions(t *testing.T) {
 			{"office", `~ 22 from 10.0.0.0/8 "office"`, `~ from 10.0.0.0/8 "office"`},
 		} {
 			for _, dry := range []bool{true, false} {
-				rules, err := client.Firewalls.SetRules(ctx, sdktest.Somewhere, edge.ID,
-					[]cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8", PortRange: "22", Description: step.description}}, &cloudapi.SetOptions{DryRun: dry})
+				rules, err := sdktest.Planning(client, dry).Firewalls.SetRules(ctx, sdktest.Somewhere, edge.ID,
+					[]cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8", PortRange: "22", Description: step.description}})
 				if err != nil || rules.String() != step.firewall {
-					t.Errorf("step %d, dry run %v: %q, %v, want %q", i, dry, rules, err, step.firewall)
+					t.Errorf("step %d, plan %v: %q, %v, want %q", i, dry, rules, err, step.firewall)
 				}
-				ranges, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID,
-					[]cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "10.0.0.0/8", Description: step.description}}, &cloudapi.SetOptions{DryRun: dry})
+				ranges, err := sdktest.Planning(client, dry).Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID,
+					[]cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "10.0.0.0/8", Description: step.description}})
 				if err != nil || ranges.String() != step.database {
-					t.Errorf("step %d, dry run %v: %q, %v, want %q", i, dry, ranges, err, step.database)
+					t.Errorf("step %d, plan %v: %q, %v, want %q", i, dry, ranges, err, step.database)
 				}
 			}
 		}
@@ -108,7 +108,7 @@ func TestSetRulesDescriptions(t *testing.T) {
 		if err := client.Postgres.DeleteFirewallRule(ctx, sdktest.Somewhere, db.ID, rules[1].ID); err != nil {
 			t.Fatal(err)
 		}
-		stub.Must(client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "10.0.0.0/8"}}, nil))(t)
+		stub.Must(client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "10.0.0.0/8"}}))(t)
 		if rules := stub.Must(client.Postgres.ListFirewallRules(ctx, sdktest.Somewhere, db.ID, nil))(t).Items; len(rules) != 2 || rules[0].Description != "office" {
 			t.Errorf("after the repair the database has the rules %v", rules)
 		}
@@ -129,10 +129,10 @@ func TestSetRulesTwice(t *testing.T) {
 		{"a", "a", `+ 53/icmp from 10.0.0.1/32 "a"`},
 		{"a", "b", ""},
 	} {
-		changes, err := client.Firewalls.SetRules(ctx, sdktest.Somewhere, edge.ID, []cloudapi.FirewallRuleCreateRequest{
+		changes, err := sdktest.Planning(client, true).Firewalls.SetRules(ctx, sdktest.Somewhere, edge.ID, []cloudapi.FirewallRuleCreateRequest{
 			{CIDR: "10.0.0.1", PortRange: "53", Protocol: "icmp", Description: test.first},
 			{CIDR: "10.0.0.1/32", PortRange: "53..53", Protocol: "icmp", Description: test.second},
-		}, &cloudapi.SetOptions{DryRun: true})
+		})
 		if test.want == "" {
 			if !errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.Contains(err.Error(), "rules[1]") {
 				t.Errorf("%+v: %v", test, err)
@@ -177,11 +177,11 @@ func TestSetFirewalls(t *testing.T) {
 						return found
 					}
 					for second := range 8 {
-						stub.Must(client.PrivateSubnets.SetFirewalls(ctx, sdktest.Somewhere, "net", subset(first), nil))(t)
+						stub.Must(client.PrivateSubnets.SetFirewalls(ctx, sdktest.Somewhere, "net", subset(first)))(t)
 						before := attached()
-						plan := stub.Must(client.PrivateSubnets.SetFirewalls(ctx, sdktest.Somewhere, net.ID, subset(second), &cloudapi.SetOptions{DryRun: true}))(t)
+						plan := stub.Must(sdktest.Planning(client, true).PrivateSubnets.SetFirewalls(ctx, sdktest.Somewhere, net.ID, subset(second)))(t)
 						if !sameElements(before, attached()) {
-							t.Fatalf("a dry run changes %v to %v", before, attached())
+							t.Fatalf("a plan changes %v to %v", before, attached())
 						}
 						for _, method := range []string{"POST", "GET"} {
 							switch fault {
@@ -192,7 +192,7 @@ func TestSetFirewalls(t *testing.T) {
 							}
 						}
 						sent := len(srv.Requests())
-						done, err := client.PrivateSubnets.SetFirewalls(ctx, sdktest.Somewhere, "net", subset(second), nil)
+						done, err := client.PrivateSubnets.SetFirewalls(ctx, sdktest.Somewhere, "net", subset(second))
 						if err != nil || !sameElements(attached(), subset(second)) {
 							t.Fatalf("from %03b to %03b: %v, %v, leaves %v", first, second, done, err, attached())
 						}
@@ -224,21 +224,21 @@ func TestSetFirewallsErrors(t *testing.T) {
 	stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, "net", nil))(t)
 	far := stub.Must(client.Firewalls.Create(ctx, "us-east-a2", "far", nil))(t).ID
 	for _, dry := range []bool{true, false} {
-		opts := &cloudapi.SetOptions{DryRun: dry}
+		client := sdktest.Planning(client, dry)
 		for _, ids := range [][]string{{far}, {"net-default"}, {""}, {cloudapitest.NewID(cloudapi.KindVM).String()}, nil} {
 			before := sdktest.Changes(srv)
-			changes, err := client.PrivateSubnets.SetFirewalls(ctx, sdktest.Somewhere, "net", ids, opts)
+			changes, err := client.PrivateSubnets.SetFirewalls(ctx, sdktest.Somewhere, "net", ids)
 			if _, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || changes != nil || cloudapi.IsGone(err) {
-				t.Errorf("%q, dry run %v: %v, %v", ids, dry, changes, err)
+				t.Errorf("%q, plan %v: %v, %v", ids, dry, changes, err)
 			}
 			if changes := sdktest.Changes(srv) - before; changes > 1 || dry && changes > 0 { // one attach is refused
-				t.Errorf("%q, dry run %v: %d changes were sent", ids, dry, changes)
+				t.Errorf("%q, plan %v: %d changes were sent", ids, dry, changes)
 			}
 		}
-		if _, err := client.PrivateSubnets.SetFirewalls(ctx, sdktest.Somewhere, "none", []string{}, opts); !errors.Is(err, cloudapi.ErrNotFound) {
+		if _, err := client.PrivateSubnets.SetFirewalls(ctx, sdktest.Somewhere, "none", []string{}); !errors.Is(err, cloudapi.ErrNotFound) {
 			t.Errorf("a subnet that doesn't exist: %v", err)
 		}
-		if _, err := client.PrivateSubnets.SetFirewalls(context.Context(nil), sdktest.Somewhere, "net", []string{}, opts); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+		if _, err := client.PrivateSubnets.SetFirewalls(context.Context(nil), sdktest.Somewhere, "net", []string{}); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 			t.Errorf("without a context: %v", err)
 		}
 	}

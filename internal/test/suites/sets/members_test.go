@@ -56,17 +56,17 @@ func TestSetVMs(t *testing.T) {
 			{[]string{}, 30 * time.Second, "- VM eu-central-h1/vm-1\n- VM eu-central-h1/vm-2"},
 		} {
 			before := sdktest.Changes(srv)
-			dry := stub.Must(client.LoadBalancers.SetVMs(t.Context(), location, lb.ID, step.wanted, &cloudapi.SetOptions{DryRun: true}))(t)
+			dry := stub.Must(sdktest.Planning(client, true).LoadBalancers.SetVMs(t.Context(), location, lb.ID, step.wanted))(t)
 			if n := sdktest.Changes(srv) - before; n != 0 {
-				t.Errorf("a dry run sends %d changes", n)
+				t.Errorf("a plan sends %d changes", n)
 			}
 			for _, vm := range dry.Added {
 				if vm.Name == "" {
-					t.Errorf("a dry run shows %+v", vm)
+					t.Errorf("a plan shows %+v", vm)
 				}
 			}
 			start := time.Now()
-			changes := stub.Must(client.LoadBalancers.SetVMs(t.Context(), location, "lb", step.wanted, nil))(t)
+			changes := stub.Must(client.LoadBalancers.SetVMs(t.Context(), location, "lb", step.wanted))(t)
 			if took := time.Since(start); took < step.took || took > step.took+10*time.Second {
 				t.Errorf("%q took %v, want %v", step.wanted, took, step.took)
 			}
@@ -75,7 +75,7 @@ func TestSetVMs(t *testing.T) {
 				text = strings.ReplaceAll(text, "VM "+id, fmt.Sprintf("VM eu-central-h1/vm-%d", i))
 			}
 			if lines := strings.Split(text, "\n"); !sameLines(lines, strings.Split(step.changes, "\n")) || strings.Count(dry.String(), "\n") != strings.Count(text, "\n") {
-				t.Errorf("the changes are %q, want %q; in a dry run %q", text, step.changes, dry)
+				t.Errorf("the changes are %q, want %q; in a plan %q", text, step.changes, dry)
 			}
 			now := stub.Must(client.LoadBalancers.Get(t.Context(), location, lb.ID))(t)
 			if !sameLines(now.VMs, slices.Compact(slices.Sorted(slices.Values(step.wanted)))) {
@@ -138,10 +138,10 @@ func TestGetInSubnetHidden(t *testing.T) {
 		}
 	}
 	srv.SetPermissions(srv.ProjectID(), srv.Token(), "*")
-	for _, dryRun := range []bool{true, false} {
-		_, outcome, err := client.LoadBalancers.Ensure(t.Context(), location, "lb", sdktest.BalancerIn(subnets[2]), &cloudapi.EnsureOptions{DryRun: dryRun})
+	for _, plans := range []bool{true, false} {
+		_, outcome, err := sdktest.Planning(client, plans).LoadBalancers.Ensure(t.Context(), location, "lb", sdktest.BalancerIn(subnets[2]), nil)
 		if outcome != cloudapi.EnsureCreated {
-			t.Errorf("Ensure in the third subnet, dry run %v: %q, %v", dryRun, outcome, err)
+			t.Errorf("Ensure in the third subnet, plan %v: %q, %v", plans, outcome, err)
 		}
 	}
 }
@@ -173,11 +173,11 @@ func TestSetVMsRefusals(t *testing.T) {
 			{"being detached elsewhere", []string{ids[1]}, nil, 20 * time.Second},
 		} {
 			if tt.want == nil { // the detachment above is over
-				stub.Must(client.LoadBalancers.SetVMs(t.Context(), location, other.ID, []string{ids[1], ids[0]}, nil))(t)
+				stub.Must(client.LoadBalancers.SetVMs(t.Context(), location, other.ID, []string{ids[1], ids[0]}))(t)
 				stub.Must(client.LoadBalancers.DetachVM(t.Context(), location, other.ID, ids[1]))(t)
 			}
 			start := time.Now()
-			changes, err := client.LoadBalancers.SetVMs(t.Context(), location, lb.ID, tt.wanted, nil)
+			changes, err := client.LoadBalancers.SetVMs(t.Context(), location, lb.ID, tt.wanted)
 			if took := time.Since(start); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) || took > tt.took {
 				t.Errorf("%s: %v after %v, want %v", tt.name, err, took, tt.want)
 			}
@@ -188,19 +188,19 @@ func TestSetVMsRefusals(t *testing.T) {
 				t.Errorf("%s: the members are %q", tt.name, now.VMs)
 			}
 		}
-		if _, err := client.LoadBalancers.SetVMs(t.Context(), location, lb.ID, []string{stub.VMID}, &cloudapi.SetOptions{DryRun: true}); !errors.Is(err, cloudapi.ErrInvalidArgument) {
-			t.Errorf("in a dry run: %v", err)
+		if _, err := sdktest.Planning(client, true).LoadBalancers.SetVMs(t.Context(), location, lb.ID, []string{stub.VMID}); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("in a plan: %v", err)
 		}
-		if _, err := client.LoadBalancers.SetVMs(t.Context(), location, "nobody", []string{}, nil); !cloudapi.IsGone(err) {
+		if _, err := client.LoadBalancers.SetVMs(t.Context(), location, "nobody", []string{}); !cloudapi.IsGone(err) {
 			t.Errorf("of no load balancer: %v", err)
 		}
 		onlyIPv6 := stub.Must(client.LoadBalancers.Create(t.Context(), location, "ipv6", &cloudapi.LoadBalancerCreateRequest{PrivateSubnetID: subnetOf(t, client, lb),
 			Algorithm: cloudapi.LoadBalancerAlgorithmRoundRobin, SrcPort: 80, DstPort: 80, HealthCheckProtocol: cloudapi.LoadBalancerHealthCheckProtocolTCP, Stack: cloudapi.LoadBalancerStackIPv6}))(t)
-		if changes, err := client.LoadBalancers.SetVMs(t.Context(), location, onlyIPv6.ID, []string{noAddress}, nil); err != nil || len(changes.Added) != 1 {
+		if changes, err := client.LoadBalancers.SetVMs(t.Context(), location, onlyIPv6.ID, []string{noAddress}); err != nil || len(changes.Added) != 1 {
 			t.Errorf("without an address, for IPv6: %v, %v", changes, err)
 		}
 		srv.Fail(cloudapitest.Match{Operation: "LoadBalancers.AttachVM"}, cloudapitest.DropAfter())
-		if changes, err := client.LoadBalancers.SetVMs(t.Context(), location, lb.ID, []string{ids[1], ids[2]}, nil); err != nil || len(changes.Kept) != 1 || len(changes.Added) != 1 {
+		if changes, err := client.LoadBalancers.SetVMs(t.Context(), location, lb.ID, []string{ids[1], ids[2]}); err != nil || len(changes.Kept) != 1 || len(changes.Added) != 1 {
 			t.Errorf("after a lost response: %v, %v", changes, err)
 		}
 	})
@@ -230,7 +230,7 @@ func TestSetVMsAttachedAgain(t *testing.T) {
 				const location = sdktest.Somewhere
 				_, client, all, ids := balancers(t, cloudapitest.Delays{Detach: 30 * time.Second}, []string{"lb"}, 3)
 				lb := all[0]
-				stub.Must(client.LoadBalancers.SetVMs(t.Context(), location, lb.ID, ids, nil))(t)
+				stub.Must(client.LoadBalancers.SetVMs(t.Context(), location, lb.ID, ids))(t)
 				stub.Must(client.LoadBalancers.DetachVM(t.Context(), location, lb.ID, ids[0]))(t) // it leaves before the other one
 				time.Sleep(20 * time.Second)
 				go func() {
@@ -240,7 +240,7 @@ func TestSetVMsAttachedAgain(t *testing.T) {
 				start := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), 6*time.Hour)
 				defer cancel()
-				changes, err := client.LoadBalancers.SetVMs(ctx, location, lb.ID, ids[2:], nil)
+				changes, err := client.LoadBalancers.SetVMs(ctx, location, lb.ID, ids[2:])
 				if took := time.Since(start); err == nil || changes != nil || !strings.HasSuffix(err.Error(), tt.want) || took > tt.took {
 					t.Errorf("after %v: %v, %v", took, changes, err)
 				}
@@ -262,7 +262,7 @@ func TestSetVMsInParallel(t *testing.T) {
 		var calls sync.WaitGroup
 		for range 10 {
 			calls.Go(func() {
-				if _, err := client.LoadBalancers.SetVMs(t.Context(), location, all[0].ID, ids[:20], nil); err != nil {
+				if _, err := client.LoadBalancers.SetVMs(t.Context(), location, all[0].ID, ids[:20]); err != nil {
 					t.Error(err)
 				}
 			})

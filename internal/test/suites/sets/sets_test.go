@@ -50,18 +50,18 @@ func TestSetRules(t *testing.T) {
 		const want = "=10.1.0.0/16 80, =::/0 0..65535, +10.4.0.0/16 22, +10.3.0.0/16 80..90, -10.2.0.0/16 443"
 
 		before := len(srv.Requests())
-		changes, err := client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted, &cloudapi.SetOptions{DryRun: true})
+		changes, err := sdktest.Planning(client, true).Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted)
 		if err != nil || changedRules(changes) != want || !changes.Changed() {
-			t.Fatalf("a dry run is\n%s, %v, want\n%s", changedRules(changes), err, want)
+			t.Fatalf("a plan is\n%s, %v, want\n%s", changedRules(changes), err, want)
 		}
 		for _, request := range srv.Requests()[before:] {
 			if request.Method != "GET" {
-				t.Errorf("a dry run sent %s %s", request.Method, request.Path)
+				t.Errorf("a plan sent %s %s", request.Method, request.Path)
 			}
 		}
 
 		before = len(srv.Requests())
-		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted, &cloudapi.SetOptions{})
+		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted)
 		if err != nil || changedRules(changes) != want {
 			t.Fatalf("it is\n%s, %v, want\n%s", changedRules(changes), err, want)
 		}
@@ -76,16 +76,16 @@ func TestSetRules(t *testing.T) {
 			t.Errorf("requests are %v, want the additions before the deletions", order)
 		}
 
-		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted, nil)
+		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted)
 		if err != nil || changes.Changed() || len(changes.Kept) != 4 {
 			t.Errorf("the second time it is %s, %v", changedRules(changes), err)
 		}
-		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", []cloudapi.FirewallRuleCreateRequest{}, nil)
+		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", []cloudapi.FirewallRuleCreateRequest{})
 		firewall, _ := client.Firewalls.Get(ctx, sdktest.Somewhere, "edge")
 		if err != nil || len(changes.Removed) != 4 || !changes.Changed() || len(firewall.FirewallRules) != 0 {
 			t.Errorf("with no rules it is %s, %v, and leaves %v", changedRules(changes), err, firewall.FirewallRules)
 		}
-		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted[:1], nil)
+		changes, err = client.Firewalls.SetRules(ctx, sdktest.Somewhere, "edge", wanted[:1])
 		if err != nil || len(changes.Added) != 1 || !changes.Changed() {
 			t.Errorf("with no rules before it is %s, %v", changedRules(changes), err)
 		}
@@ -114,7 +114,7 @@ func TestSetRulesByProtocol(t *testing.T) {
 			{[]cloudapi.FirewallRuleCreateRequest{udp}, 1, 0, 1, "udp"},
 			{[]cloudapi.FirewallRuleCreateRequest{tcp}, 0, 1, 1, "tcp"},
 		} {
-			changes, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "dns", step.wanted, nil)
+			changes, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "dns", step.wanted)
 			if err != nil || len(changes.Kept) != step.kept || len(changes.Added) != step.added || len(changes.Removed) != step.deleted {
 				t.Fatalf("step %d: %v, %v", i, changes, err)
 			}
@@ -140,8 +140,8 @@ func TestSetRulesInOtherSpellings(t *testing.T) {
 		`{"id":"frn9n10s8q164j473ra7pj9nqz","cidr":"net-1","port_range":"all"}]}`
 	network := stub.Recorder{Answer: stub.Always(200, firewall)}
 	client := sdktest.Recorded(t, &network)
-	changes, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge",
-		[]cloudapi.FirewallRuleCreateRequest{{CIDR: "2001:db8::/64", PortRange: "80..80"}}, &cloudapi.SetOptions{DryRun: true})
+	changes, err := sdktest.Planning(client, true).Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge",
+		[]cloudapi.FirewallRuleCreateRequest{{CIDR: "2001:db8::/64", PortRange: "80..80"}})
 	if err != nil || changedRules(changes) != "=2001:DB8:0::1/64 0080, -net-1 all" {
 		t.Errorf("it is %s, %v", changedRules(changes), err)
 	}
@@ -162,10 +162,10 @@ func TestSetRulesLooksUpLostResponses(t *testing.T) {
 				client := srv.Client()
 				stub.Must(client.Firewalls.Create(t.Context(), sdktest.Somewhere, "edge", nil))(t)
 				wanted := []cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8", PortRange: "21"}}
-				stub.Must(client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", wanted, nil))(t)
+				stub.Must(client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", wanted))(t)
 				wanted = append(wanted, cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "22"})
 				srv.Fail(cloudapitest.Match{Operation: "Firewalls.CreateRule"}, fault)
-				changes, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", wanted, nil)
+				changes, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", wanted)
 				if err != nil || changedRules(changes) != "=10.0.0.0/8 21..21, +10.0.0.0/8 22..22" || changes.Added[0].ID == "" {
 					t.Fatalf("%v, %v", changes, err)
 				}
@@ -216,12 +216,12 @@ func TestSetRulesAtOnce(t *testing.T) {
 					return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
 						if !begun && req.Method != http.MethodGet {
 							begun = true
-							stub.Must(other.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", tt.other, nil))(t)
+							stub.Must(other.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", tt.other))(t)
 						}
 						return next.RoundTrip(req)
 					})
 				}))
-				changes, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", tt.own, nil)
+				changes, err := client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge", tt.own)
 				if tt.err != "" {
 					if changes != nil || err == nil || !strings.HasSuffix(err.Error(), tt.err) {
 						t.Errorf("%v, %v", changes, err)
@@ -256,9 +256,9 @@ func TestSetFirewallRulesRepairsPairs(t *testing.T) {
 		// The database has rules for two ranges, which are deleted, and gets rules
 		// for another. Changes count ranges, not the two rules of each.
 		for _, dry := range []bool{true, false} {
-			changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, &cloudapi.SetOptions{DryRun: dry})
+			changes, err := sdktest.Planning(client, dry).Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted)
 			if err != nil || len(changes.Kept) != 0 || len(changes.Added) != 1 || len(changes.Removed) != 2 || changes.Removed[0].CIDR == changes.Removed[1].CIDR {
-				t.Errorf("at first, dry run %v: %+v, %v", dry, changes, err)
+				t.Errorf("at first, plan %v: %+v, %v", dry, changes, err)
 			}
 		}
 		if rules := list(); len(rules) != 2 || rules[5432].CIDR != "203.0.113.0/24" || rules[6432].CIDR != "203.0.113.0/24" {
@@ -271,19 +271,19 @@ func TestSetFirewallRulesRepairsPairs(t *testing.T) {
 			}
 			half := list()
 			srv.Fail(cloudapitest.Match{Operation: "Postgres.DeleteFirewallRule"}, cloudapitest.Reply(403, nil, `{"error":{"code":403,"type":"Forbidden","message":"no"}}`))
-			if _, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, nil); !errors.Is(err, cloudapi.ErrForbidden) {
+			if _, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted); !errors.Is(err, cloudapi.ErrForbidden) {
 				t.Errorf("without port %d, if the other can't be deleted: %v", port, err)
 			}
 			for _, dry := range []bool{true, false} {
-				changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, &cloudapi.SetOptions{DryRun: dry})
+				changes, err := sdktest.Planning(client, dry).Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted)
 				if err != nil || len(changes.Kept) != 0 || len(changes.Added) != 1 || len(changes.Removed) != 1 || half[changes.Removed[0].Port] == nil {
-					t.Errorf("without port %d, dry run %v: %+v, %v", port, dry, changes, err)
+					t.Errorf("without port %d, plan %v: %+v, %v", port, dry, changes, err)
 				}
 				if n := len(list()); dry && n != 1 || !dry && n != 2 {
-					t.Errorf("without port %d, dry run %v: %d rules are left", port, dry, n)
+					t.Errorf("without port %d, plan %v: %d rules are left", port, dry, n)
 				}
 			}
-			if changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted, nil); err != nil || changes.Changed() || len(changes.Kept) != 1 {
+			if changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, db.ID, wanted); err != nil || changes.Changed() || len(changes.Kept) != 1 {
 				t.Errorf("after the repair: %+v, %v", changes, err)
 			}
 		}
@@ -299,7 +299,7 @@ func TestSetRulesErrors(t *testing.T) {
 		// set returns the numbers of requests and of creates, and the error.
 		set := func(firewall string, rules ...cloudapi.FirewallRuleCreateRequest) (requests, creates int, err error) {
 			before := len(srv.Requests())
-			_, err = client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, firewall, rules, nil)
+			_, err = client.Firewalls.SetRules(t.Context(), sdktest.Somewhere, firewall, rules)
 			for _, request := range srv.Requests()[before:] {
 				if request.Method == http.MethodPost {
 					creates++
@@ -357,7 +357,7 @@ func TestSetFirewallRulesOfDatabase(t *testing.T) {
 		db := stub.Must(client.Postgres.Create(ctx, sdktest.Somewhere, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
 		wanted := []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "203.0.113.7/24", Description: "office"}}
 		before := len(srv.Requests())
-		changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, "orders", wanted, nil)
+		changes, err := client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, "orders", wanted)
 		if err != nil || len(changes.Added) != 1 || changes.Added[0].Description != "office" {
 			t.Fatalf("%+v, %v", changes, err)
 		}
@@ -367,7 +367,7 @@ func TestSetFirewallRulesOfDatabase(t *testing.T) {
 			}
 		}
 		before = len(srv.Requests())
-		_, err = client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, "orders", []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "203.0.113.7/33"}}, nil)
+		_, err = client.Postgres.SetFirewallRules(ctx, sdktest.Somewhere, "orders", []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: "203.0.113.7/33"}})
 		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "rules[0]" || len(srv.Requests()) != before {
 			t.Errorf("a rule that cannot be read: %v, after %d requests", err, len(srv.Requests())-before)
 		}

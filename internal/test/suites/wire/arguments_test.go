@@ -26,12 +26,8 @@ func TestRefusedArguments(t *testing.T) {
 	for _, text := range []string{private, stub.PublicKey + "\n" + private, "-----BEGIN RSA PRIVATE KEY-----\nsecret", "PuTTY-User-Key-File-3: ssh-ed25519\nsecret\n",
 		"-----BEGIN PGP PRIVATE KEY BLOCK-----\nsecret", "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nsecret",
 		bom + stub.PublicKey, "# secret\n " + bom + stub.PublicKey + "\n"} {
-		for _, dry := range []bool{true, false} {
-			opts := &cloudapi.EnsureOptions{DryRun: dry}
-			keys = append(keys, do("SSHPublicKeys.Ensure", "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: text}, opts),
-				do("VMs.Ensure", location, "web-1", &create{PublicKey: text}, opts))
-		}
-		keys = append(keys, vm(create{PublicKey: text}), vm(create{PublicKey: text, InitScriptText: script}),
+		keys = append(keys, do("SSHPublicKeys.Ensure", "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: text}, nil),
+			do("VMs.Ensure", location, "web-1", &create{PublicKey: text}, nil), vm(create{PublicKey: text}), vm(create{PublicKey: text, InitScriptText: script}),
 			do("SSHPublicKeys.Create", "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: text}),
 			do("SSHPublicKeys.Update", "laptop", &cloudapi.SSHPublicKeyUpdateRequest{PublicKey: text}))
 	}

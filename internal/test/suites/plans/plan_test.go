@@ -1,0 +1,420 @@
+package plans_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cloudapi-sdk/cloudapi"
+	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/sdktest"
+	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
+)
+
+const location = sdktest.Somewhere
+
+// TestPrints: a reviewer sees what changes, by name, and no secret, setting or
+// script.
+func TestPrints(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client, ctx := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service)).Client(), t.Context()
+		subnet := stub.Must(client.PrivateSubnets.Create(ctx, location, "apps", nil))(t)
+		lb := stub.Must(client.LoadBalancers.Create(ctx, location, "apps", sdktest.BalancerIn(subnet.ID)))(t)
+		old := stub.Must(client.VMs.Create(ctx, location, "apps-0", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID, EnableIPv4: new(true)}))(t)
+		stub.Must(client.LoadBalancers.AttachVM(ctx, location, lb.ID, old.ID))(t)
+		db := stub.Must(client.Postgres.Create(ctx, location, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
+		stub.Must(client.Postgres.WaitRunning(ctx, location, db.ID, nil))(t)
+
+		plan := cloudapi.NewPlan(client)
+		c := plan.Client()
+		firewall, _, err := c.Firewalls.Ensure(ctx, location, "web", &cloudapi.FirewallCreateRequest{Description: "for the web, and\nmore"}, nil)
+		check(t, err)
+		_, err = c.PrivateSubnets.SetFirewalls(ctx, location, "apps", []string{firewall.ID})
+		check(t, err)
+		web, _, err := c.PrivateSubnets.Ensure(ctx, location, "web", nil, nil)
+		check(t, err)
+		_, err = c.Firewalls.SetRules(ctx, location, "web", []cloudapi.FirewallRuleCreateRequest{{CIDR: "0.0.0.0/0", PortRange: "443"}, {CIDR: web.Net4, Description: "own"}})
+		check(t, err)
+		_, err = c.Firewalls.CreateRule(ctx, location, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "203.0.113.0/24", PortRange: "22"})
+		check(t, err)
+		vm, _, err := c.VMs.Ensure(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: web.ID, EnableIPv4: new(true), InitScriptText: "#!/bin/sh\nPASSWORD=hush true"}, nil)
+		check(t, err)
+		_, err = c.LoadBalancers.SetVMs(ctx, location, "apps", []string{vm.ID})
+		check(t, err)
+		_, _, err = c.Postgres.Ensure(ctx, location, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-4", StorageSize: 128, RestrictByDefault: new(true),
+			PGConfig: cloudapi.PostgresSettings{"work_mem": cloudapi.NewPostgresSetting("64MB")}}, &cloudapi.EnsureOptions{Update: true})
+		check(t, err)
+		_, err = c.Postgres.SetFirewallRules(ctx, location, "orders", []cloudapi.PostgresFirewallRuleCreateRequest{{CIDR: web.Net6}})
+		check(t, err)
+		_, err = c.Postgres.ResetSuperuserPassword(ctx, location, "orders", cloudapi.NewSecret("hush-Hush-123"))
+		check(t, err)
+		_, err = c.Postgres.SetMaintenanceWindow(ctx, location, "orders", &cloudapi.PostgresMaintenanceWindowRequest{StartAt: new(3)})
+		check(t, err)
+		_, err = c.Postgres.UpdateConfig(ctx, location, "orders", &cloudapi.PostgresConfigUpdateRequest{PGConfig: cloudapi.PostgresSettings{"max_connections": cloudapi.NewPostgresSetting("111")}})
+		check(t, err)
+		_, err = c.VMs.Rename(ctx, location, "apps-0", "apps-old")
+		check(t, err)
+		check(t, c.VMs.Delete(ctx, location, "apps-old"))
+		check(t, c.VMs.Delete(ctx, location, "nobody")) // as the server
+		_, err = c.SSHPublicKeys.Create(ctx, "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey})
+		check(t, err)
+		_, err = c.PrivateLocations.Create(ctx, "own", &cloudapi.PrivateLocationCreateRequest{ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("hush"), SecretKey: cloudapi.NewSecret("hush")})
+		check(t, err)
+
+		const want = `+ firewall eu-central-h1/web: description "for the web, and more"
+~ private subnet eu-central-h1/apps: + firewall eu-central-h1/web
+~ private subnet eu-central-h1/apps: - firewall eu-central-h1/apps-default
++ private subnet eu-central-h1/web: new firewall web-default that allows all traffic
+~ firewall eu-central-h1/web: + 443 from 0.0.0.0/0
+~ firewall eu-central-h1/web: + all ports from the IPv4 range of web "own"
+~ firewall eu-central-h1/web: + 22 from 203.0.113.0/24
++ VM eu-central-h1/web-1: public_key KEY, private_subnet_id web, enable_ip4 true, init_script
+~ load balancer eu-central-h1/apps: + VM eu-central-h1/web-1
+~ load balancer eu-central-h1/apps: - VM eu-central-h1/apps-0
+~ Postgres database eu-central-h1/orders: size standard-2 -> standard-4, storage_size 64 -> 128, restrict_by_default [0.0.0.0/0 ::/0] -> true, pg_config work_mem
+~ Postgres database eu-central-h1/orders: + from the IPv6 range of web
+! Postgres database eu-central-h1/orders: Postgres.ResetSuperuserPassword password
+! Postgres database eu-central-h1/orders: Postgres.SetMaintenanceWindow maintenance_window_start_at 3
+! Postgres database eu-central-h1/orders: Postgres.UpdateConfig pg_config max_connections
+! VM eu-central-h1/apps-0: VMs.Rename name apps-old
+- VM eu-central-h1/apps-old
++ SSH public key laptop: public_key KEY
++ private location own: provider_location_name us-east-1, access_key, secret_key`
+		key := fmt.Sprintf("%q", stub.PublicKey)
+		if len(stub.PublicKey) > 80 {
+			key = fmt.Sprintf("%q…", stub.PublicKey[:80])
+		}
+		if got := strings.ReplaceAll(plan.String(), key, "KEY"); got != want {
+			t.Errorf("the plan is\n%s\n\nwant\n%s", got, want)
+		}
+		for _, change := range plan.Changes() {
+			if isNew := change.Resource.Name == "web" || change.Resource.Name == "web-1"; isNew != (change.Resource.ID == "") && change.Resource.Location != "" {
+				t.Errorf("%v has the ID %q", change, change.Resource.ID)
+			}
+		}
+	})
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSeesItself: a plan's client sees what it planned with methods other than
+// Ensure, and fails where the server would.
+func TestSeesItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		ctx, real := t.Context(), srv.Client()
+		stub.Must(real.PrivateSubnets.Create(ctx, location, "there", nil))(t)
+		keep := stub.Must(real.VMs.Create(ctx, location, "keep", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+		plan := cloudapi.NewPlan(real)
+		c := plan.Client()
+		subnet := stub.Must(c.PrivateSubnets.Create(ctx, location, "net", nil))(t)
+		for _, name := range []string{"net", "there"} {
+			if _, err := c.PrivateSubnets.Create(ctx, location, name, nil); !errors.Is(err, cloudapi.ErrAlreadyExists) {
+				t.Errorf("creating %s again: %v", name, err)
+			}
+		}
+		if _, err := c.VMs.Create(ctx, "nowhere", "x", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}); !errors.Is(err, cloudapi.ErrLocationNotFound) {
+			t.Errorf("creating a VM in no location: %v", err)
+		}
+		lb := stub.Must(c.LoadBalancers.Create(ctx, location, "lb", sdktest.BalancerIn(subnet.ID)))(t)
+		for i := range 5 {
+			vm := stub.Must(c.VMs.Create(ctx, location, fmt.Sprint("vm-", i), &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID, EnableIPv4: new(true)}))(t)
+			stub.Must(c.LoadBalancers.AttachVM(ctx, location, lb.ID, vm.ID))(t)
+		}
+		check(t, c.VMs.Delete(ctx, location, "vm-3"))
+		check(t, c.Delete(ctx, keep.Resource()))
+		check(t, c.VMs.WaitDeleted(ctx, location, keep.ID, nil))
+		stub.Must(c.VMs.Rename(ctx, location, "vm-4", "last"))(t)
+		if _, err := c.VMs.Get(ctx, location, "vm-4"); !cloudapi.IsGone(err) {
+			t.Errorf("the old name: %v", err)
+		}
+		var names []string
+		for vm, err := range c.VMs.All(ctx, nil) {
+			check(t, err)
+			names = append(names, vm.Name)
+		}
+		if slices.Sort(names); !slices.Equal(names, []string{"last", "vm-0", "vm-1", "vm-2"}) {
+			t.Errorf("all VMs are %q", names)
+		}
+		for _, size := range []int{0, 1, 2} {
+			var paged []string
+			opts := cloudapi.ListOptions{PageSize: size}
+			for range 10 {
+				page := stub.Must(c.VMs.List(ctx, &opts))(t)
+				for _, vm := range page.Items {
+					paged = append(paged, vm.Name)
+				}
+				if opts.StartAfter = page.Next; page.Next == "" {
+					break
+				}
+			}
+			if slices.Sort(paged); !slices.Equal(paged, names) {
+				t.Errorf("pages of %d have %q", size, paged)
+			}
+		}
+		if got := stub.Must(c.LoadBalancers.Get(ctx, location, "lb"))(t); len(got.VMs) != 4 {
+			t.Errorf("the load balancer has %q", got.VMs)
+		}
+		// A condition of the program's own holds, or ends after one look.
+		_, err := cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.VM, error) { return c.VMs.Get(ctx, location, "last") },
+			func(vm *cloudapi.VM) (bool, error) { return vm.IPv4 != "", nil }, nil)
+		check(t, err)
+		vm, outcome, err := cloudapi.Ensure(ctx, func(ctx context.Context) (*cloudapi.VM, error) { return c.VMs.Get(ctx, location, "new") },
+			func(ctx context.Context) (*cloudapi.VM, error) {
+				return c.VMs.Create(ctx, location, "new", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey})
+			}, nil)
+		if err != nil || outcome != cloudapi.EnsureCreated || vm.Name != "new" {
+			t.Errorf("the function Ensure: %v, %q, %v", vm, outcome, err)
+		}
+		check(t, c.PrivateSubnets.Delete(ctx, location, "net"))
+		if _, err := c.LoadBalancers.Get(ctx, location, lb.ID); !cloudapi.IsGone(err) {
+			t.Errorf("the load balancer of a subnet that is deleted: %v", err)
+		}
+		if n := sdktest.Changes(srv); n != 2 {
+			t.Errorf("%d requests change something, want the two before the plan", n)
+		}
+	})
+}
+
+// TestWhileDeleting: what the server is deleting is gone in a plan, since a run
+// waits for that.
+func TestWhileDeleting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client, ctx := cloudapitest.New(t).Client(), t.Context()
+		request := &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}
+		vm := stub.Must(client.VMs.Create(ctx, location, "web", request))(t)
+		stub.Must(client.VMs.WaitRunning(ctx, location, vm.ID, nil))(t)
+		check(t, client.VMs.Delete(ctx, location, vm.ID))
+		plan := cloudapi.NewPlan(client)
+		again, outcome, err := plan.Client().VMs.Ensure(ctx, location, "web", request, nil)
+		if err != nil || outcome != cloudapi.EnsureCreated || again.ID == vm.ID || len(plan.Changes()) != 1 {
+			t.Errorf("%v, %q, %v:\n%v", again, outcome, err, plan)
+		}
+		listed := stub.Must(cloudapi.Collect(plan.Client().VMs.All(ctx, nil)))(t)
+		if len(listed) != 1 || listed[0].ID != again.ID {
+			t.Errorf("the list has %v", listed)
+		}
+	})
+}
+
+// TestRefusals: nil, IDs of other plans, and ended contexts lead to clear errors.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client, ctx := srv.Client(), t.Context()
+		func() {
+			defer func() {
+				if r := recover(); r != "cloudapi: NewPlan: client must not be nil" {
+					t.Errorf("NewPlan(nil) panics with %v", r)
+				}
+			}()
+			cloudapi.NewPlan(nil)
+		}()
+		var none *cloudapi.Plan
+		if none.String() != "" || none.Changes() != nil {
+			t.Errorf("a nil plan is %q", none)
+		}
+		one, other := cloudapi.NewPlan(client), cloudapi.NewPlan(client)
+		subnet := stub.Must(one.Client().PrivateSubnets.Create(ctx, location, "net", nil))(t)
+		before := len(srv.Requests())
+		for what, c := range map[string]*cloudapi.Client{
+			"exists only in a plan": client, "exists only in another plan or project": other.Client(),
+		} {
+			_, errPath := c.PrivateSubnets.Get(ctx, location, subnet.ID)
+			_, errBody := c.VMs.Create(ctx, location, "vm", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID})
+			_, errFetch := c.Fetch(ctx, subnet.Resource())
+			_, errRules := c.Firewalls.SetRules(ctx, location, "fw", []cloudapi.FirewallRuleCreateRequest{{CIDR: subnet.ID}})
+			errDelete := c.Delete(ctx, subnet.Resource())
+			for i, err := range []error{errPath, errBody, errFetch, errRules, errDelete} {
+				if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || !strings.Contains(err.Error(), what) && !strings.Contains(e.Reason, "is wrong: ") {
+					t.Errorf("call %d with another client: %v", i, err)
+				}
+			}
+		}
+		if n := len(srv.Requests()) - before; n != 0 {
+			t.Errorf("%d requests are sent", n)
+		}
+		elsewhere := one.Client().InProject(cloudapitest.NewID(cloudapi.KindProject).String())
+		if _, err := elsewhere.PrivateSubnets.Get(ctx, location, subnet.ID); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("in another project: %v", err)
+		}
+		same := stub.Must(one.Client().With(cloudapi.WithPrefetch(2)))(t)
+		if got := stub.Must(same.PrivateSubnets.Get(ctx, location, "net"))(t); got.ID != subnet.ID {
+			t.Errorf("a copy of the client gets %v", got)
+		}
+		db := stub.Must(one.Client().Postgres.Create(ctx, location, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
+		_, errCredentials := one.Client().Postgres.CreateBackupCredentials(ctx, location, db.ID)
+		_, errMetrics := one.Client().Postgres.Metrics(ctx, location, "db", nil)
+		_, errFile := one.Client().Postgres.CreateClientKeyPair(ctx, location, db.ID, "user", 1e12)
+		errDo := one.Client().Do(ctx, "POST", []string{"project"}, nil, nil, nil)
+		for i, err := range []error{errCredentials, errMetrics, errFile, errDo} {
+			if !errors.Is(err, cloudapi.ErrNotPlanned) || cloudapi.IsTransient(err) || cloudapi.IsGone(err) {
+				t.Errorf("call %d: %v", i, err)
+			}
+		}
+		if _, err := one.Client().Postgres.WaitServers(ctx, location, "db", nil); err != nil {
+			t.Errorf("a wait: %v", err)
+		}
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		_, errGet := one.Client().VMs.Get(ended, location, "vm")
+		_, errCreate := one.Client().PrivateSubnets.Create(ended, location, "late", nil)
+		errDelete := one.Client().VMs.Delete(ended, location, "vm")
+		for i, err := range []error{errGet, errCreate, errDelete} {
+			if !errors.Is(err, context.Canceled) && !errors.Is(err, cloudapi.ErrNotPlanned) {
+				t.Errorf("call %d with an ended context: %v", i, err)
+			}
+		}
+		if text := one.String(); strings.Contains(text, "late") || strings.Count(text, "\n") != 1 {
+			t.Errorf("the plan is\n%s", text)
+		}
+	})
+}
+
+// TestTogether: goroutines share a plan.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	srv := cloudapitest.New(t)
+	srv.AddVMs(location, "old", 20)
+	plan := cloudapi.NewPlan(srv.Client())
+	c := plan.Client()
+	names := make([]string, 40)
+	for i := range names {
+		names[i] = fmt.Sprint("vm-", i)
+	}
+	vms := stub.Must(cloudapi.WaitAll(t.Context(), names, func(ctx context.Context, name string) (*cloudapi.VM, error) {
+		vm, _, err := c.VMs.Ensure(ctx, location, name, &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, nil)
+		if err != nil {
+			return nil, err
+		}
+		vm.Firewalls = nil // a record belongs to the program
+		if _, err := cloudapi.Collect(c.VMs.All(ctx, nil)); err != nil {
+			return nil, err
+		}
+		return c.VMs.WaitRunning(ctx, location, vm.ID, nil)
+	}, nil))(t)
+	if len(vms) != 40 || len(plan.Changes()) != 40 {
+		t.Errorf("%d VMs, %d changes", len(vms), len(plan.Changes()))
+	}
+}
+
+// TestOldPlan: a plan that another program made old differs from a new one.
+func TestOldPlan(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client, ctx := cloudapitest.New(t).Client(), t.Context()
+		provision := func(c *cloudapi.Client) error {
+			firewall, _, err := c.Firewalls.Ensure(ctx, location, "web", nil, nil)
+			if err != nil {
+				return err
+			}
+			_, err = c.Firewalls.SetRules(ctx, location, firewall.ID, []cloudapi.FirewallRuleCreateRequest{{CIDR: "10.0.0.0/8"}})
+			return err
+		}
+		changes := func() []cloudapi.PlannedChange {
+			plan := cloudapi.NewPlan(client)
+			check(t, provision(plan.Client()))
+			return plan.Changes()
+		}
+		approved := changes()
+		if !slices.Equal(approved, changes()) {
+			t.Error("two plans of one program differ")
+		}
+		stub.Must(client.Firewalls.Create(ctx, location, "web", nil))(t)
+		if slices.Equal(approved, changes()) {
+			t.Error("another program's firewall doesn't show")
+		}
+		check(t, provision(client))
+		if left := changes(); len(left) != 0 {
+			t.Errorf("after the run: %v", left)
+		}
+	})
+}
+
+// TestLostRequests: a run that loses requests does what the plan says.
+func TestLostRequests(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(8) {
+		synctest.Test(t, func(t *testing.T) {
+			e := newEnvironment(seed * 2) // of the service
+			srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service), cloudapitest.WithQuota(cloudapitest.Quota{VM: 100, Postgres: 100}))
+			e.begin(t, srv.Client())
+			plan := &carriedOut{environment: e, ctx: t.Context(), client: cloudapi.NewPlan(srv.Client()).Client()}
+			plan.carryOut()
+			plan.look()
+			for _, method := range []string{"POST", "PATCH", "DELETE"} {
+				for _, nth := range []int{1, 3, 6} {
+					srv.Fail(cloudapitest.Match{Method: method, Nth: nth}, cloudapitest.DropAfter().Optional())
+				}
+			}
+			run := &carriedOut{environment: e, ctx: t.Context(), client: srv.Client()}
+			run.carryOut()
+			run.look()
+			want, got := plan.results(), run.results()
+			want, got = want[len(want)-1:], got[len(got)-1:] // what is there in the end
+			if !slices.Equal(want, got) {
+				t.Errorf("environment %d: the plan ends with %q, and the run with %q", seed*2, want, got)
+			}
+		})
+	}
+}
+
+// TestSeesLittle: what the token may not see is the error of the plan, as it's
+// that of the run.
+func TestSeesLittle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := cloudapitest.New(t)
+		client, ctx := srv.Client(), t.Context()
+		subnet := stub.Must(client.PrivateSubnets.Create(ctx, location, "net", nil))(t)
+		stub.Must(client.VMs.Create(ctx, location, "vm", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+		srv.SetPermissions(srv.ProjectID(), srv.Token(), "Project:view", "PrivateSubnet:view", "Vm:create", "Firewall:create")
+		for _, plans := range []bool{true, false} {
+			c := sdktest.Planning(client, plans)
+			_, outcome, errVM := c.VMs.Ensure(ctx, location, "vm", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID}, nil)
+			_, errRules := c.Firewalls.SetRules(ctx, location, "net-default", []cloudapi.FirewallRuleCreateRequest{})
+			_, errGet := c.VMs.Restart(ctx, location, "vm")
+			for i, err := range []error{errVM, errRules, errGet} {
+				if !errors.Is(err, cloudapi.ErrForbidden) {
+					t.Errorf("plan %v, call %d: %q, %v", plans, i, outcome, err)
+				}
+			}
+		}
+	})
+}
+
+// TestManyVMs: the requests of a plan don't depend on the size of the project,
+// and what it takes grows with the plan alone.
+func TestManyVMs(t *testing.T) {
+	t.Parallel()
+	srv := cloudapitest.New(t)
+	srv.AddVMs(location, "old", 10_000)
+	plan := cloudapi.NewPlan(srv.Client())
+	c, ctx := plan.Client(), t.Context()
+	before := len(srv.Requests())
+	for i := range 200 {
+		if _, _, err := c.VMs.Ensure(ctx, location, fmt.Sprint("new-", i), &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(srv.Requests()) - before; n != 200 {
+		t.Errorf("%d requests for 200 VMs", n)
+	}
+	vms := stub.Must(cloudapi.Collect(c.VMs.All(ctx, nil)))(t)
+	if len(vms) != 10_200 || len(plan.Changes()) != 200 {
+		t.Errorf("%d VMs, %d changes", len(vms), len(plan.Changes()))
+	}
+}

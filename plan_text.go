@@ -1,0 +1,191 @@
+package cloudapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/mask"
+	"github.com/cloudapi-sdk/cloudapi/internal/plain"
+	"github.com/cloudapi-sdk/cloudapi/internal/validate"
+)
+
+// planText returns the kind, location and name of a resource.
+func planText(r Resource) string {
+	reference := plain.Name(r.Name)
+	if r.Name == "" {
+		reference = plain.Name(r.ID)
+	}
+	return strings.TrimSpace(r.Kind.String() + " " + qualify(plain.Name(r.Location), reference))
+}
+
+// elementText describes an element of a set, or a part of a resource, with names
+// in place of planned ranges and IDs.
+func (l *planLayer) elementText(element any) string {
+	switch r := element.(type) {
+	case *FirewallRule:
+		named := *r
+		if name := l.known[r.CIDR]; name != "" {
+			named.CIDR = name
+		}
+		return named.ruleText()
+	case *PostgresFirewallRule:
+		named := *r
+		if name := l.known[r.CIDR]; name != "" {
+			named.CIDR = name
+		}
+		return named.ruleText()
+	case *PostgresMetricDestination:
+		return r.Resource().Kind.String() + " " + l.text("url", r.URL)
+	}
+	r := resourceOf(element)
+	if r.Name == "" {
+		r.Name = l.known[r.ID]
+	}
+	return planText(r)
+}
+
+// detailsOfPart returns the details of a part that is added, such as a node pool.
+// Those of a rule are in its text.
+func (l *planLayer) detailsOfPart(part, request any) string {
+	if _, isRule := part.(*PostgresFirewallRule); isRule {
+		return ""
+	}
+	if details := l.details(request); details != "" {
+		return ": " + details
+	}
+	return ""
+}
+
+// details returns what a request sets: names and values in the order of its
+// fields, but of what could be secret only the names.
+func (l *planLayer) details(request any) string {
+	text, err := json.Marshal(request)
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if begin, _ := decoder.Token(); err != nil || begin != json.Delim('{') {
+		return ""
+	}
+	var details []string
+	for decoder.More() {
+		token, _ := decoder.Token()
+		var value any
+		if decoder.Decode(&value) != nil {
+			break
+		}
+		if name, _ := token.(string); name != "name" || newNameOf(request) == "" || isRename(request) {
+			details = append(details, l.field(name, value)...)
+		}
+	}
+	return strings.Join(details, ", ")
+}
+
+// isRename reports whether the name in a request isn't that of a new resource.
+func isRename(request any) bool {
+	switch request.(type) {
+	case renameRequest, *SSHPublicKeyUpdateRequest, *VMInitScriptUpdateRequest:
+		return true
+	}
+	return false
+}
+
+// field returns the texts of a field of a request: one, or one for each field of
+// an object.
+func (l *planLayer) field(name string, value any) []string {
+	switch v := value.(type) {
+	case nil:
+		return nil
+	case map[string]any:
+		if strings.HasSuffix(name, "_config") || strings.HasSuffix(name, "headers") || strings.HasSuffix(name, "structured_data") {
+			return []string{strings.TrimSpace(name + " " + strings.Join(slices.Sorted(maps.Keys(v)), " "))}
+		}
+		var texts []string
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			texts = append(texts, l.field(name+"."+key, v[key])...)
+		}
+		return texts
+	}
+	if isHidden(name, value) {
+		return []string{name}
+	}
+	if text := l.text(name, value); text != "" {
+		return []string{name + " " + text}
+	}
+	return nil
+}
+
+// isHidden reports whether the value of a field isn't shown: a secret, and a
+// script or its arguments, which may contain one.
+func isHidden(name string, value any) bool {
+	text, _ := value.(string)
+	switch name {
+	case "script", "init_script_args":
+		return text != ""
+	case "init_script":
+		return validate.Segment(text) != ""
+	}
+	return strings.Contains(text, mask.Redacted)
+}
+
+// text returns a value of a request.
+func (l *planLayer) text(name string, value any) string {
+	switch v := value.(type) {
+	case string:
+		if known := l.known[v]; known != "" {
+			v = known
+		}
+		text, cut := plain.Excerpt(v, 80)
+		isPlain := func(c rune) bool {
+			return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-_.~:@+/=*", c)
+		}
+		if cut || text != v || strings.ContainsFunc(v, func(c rune) bool { return !isPlain(c) }) {
+			text = strconv.Quote(text)
+		}
+		if cut {
+			text += "…"
+		}
+		return text
+	case []any:
+		var texts []string
+		for _, element := range v {
+			texts = append(texts, l.text(name, element))
+		}
+		return "[" + strings.Join(texts, " ") + "]"
+	case map[string]any:
+		var texts []string
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			texts = append(texts, l.text(name, v[key]))
+		}
+		return strings.Join(texts, ":")
+	}
+	return fmt.Sprint(value)
+}
+
+// driftDetails returns the differences that an update removes.
+func (l *planLayer) driftDetails(differences drift) string {
+	var texts []string
+	for _, d := range differences {
+		if strings.HasSuffix(d.Field, "_config") {
+			wanted, _ := d.Wanted.(PostgresSettings)
+			texts = append(texts, d.Field+" "+strings.Join(slices.Sorted(maps.Keys(wanted)), " "))
+			continue
+		}
+		text := func(value any) string {
+			var plain any
+			encoded, _ := json.Marshal(value)
+			decoder := json.NewDecoder(bytes.NewReader(encoded))
+			decoder.UseNumber()
+			decoder.Decode(&plain)
+			if s := l.text(d.Field, plain); s != "" {
+				return s
+			}
+			return `""`
+		}
+		texts = append(texts, d.Field+" "+text(d.Found)+" -> "+text(d.Wanted))
+	}
+	return strings.Join(texts, ", ")
+}
