@@ -96,3 +96,54 @@ func TestWaitDeletedOfWhatTheListShows(t *testing.T) {
 		}
 	})
 }
+
+// TestWaitDeletedByName: a wait by name is for the resource that has the name at
+// its first poll. A rename doesn't end it.
+func TestWaitDeletedByName(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := sdktest.NewEverything(t)
+		c, ctx := p.Client, t.Context()
+		place := p.Location.Resource().Name
+		for kind, tt := range map[cloudapi.Kind]struct {
+			wait   func(context.Context, *cloudapi.WaitOptions) error
+			rename func(newName string) error
+			remove func() error
+		}{
+			cloudapi.KindVM: {
+				func(ctx context.Context, o *cloudapi.WaitOptions) error {
+					return c.VMs.WaitDeleted(ctx, sdktest.Somewhere, p.Stray.Name, o)
+				},
+				func(name string) error {
+					_, err := c.VMs.Rename(ctx, sdktest.Somewhere, p.Stray.ID, name)
+					return err
+				},
+				func() error { return c.VMs.Delete(ctx, sdktest.Somewhere, p.Stray.ID) },
+			},
+			cloudapi.KindPrivateLocation: {
+				func(ctx context.Context, o *cloudapi.WaitOptions) error {
+					return c.PrivateLocations.WaitDeleted(ctx, place, o)
+				},
+				func(name string) error {
+					_, err := c.PrivateLocations.Rename(ctx, place, name)
+					return err
+				},
+				func() error { return c.PrivateLocations.Delete(ctx, "renamed") },
+			},
+		} {
+			isDeleted := false
+			err := tt.wait(ctx, &cloudapi.WaitOptions{Progress: func(p cloudapi.Progress) {
+				switch p.Polls {
+				case 2:
+					stub.Must(0, tt.rename("renamed"))(t)
+				case 9:
+					isDeleted = true
+					stub.Must(0, tt.remove())(t)
+				}
+			}})
+			if err != nil || !isDeleted {
+				t.Errorf("%v: %v, deleted: %t", kind, err, isDeleted)
+			}
+		}
+	})
+}
