@@ -46,13 +46,18 @@ systemctl restart ssh || systemctl restart sshd
 }
 
 // execute runs the script on the VM. Its error has the script's exit status.
-func (j *job) execute(ctx context.Context, vm *cloudapi.VM) error {
+func (j *job) execute(ctx context.Context, vm *cloudapi.VM) (err error) {
 	client, err := j.connect(ctx, vm)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	defer context.AfterFunc(ctx, func() { client.Close() })()
+	defer func() { // whatever has noticed first that the client is closed
+		if _, ok := errors.AsType[scriptError](err); err != nil && !ok && ctx.Err() != nil {
+			err = fmt.Errorf("the script was still running: %w", context.Cause(ctx))
+		}
+	}()
 	session, err := client.NewSession()
 	if err != nil {
 		return err
@@ -79,7 +84,7 @@ func (j *job) execute(ctx context.Context, vm *cloudapi.VM) error {
 	}
 	select {
 	case <-ctx.Done(): // Wait may wait for a reader of the output that has paused, such as less
-		return fmt.Errorf("the script was still running: %w", context.Cause(ctx))
+		return ctx.Err()
 	case err = <-ended:
 	}
 	if exit, ok := errors.AsType[*ssh.ExitError](err); ok {
