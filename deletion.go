@@ -80,6 +80,9 @@ func (d *deletion[T]) prove(ctx context.Context, missing error) (*T, error) {
 	if d.family.kind() == KindProject {
 		return nil, missing // one that is gone looks like another account's
 	}
+	if _, ok := errors.AsType[plannedGone](missing); ok {
+		return nil, missing
+	}
 	isGone, isElsewhere := IsGone(missing), errors.Is(missing, ErrLocationNotFound) && d.id != ""
 	if !isGone && !isElsewhere || isGone && d.seen && d.family.get.traits&unproven == 0 {
 		return nil, missing

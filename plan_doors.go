@@ -56,6 +56,13 @@ type plannedList struct {
 	see func(item any) any
 }
 
+// plannedGone is the error of a plan's client for a resource that the plan has
+// deleted, which needs no other proof.
+type plannedGone struct{ missing *Error }
+
+func (e plannedGone) Error() string { return e.missing.Error() }
+func (e plannedGone) Unwrap() error { return e.missing }
+
 // plannedPage is a page of a list of a client that plans. real returns the page
 // of the server.
 func plannedPage[T any](ctx context.Context, c *conn, op *Operation, args []string, o ListOptions, real func() (*Page[T], error)) (*Page[T], error) {

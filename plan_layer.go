@@ -146,8 +146,8 @@ func (l *planLayer) live(in *invocation, t planTarget) (*planEntry, error) {
 
 // planMissing returns the error of the server for a resource that doesn't exist.
 func planMissing(in *invocation) error {
-	return &Error{StatusCode: http.StatusNotFound, Code: http.StatusNotFound, Type: "ResourceNotFound", Message: "the plan has deleted it, or never created it",
-		Operation: in.op.Name, Method: in.op.Method, Host: in.host(), Path: in.request.Path, traits: in.op.traits &^ (serviceOnly | unproven)}
+	return plannedGone{&Error{StatusCode: http.StatusNotFound, Code: http.StatusNotFound, Type: "ResourceNotFound", Message: "the plan has deleted it, or never created it",
+		Operation: in.op.Name, Method: in.op.Method, Host: in.host(), Path: in.request.Path, traits: in.op.traits &^ (serviceOnly | unproven)}}
 }
 
 func notPlanned(op *Operation, reason string) error {

@@ -166,6 +166,7 @@ func TestSecretsInEveryType(t *testing.T) {
 		reflect.TypeFor[cloudapi.Error](), reflect.TypeFor[cloudapi.TransportError](), reflect.TypeFor[cloudapi.DecodeError](), reflect.TypeFor[cloudapi.ArgumentError](), reflect.TypeFor[cloudapi.WaitError](),
 		reflect.TypeFor[cloudapi.Resource](), reflect.TypeFor[cloudapi.EnsureOptions](), reflect.TypeFor[cloudapi.EnsureOutcome](), reflect.TypeFor[cloudapi.DriftError](),
 		reflect.TypeFor[cloudapi.UnlistedError](), reflect.TypeFor[cloudapi.WaitAllOptions](), reflect.TypeFor[cloudapi.PortRange](), reflect.TypeFor[cloudapi.PostgresConnectionOptions](), reflect.TypeFor[cloudapi.Exchange](), reflect.TypeFor[cloudapi.Phase](), reflect.TypeFor[cloudapi.Quota](),
+		reflect.TypeFor[cloudapi.Plan](), reflect.TypeFor[cloudapi.PlannedChange](),
 	} {
 		reach(typ, found)
 	}
