@@ -231,7 +231,7 @@ func all[T any](ctx context.Context, c *conn, routes *listRoutes, opts *ListOpti
 		o.PageSize = maxPageSize
 	}
 	found := items(ctx, c, walk[T](c, routes, o, args))
-	if c.config.plan != nil {
+	if c.config.plan != nil && !routes.noRetryOn500 {
 		if op, _, args, err := routes.resolve(&o, args); err == nil {
 			return plannedItems(ctx, c, op, args, o, found)
 		}

@@ -112,8 +112,13 @@ func plannedItems[T any](ctx context.Context, c *conn, op *Operation, args []str
 			yield(nil, err)
 			return
 		}
+		var partial error
 		if !plan.isWhole {
 			for item, err := range real {
+				if isPartial(err) {
+					partial = err
+					break
+				}
 				if err != nil {
 					yield(nil, err)
 					return
@@ -131,6 +136,9 @@ func plannedItems[T any](ctx context.Context, c *conn, op *Operation, args []str
 			if cursorOf(item, o.OrderColumn) > o.StartAfter && !yield(item.(*T), nil) {
 				return
 			}
+		}
+		if partial != nil {
+			yield(nil, partial)
 		}
 	}
 }

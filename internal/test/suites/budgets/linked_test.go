@@ -3,6 +3,7 @@
 package budgets_test
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"os"
@@ -16,15 +17,16 @@ import (
 )
 
 // TestLinked: a program links only the methods that it calls, and the families
-// that these need.
+// that these need, and nothing of plans unless it plans.
 func TestLinked(t *testing.T) {
 	t.Parallel()
 	for method, tt := range map[string]struct {
 		statement string
 		families  []string
 	}{
-		"VMs.Get":   {`_, err = client.VMs.Get(ctx, "eu-central-h1", "web-1")`, nil},
-		"VMs.Watch": {`for _, err = range client.VMs.Watch(ctx, nil) { }`, []string{"vmFamily"}},
+		"VMs.Get":    {`_, err = client.VMs.Get(ctx, "eu-central-h1", "web-1")`, nil},
+		"VMs.Ensure": {`_, _, err = client.VMs.Ensure(ctx, "eu-central-h1", "web-1", nil, nil)`, []string{"VMs.Create", "vmFamily"}},
+		"VMs.Watch":  {`for _, err = range client.VMs.Watch(ctx, nil) { }`, []string{"vmFamily"}},
 	} {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
@@ -55,6 +57,9 @@ func main() {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			symbols := stub.Must(exec.CommandContext(t.Context(), "go", "tool", "nm", program).Output())(t)
+			if bytes.Contains(symbols, []byte("planLayer")) {
+				t.Error("a program that doesn't plan links what plans do")
+			}
 			linked := map[string]bool{}
 			for _, m := range regexp.MustCompile(`cloudapi\.\(\*(\w+)Service\)\.(\w+)|cloudapi\.(\w+Family)\n`).FindAllSubmatch(symbols, -1) {
 				if name := cmp.Or(string(m[3]), string(m[1])+"."+string(m[2])); name != "anyFamily" { // a type

@@ -190,6 +190,12 @@ func TestOneListedLoadBalancer(t *testing.T) {
 				t.Errorf("Ensure %s: %q, %v, %v", tt.name, outcome, l, err)
 			}
 		}
+		planning := cloudapi.NewPlan(client).Client()
+		stub.Must(planning.LoadBalancers.Create(ctx, sdktest.Somewhere, "planned", sdktest.BalancerIn(subnet.ID)))(t)
+		listed, err := cloudapi.Collect(planning.LoadBalancers.All(ctx, nil))
+		if _, ok := errors.AsType[*cloudapi.UnlistedError](err); !ok || !slices.ContainsFunc(listed, func(l *cloudapi.LoadBalancer) bool { return l.Name == "planned" }) {
+			t.Errorf("in a plan, the list has %v, %v", listed, err)
+		}
 		if r, err := client.Resolve(ctx, sdktest.Somewhere+"/new"); err != nil || r.Name != "new" {
 			t.Errorf("Resolve: %v, %v", r, err)
 		}
