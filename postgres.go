@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -201,7 +202,7 @@ type PostgresCreateRequest struct {
 	// the server creates. The default is the database's ID followed by "-subnet"; a
 	// subnet with another name stays after the database is deleted.
 	PrivateSubnetName string           `json:"private_subnet_name,omitzero"`
-	PGConfig          PostgresSettings `json:"pg_config,omitzero"` // as in PostgresConfig
+	PGConfig          PostgresSettings `json:"pg_config,omitzero"` // as in PostgresConfig; {}, the default, isn't sent
 	PgBouncerConfig   PostgresSettings `json:"pgbouncer_config,omitzero"`
 }
 
@@ -320,6 +321,9 @@ func (s *PostgresService) Get(ctx context.Context, location, postgres string) (*
 func (s *PostgresService) Create(ctx context.Context, location, name string, request *PostgresCreateRequest) (*Postgres, error) {
 	body := orZero(request)
 	body.PGConfig, body.PgBouncerConfig = body.PGConfig.texts(), body.PgBouncerConfig.texts()
+	for _, settings := range []PostgresSettings{body.PGConfig, body.PgBouncerConfig} { // the server refuses null
+		maps.DeleteFunc(settings, func(_ string, setting PostgresSetting) bool { return setting == PostgresSetting{} })
+	}
 	return send[Postgres](ctx, s.conn, &opPostgresCreate, body, location, name)
 }
 

@@ -82,7 +82,7 @@ func postgresCases() []wireCase {
 		},
 		{
 			create(cloudapi.PostgresCreateRequest{Size: "hobby-1", StorageSize: 16, PrivateSubnetName: "db-net",
-				PGConfig: cloudapi.PostgresSettings{"work_mem": cloudapi.NewPostgresSetting("8MB")}, PgBouncerConfig: cloudapi.PostgresSettings{"pool_mode": cloudapi.NewPostgresSetting("session")}}),
+				PGConfig: cloudapi.PostgresSettings{"work_mem": cloudapi.NewPostgresSetting("8MB"), "max_connections": {}}, PgBouncerConfig: cloudapi.PostgresSettings{"pool_mode": cloudapi.NewPostgresSetting("session")}}),
 			"POST " + orders + ` {"size":"hobby-1","storage_size":16,"private_subnet_name":"db-net",` +
 				`"pg_config":{"work_mem":"8MB"},"pgbouncer_config":{"pool_mode":"session"}}`,
 			pgFull,
