@@ -20,7 +20,7 @@ func (f *family[T]) waitDeleted(ctx context.Context, c *conn, location, ref stri
 	d := f.deletion(c, operation, location, ref)
 	w := f.waiter(c, operation, location, ref)
 	w.gone, w.get = true, d.get
-	w.done = func(*T) (bool, error) { return false, nil }
+	w.done = func(record *T) (bool, error) { return resourceOf(record).ID != d.id, nil } // another may have taken the name
 	w.isNotYet = func(record *T) bool {
 		isIt := resourceOf(record).ID == d.id
 		d.seen = d.seen || isIt
@@ -36,7 +36,7 @@ type deletion[T any] struct {
 	conn      *conn
 	operation string
 	location  string
-	ref       string // the name, or the ID once it's known: the resource can be renamed, or another take its name
+	ref       string // the name or ID
 	id        string // "" as long as only the name is known
 	seen      bool   // whether a poll has found the resource
 }
@@ -56,7 +56,6 @@ func (d *deletion[T]) get(ctx context.Context) (*T, error) {
 		return d.prove(ctx, err)
 	}
 	d.seen, d.id = true, cmp.Or(d.id, resourceOf(record).ID)
-	d.ref = d.id
 	return record, nil
 }
 

@@ -132,11 +132,11 @@
 //     A change of the name is idempotent only if the reference is an ID.
 //   - Wait methods return once the resource has the state, or a [*WaitError]; a
 //     wait for a state fails if the resource is being deleted or is gone.
-//     WaitDeleted waits until the resource is gone and its name is free. Once it
-//     has seen the resource, it gets it by its ID, so a rename doesn't end it. If
-//     it has never seen the resource, it needs the proof of [Fetch], or for a name
-//     a project that the token can see. Call Delete first: otherwise, WaitDeleted
-//     waits until the context ends.
+//     WaitDeleted waits until the resource is gone and its name is free. With a
+//     name, it also succeeds if the resource was renamed, or another one has taken
+//     the name. If it has never seen the resource, it needs the proof of [Fetch],
+//     or for a name a project that the token can see. Call Delete first:
+//     otherwise, WaitDeleted waits until the context ends.
 //
 // Many operations are asynchronous: they take effect after the response. Their
 // comments say so, and name the method that waits:

@@ -69,6 +69,7 @@ func TestWaits(t *testing.T) {
 		return sdktest.Do("VMs.WaitRunning", location, name, &cloudapi.WaitOptions{Tolerance: n})
 	}
 	const (
+		other      = `{"id":"vm00000000021g000000000001","name":"web-1","state":"running"}`
 		subnet     = `{"id":"ps00000000021g000000000001","name":"net-1","state":"available"}`
 		noLocation = stub.BadNotFound(`{"error":{"code":404,"type":"InvalidLocation","message":"m","details":{"location":"l"}}}`)
 		project    = `{"id":"` + stub.Project + `","name":"p"}`
@@ -107,6 +108,8 @@ func TestWaits(t *testing.T) {
 		{"forbidden for a moment", deleted, []any{deleting, 403, 404}, 3, nil, ""},
 		{"forbidden at first", deleted, []any{403, 403, 404, project}, 4, nil, ""},
 		{"broken for a moment", deleted, []any{deleting, 500, 404}, 3, nil, ""},
+		{"its name is taken over", deleted, []any{deleting, deleting, other}, 3, nil, ""},
+		{"its name is taken over behind a failure", deleted, []any{deleting, 500, other}, 3, nil, ""},
 		{"a 404 that is cut off", deleted, []any{deleting, stub.BadNotFound(`{"error":{"co`), 404}, 3, nil, ""},
 		{"no such location", deleted, []any{noLocation}, 1, cloudapi.ErrNotFound, ""},
 		{"a subnet, which shows no deletion", subnetDeleted, []any{subnet, subnet, 404}, 3, nil, ""},
