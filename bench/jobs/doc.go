@@ -2,6 +2,6 @@
 // helpers, and with loops over its single calls. The time is virtual: it passes
 // only while all goroutines wait.
 //
-//	go -C bench test ./jobs            # compares the figures with docs/performance.md
+//	go -C bench test ./jobs            # compares the figures with README.md
 //	go -C bench test ./jobs -update    # writes them there
 package jobs

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table into "+document)
 
-const document = "../../docs/performance.md"
+const document = "README.md"
 
 // job is something to do, and several ways to do it.
 type job struct {

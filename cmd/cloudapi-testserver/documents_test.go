@@ -29,7 +29,7 @@ func read(t *testing.T, path string) string {
 // it.
 func TestEveryFieldIsDocumented(t *testing.T) {
 	t.Parallel()
-	page := read(t, filepath.Join(documents, "control.md"))
+	page := read(t, "control.md")
 	var check func(change string, value reflect.Type)
 	check = func(change string, value reflect.Type) {
 		for i := range value.NumField() {
@@ -56,7 +56,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 // TestDocumentedScenariosWork applies all changes that the page shows.
 func TestDocumentedScenariosWork(t *testing.T) {
 	t.Parallel()
-	page := read(t, filepath.Join(documents, "control.md"))
+	page := read(t, "control.md")
 	examples := regexp.MustCompile("(?s)```json\n(.*?)```|`({\"[^`]*}})`|-d '(.*?)'").FindAllStringSubmatch(page, -1)
 	if len(examples) < 10 {
 		t.Fatalf("the page has only %d examples", len(examples))

@@ -7,7 +7,7 @@
 //	export CLOUDAPI_PROJECT=pj…
 //
 // With -control it has a second address for changing the server while it runs;
-// see docs/other-languages/control.md.
+// see control.md.
 //
 // Experimental: requests to the control address may change.
 //

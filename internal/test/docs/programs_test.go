@@ -17,8 +17,8 @@ import (
 
 // topics are the pages for people who know Go and no cloud API.
 var topics = []string{
-	"docs/controller.md", "docs/errors.md", "docs/httpmock.md", "docs/lists.md", "docs/observability.md", "docs/proxies.md", "docs/rate-limits.md",
-	"docs/retries.md", "docs/secrets.md", "docs/terraform.md", "docs/testing.md", "docs/waits.md",
+	"docs/controller.md", "docs/ensure.md", "docs/errors.md", "docs/http.md", "docs/lists.md", "docs/observability.md",
+	"docs/retries.md", "docs/secrets.md", "docs/teardown.md", "docs/terraform.md", "docs/testing.md", "docs/waits.md",
 }
 
 // A program is a block of Go code that is run, and the block behind it, which

@@ -272,7 +272,7 @@ func TestErrorsNameTheHost(t *testing.T) {
 }
 
 // TestOnlyHTTP2: the error of a server that speaks only HTTP/2 has its first
-// frame, which docs/proxies.md explains. A create isn't repeated.
+// frame, which docs/http.md explains. A create isn't repeated.
 func TestOnlyHTTP2(t *testing.T) {
 	t.Parallel()
 	l := handling(t, func(conn net.Conn) {
