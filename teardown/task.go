@@ -290,9 +290,8 @@ func (t *task) notTried(ctx context.Context, err error) *Failure {
 // which is nil after the first attempt.
 func (f *Failure) cutShort(ctx context.Context, previous *Failure) *Failure {
 	switch {
-	case !errors.Is(f.Err, ctx.Err()):
+	case !errors.Is(f.Err, ctx.Err()) || previous == nil || f.State == UnderWay:
 		f.Err = withEnd(ctx, f.Err)
-	case previous == nil || f.State == UnderWay:
 	case f.State == NotTried || previous.State == UnderWay:
 		previous.Err = withEnd(ctx, previous.Err)
 		return previous
@@ -308,8 +307,8 @@ func withEnd(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return pace.Err(ctx)
-	case errors.Is(err, ctx.Err()):
-		return err
+	case errors.Is(err, ctx.Err()): // a call may have given up before the deadline
+		return pace.Ended(err)
 	}
 	return endedAfter(pace.Err(ctx), "the last attempt", err)
 }
