@@ -19,7 +19,7 @@ func TestAnnouncedLengthIsNotTrusted(t *testing.T) {
 	const text = "a short body"
 	for announced, most := range map[int64]int{60 << 20: 2 << 20, 5000: 12000, -1: 4096, 0: 4096} {
 		var buf Buffer
-		if err := buf.ReadBody(response(text, announced), 64<<20); err != nil || string(buf.Bytes()) != text {
+		if err := buf.ReadBody(response(text, announced), 64<<20); err != nil || buf.String() != text {
 			t.Errorf("%d announced: read %q, %v", announced, buf.Bytes(), err)
 		}
 		if buf.Cap() > most {
@@ -41,7 +41,7 @@ func TestReadBodyOfAnyLength(t *testing.T) {
 					resp.Body = io.NopCloser(iotest.HalfReader(resp.Body))
 				}
 				var buf Buffer
-				if err := buf.ReadBody(resp, 1<<40); err != nil || string(buf.Bytes()) != text[:length] {
+				if err := buf.ReadBody(resp, 1<<40); err != nil || buf.String() != text[:length] {
 					t.Errorf("%d bytes, %d announced: read %d, %v", length, announced, len(buf.Bytes()), err)
 				}
 				if most := 2*max(length, maxTrustedLength) + 4*bytes.MinRead; buf.Cap() > most {
