@@ -15,8 +15,9 @@ import (
 //
 // uncompared are the JSON names of the fields that the request sets and Compare
 // can't compare, because the record doesn't show them: keys, passwords and
-// scripts; in an item of a list, what only Get returns; and what the record
-// shows in another form, such as a private_subnet_id by name.
+// scripts; in an item of a list, what only Get returns; what the record shows in
+// another form, such as a private_subnet_id by name; and what it lacks, or has as
+// null. A field that can be false or "" is compared in any case.
 
 // Remedy says what removes a [Drift]. Compare doesn't know the server: with the
 // contract, methods marked † and updates of a firewall's description and of
@@ -69,13 +70,55 @@ func (c *comparison) result() (differences []Drift, uncompared []string) {
 	return c.drift, c.uncompared
 }
 
-// orInvalid returns the differences that a Compare method has found, or an error
-// if it couldn't compare a field that every full record shows.
-func orInvalid(operation string, differences []Drift, uncompared []string) (drift, error) {
-	if len(uncompared) > 0 {
-		return nil, fmt.Errorf("cloudapi: %s: %w: the record shows no %s", operation, ErrInvalidResponse, uncompared[0])
+// compared is the comparison that a Compare method returns.
+func compared(differences []Drift, uncompared []string) comparison {
+	return comparison{differences, uncompared}
+}
+
+// lacksField is the error for a full record without a field that decides.
+func lacksField(operation, field string) error {
+	return fmt.Errorf("cloudapi: %s: %w: the record shows no %s", operation, ErrInvalidResponse, field)
+}
+
+// wants adds a field if the request sets it and the record has another value,
+// which only a replacement of the resource can change.
+func wants[V comparable](c *comparison, field string, wanted, found V) {
+	wantsBy(c, Drift{Remedy: RemedyReplace}, field, wanted, found)
+}
+
+// wantsUpdatable is like wants, for a field that an update can change.
+func wantsUpdatable[V comparable](c *comparison, field string, wanted, found V) {
+	wantsBy(c, Drift{Remedy: RemedyUpdate}, field, wanted, found)
+}
+
+// wantsBy is like wants, for a field with another remedy: Remedy and Method. No
+// full record has the zero value, so that one with it lacks the field.
+func wantsBy[V comparable](c *comparison, remedy Drift, field string, wanted, found V) {
+	if isAbsent := found == *new(V); isAbsent {
+		c.skip(field, wanted != found)
+		return
 	}
-	return differences, nil
+	wantsOrZero(c, remedy, field, wanted, found)
+}
+
+// wantsOrZero is like wantsBy, for a field that is zero in some full records.
+func wantsOrZero[V comparable](c *comparison, remedy Drift, field string, wanted, found V) {
+	if wanted != *new(V) && wanted != found {
+		c.drift = append(c.drift, Drift{Field: field, Wanted: wanted, Found: found, Remedy: remedy.Remedy, Method: remedy.Method})
+	}
+}
+
+// wantsSet is like wants, for a list in any order, which is nil if the record
+// lacks it.
+func wantsSet[V comparable](c *comparison, remedy Remedy, field string, wanted, found []V) {
+	isMissingFrom := func(list []V) func(V) bool { return func(v V) bool { return !slices.Contains(list, v) } }
+	switch {
+	case wanted == nil:
+	case found == nil:
+		c.skip(field, true)
+	case slices.ContainsFunc(wanted, isMissingFrom(found)) || slices.ContainsFunc(found, isMissingFrom(wanted)):
+		c.drift = append(c.drift, Drift{Field: field, Wanted: wanted, Found: found, Remedy: remedy})
+	}
 }
 
 // upgradeOr returns a remedy for wantsBy: the method that upgrades a version,

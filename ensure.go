@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/plain"
+	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // EnsureOptions are settings of the Ensure methods and of [Ensure]. Nil means the
@@ -19,6 +20,9 @@ import (
 // is none, Ensure creates one, and returns before it's ready. Otherwise, it
 // compares the record with the fields that the request sets, and returns a
 // [*DriftError] if any differ: after an upgrade or resize, pass the new values.
+//
+// It returns [ErrInvalidResponse], and changes nothing, if the record lacks a
+// field that it compares and that every full record has.
 //
 // Ensure waits while a resource with the name is being deleted, while the server
 // refuses an update because of another change, and while the name is taken but
@@ -78,7 +82,7 @@ func Ensure[T any](ctx context.Context, find, create func(context.Context) (*T, 
 		pauses:    &waitQuick,
 		find:      either("find", find),
 		create:    either("create", create),
-		compare:   func(context.Context, *T) (drift, error) { return nil, nil },
+		compare:   func(context.Context, *T) (comparison, error) { return comparison{}, nil },
 	}.run(ctx, orZero(opts))
 }
 
@@ -93,9 +97,11 @@ type ensureSpec[T any] struct {
 	find   func(context.Context) (*T, error)
 	create func(context.Context) (*T, error)
 
-	// compare returns the differences between a record and the request. update
-	// removes the updatable differences; update is nil if there can't be any.
-	compare func(context.Context, *T) (drift, error)
+	// compare compares a record with the request. A full record that lacks a field
+	// of the request is invalid, unless the field is one of unshown. update removes
+	// the updatable differences; update is nil if there can't be any.
+	compare func(context.Context, *T) (comparison, error)
+	unshown []string
 	update  func(context.Context, *T, drift) (*T, error)
 
 	// isBusy reports whether the server refused an update only because another
@@ -343,13 +349,19 @@ func (e *ensuring[T]) reconcile(ctx context.Context, found *T) (*T, EnsureOutcom
 	return found, outcome, nil
 }
 
-// differences compares a record with the request.
+// differences compares a record with the request. A planned record lacks what
+// only the server fills in.
 func (e *ensuring[T]) differences(ctx context.Context, record *T) (drift, error) {
-	d, err := e.compare(ctx, record)
-	if plan := planOf(ctx); plan != nil {
-		d = plan.known(record, d)
+	c, err := e.compare(ctx, record)
+	if err != nil || planOf(ctx) != nil && ubid.IsPlanned(resourceOf(record).ID) {
+		return c.drift, err
 	}
-	return d, err
+	for _, field := range c.uncompared {
+		if !slices.Contains(e.unshown, field) {
+			return nil, lacksField(e.operation, field)
+		}
+	}
+	return c.drift, nil
 }
 
 // DriftError says that a resource differs from the request of an Ensure, even
@@ -393,24 +405,6 @@ func driftText(v any) string {
 		return strconv.Quote(s)
 	}
 	return plain.OneLine(fmt.Sprint(v))
-}
-
-// wants adds a field if the request sets it and the record has another value,
-// which only a replacement of the resource can change.
-func wants[V comparable](d *drift, field string, wanted, found V) {
-	wantsBy(d, Drift{Remedy: RemedyReplace}, field, wanted, found)
-}
-
-// wantsUpdatable is like wants, for a field that an update can change.
-func wantsUpdatable[V comparable](d *drift, field string, wanted, found V) {
-	wantsBy(d, Drift{Remedy: RemedyUpdate}, field, wanted, found)
-}
-
-// wantsBy is like wants, for a field with another remedy: Remedy and Method.
-func wantsBy[V comparable](d *drift, remedy Drift, field string, wanted, found V) {
-	if wanted != *new(V) && wanted != found {
-		*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found, Remedy: remedy.Remedy, Method: remedy.Method})
-	}
 }
 
 func (d drift) has(fields ...string) bool {

@@ -239,14 +239,14 @@ func (s *FirewallsService) Ensure(ctx context.Context, location, name string, re
 	return firewallFamily.ensure(ctx, s.conn, location, name, ensureSpec[Firewall]{
 		request: request,
 		create:  func(ctx context.Context) (*Firewall, error) { return s.Create(ctx, location, name, request) },
-		compare: func(_ context.Context, firewall *Firewall) (d drift, err error) {
-			d, _ = request.Compare(firewall)
-			for i := range d {
+		compare: func(_ context.Context, firewall *Firewall) (comparison, error) {
+			c := compared(request.Compare(firewall))
+			for i := range c.drift {
 				if cannotUpdate {
-					d[i].Remedy = RemedyReplace
+					c.drift[i].Remedy = RemedyReplace
 				}
 			}
-			return d, nil
+			return c, nil
 		},
 		update: func(ctx context.Context, firewall *Firewall, _ drift) (*Firewall, error) {
 			_, err := s.Update(ctx, location, firewall.ID, &FirewallUpdateRequest{Description: request.Description})
@@ -264,7 +264,7 @@ func (s *FirewallsService) Ensure(ctx context.Context, location, name string, re
 // with the contract.
 func (r *FirewallCreateRequest) Compare(firewall *Firewall) (differences []Drift, uncompared []string) {
 	var c comparison
-	wantsUpdatable(&c.drift, "description", orZero(r).Description, firewall.Description)
+	wantsOrZero(&c, Drift{Remedy: RemedyUpdate}, "description", orZero(r).Description, firewall.Description)
 	return c.result()
 }
 
@@ -317,6 +317,7 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 		conn:      s.conn,
 		operation: "Firewalls.SetRules",
 		argument:  "rules",
+		field:     "firewall_rules",
 		get:       &opFirewallsGet,
 		location:  location,
 		reference: firewall,

@@ -121,9 +121,8 @@ func (s *VMInitScriptsService) Ensure(ctx context.Context, name string, request 
 	return vmInitScriptFamily.ensure(ctx, s.conn, "", name, ensureSpec[VMInitScript]{
 		request: request,
 		create:  func(ctx context.Context) (*VMInitScript, error) { return s.Create(ctx, name, request) },
-		compare: func(_ context.Context, script *VMInitScript) (drift, error) {
-			d, uncompared := request.Compare(script)
-			return orInvalid("VMInitScripts.Ensure", d, uncompared)
+		compare: func(_ context.Context, script *VMInitScript) (comparison, error) {
+			return compared(request.Compare(script)), nil
 		},
 		update: func(ctx context.Context, script *VMInitScript, _ drift) (*VMInitScript, error) {
 			return s.Update(ctx, script.ID, &VMInitScriptUpdateRequest{Script: request.Script})

@@ -122,9 +122,8 @@ func (s *KubernetesService) Ensure(ctx context.Context, location, name string, r
 	return clusterFamily.ensure(ctx, s.conn, location, name, ensureSpec[KubernetesCluster]{
 		request: request,
 		create:  func(ctx context.Context) (*KubernetesCluster, error) { return s.Create(ctx, location, name, request) },
-		compare: func(_ context.Context, cluster *KubernetesCluster) (drift, error) {
-			d, uncompared := request.Compare(cluster)
-			return orInvalid("Kubernetes.Ensure", d, uncompared)
+		compare: func(_ context.Context, cluster *KubernetesCluster) (comparison, error) {
+			return compared(request.Compare(cluster)), nil
 		},
 		update: func(ctx context.Context, cluster *KubernetesCluster, _ drift) (*KubernetesCluster, error) {
 			if _, err := s.ResizeNodePool(ctx, location, cluster.ID, cluster.workers().ID, request.WorkerNodeCount); err != nil {
@@ -146,19 +145,21 @@ func (r *KubernetesClusterCreateRequest) Compare(cluster *KubernetesCluster) (di
 		return nil, nil
 	}
 	var c comparison
-	wantsBy(&c.drift, upgradeOr("Kubernetes.Upgrade", r.Version, cluster.Version), "version", r.Version, cluster.Version)
-	wants(&c.drift, "cp_nodes", r.CPNodeCount, cluster.CPNodeCount)
+	wantsBy(&c, upgradeOr("Kubernetes.Upgrade", r.Version, cluster.Version), "version", r.Version, cluster.Version)
+	wants(&c, "cp_nodes", r.CPNodeCount, cluster.CPNodeCount)
 	if cluster.NodePools == nil {
 		c.skip("worker_size", r.WorkerSize != "")
 		c.skip("worker_nodes", r.WorkerNodeCount != 0)
 		return c.result()
 	}
-	workers, remedy := cluster.workers(), Drift{Remedy: RemedyUpdate}
+	workers, create := cluster.workers(), by("Kubernetes.CreateNodePool")
 	if workers == nil {
-		workers, remedy = &KubernetesNodePool{}, by("Kubernetes.CreateNodePool")
+		wantsOrZero(&c, create, "worker_size", r.WorkerSize, "")
+		wantsOrZero(&c, create, "worker_nodes", r.WorkerNodeCount, 0)
+		return c.result()
 	}
-	wantsBy(&c.drift, by("Kubernetes.CreateNodePool"), "worker_size", r.WorkerSize, workers.NodeSize)
-	wantsBy(&c.drift, remedy, "worker_nodes", r.WorkerNodeCount, workers.NodeCount)
+	wantsBy(&c, create, "worker_size", r.WorkerSize, workers.NodeSize)
+	wantsUpdatable(&c, "worker_nodes", r.WorkerNodeCount, workers.NodeCount)
 	return c.result()
 }
 

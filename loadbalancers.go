@@ -249,10 +249,18 @@ func (s *LoadBalancersService) Ensure(ctx context.Context, location, name string
 			return s.inSubnet(ctx, "LoadBalancers.Ensure", location, request.PrivateSubnetID, name)
 		},
 		create: func(ctx context.Context) (*LoadBalancer, error) { return s.Create(ctx, location, name, request) },
-		compare: func(_ context.Context, l *LoadBalancer) (d drift, err error) {
-			d, _ = request.Compare(l)
-			return d, nil
+		compare: func(_ context.Context, l *LoadBalancer) (comparison, error) {
+			c := compared(request.Compare(l))
+			if len(c.drift) > 0 { // an update sends these as they are
+				c.skip("vms", l.VMs == nil)
+				c.skip("algorithm", l.Algorithm == "")
+				c.skip("src_port", l.SrcPort == 0)
+				c.skip("dst_port", l.DstPort == 0)
+				c.skip("health_check_endpoint", l.HealthCheckEndpoint == "")
+			}
+			return c, nil
 		},
+		unshown: []string{"private_subnet_id"},
 		update: func(ctx context.Context, l *LoadBalancer, _ drift) (*LoadBalancer, error) {
 			return s.Update(ctx, l.Location, l.ID, &LoadBalancerUpdateRequest{
 				Algorithm:           cmp.Or(request.Algorithm, l.Algorithm),
@@ -275,12 +283,12 @@ func (r *LoadBalancerCreateRequest) Compare(l *LoadBalancer) (differences []Drif
 		return nil, nil
 	}
 	var c comparison
-	wantsUpdatable(&c.drift, "algorithm", r.Algorithm, l.Algorithm)
-	wantsUpdatable(&c.drift, "src_port", r.SrcPort, l.SrcPort)
-	wantsUpdatable(&c.drift, "dst_port", r.DstPort, l.DstPort)
-	wants(&c.drift, "health_check_protocol", r.HealthCheckProtocol, l.HealthCheckProtocol)
-	wants(&c.drift, "stack", r.Stack, l.Stack)
-	wantsUpdatable(&c.drift, "health_check_endpoint", r.HealthCheckEndpoint, l.HealthCheckEndpoint)
+	wantsUpdatable(&c, "algorithm", r.Algorithm, l.Algorithm)
+	wantsUpdatable(&c, "src_port", r.SrcPort, l.SrcPort)
+	wantsUpdatable(&c, "dst_port", r.DstPort, l.DstPort)
+	wants(&c, "health_check_protocol", r.HealthCheckProtocol, l.HealthCheckProtocol)
+	wants(&c, "stack", r.Stack, l.Stack)
+	wantsUpdatable(&c, "health_check_endpoint", r.HealthCheckEndpoint, l.HealthCheckEndpoint)
 	if r.CertEnabled != nil && *r.CertEnabled != l.CertEnabled {
 		c.drift = append(c.drift, Drift{Field: "cert_enabled", Wanted: *r.CertEnabled, Found: l.CertEnabled, Remedy: RemedyUpdate})
 	}
@@ -301,8 +309,11 @@ func (s *LoadBalancersService) inSubnet(ctx context.Context, operation, location
 		return nil, argumentError(operation, "location", location, "is not the location of the subnet, "+plain.Name(subnet.Location))
 	}
 	l, err := s.Get(ctx, location, name)
-	if err == nil && l.Subnet != subnet.Name || errors.Is(err, ErrForbidden) {
+	if err == nil && l.Subnet != "" && l.Subnet != subnet.Name || errors.Is(err, ErrForbidden) {
 		l, err = s.otherInSubnet(ctx, subnet, name, err)
+	}
+	if err == nil && l.Subnet == "" {
+		return nil, lacksField(operation, "subnet")
 	}
 	return l, err
 }
@@ -322,7 +333,7 @@ func (s *LoadBalancersService) otherInSubnet(ctx context.Context, subnet *Resour
 		case IsGone(err): // deleted since it was listed
 		case err != nil:
 			return nil, err
-		case l.Name == name && l.Subnet == subnet.Name:
+		case l.Name == name && (l.Subnet == subnet.Name || l.Subnet == ""):
 			return l, nil
 		}
 	}

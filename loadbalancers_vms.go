@@ -62,6 +62,7 @@ func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalance
 	set := attachedSet(s.conn, &vmFamily, "vm_id", element, exactSet[VM, string]{
 		operation: operation,
 		argument:  "vmIDs",
+		field:     "vms",
 		get:       &opLoadBalancersGet,
 		location:  location,
 		reference: loadBalancer,
@@ -71,10 +72,10 @@ func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalance
 			if err != nil {
 				return nil, err
 			}
-			if l.VMs == nil {
-				return nil, fmt.Errorf("cloudapi: %s: %w: the record has no vms", operation, ErrInvalidResponse)
-			}
 			loadBalancer, stack = l.ID, l.Stack // another load balancer of the location may have the name
+			if l.VMs == nil {
+				return nil, nil
+			}
 			members := []VM{}
 			for _, id := range l.VMs {
 				members = append(members, VM{ID: id, Location: l.Location})

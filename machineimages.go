@@ -104,21 +104,22 @@ func (s *MachineImagesService) Ensure(ctx context.Context, location, name string
 	return machineImageFamily.ensure(ctx, s.conn, location, name, ensureSpec[MachineImage]{
 		request: request,
 		create:  func(ctx context.Context) (*MachineImage, error) { return s.Create(ctx, location, name, request) },
-		compare: func(ctx context.Context, image *MachineImage) (d drift, err error) {
+		compare: func(ctx context.Context, image *MachineImage) (c comparison, err error) {
 			if request == nil || request.Version == "" {
-				return nil, nil
+				return c, nil
 			}
 			labels := []string{}
 			for v, err := range s.AllVersions(ctx, image.Location, image.ID, nil) {
 				if err != nil {
-					return nil, err
+					return c, err
 				}
+				c.skip("version", v.Version == "")
 				labels = append(labels, v.Version)
 			}
 			if !slices.Contains(labels, request.Version) {
-				d = drift{{Field: "version", Wanted: request.Version, Found: labels, Remedy: RemedyUpdate}}
+				c.drift = drift{{Field: "version", Wanted: request.Version, Found: labels, Remedy: RemedyUpdate}}
 			}
-			return d, nil
+			return c, nil
 		},
 		update: func(ctx context.Context, image *MachineImage, _ drift) (*MachineImage, error) {
 			version := &MachineImageVersionCreateRequest{VMID: request.VMID, DestroySource: request.DestroySource}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
@@ -81,19 +80,6 @@ func valuesOf[T any](list []*T, change func(*T)) []T {
 		values = append(values, value)
 	}
 	return values
-}
-
-// knownDrift implements planDoors.known: what only the server fills in is zero in
-// a planned record.
-func (l *planLayer) knownDrift(record any, differences drift) drift {
-	r, ok := record.(Record)
-	if !ok || !ubid.IsPlanned(r.Resource().ID) {
-		return differences
-	}
-	return slices.DeleteFunc(differences, func(d Drift) bool {
-		v := reflect.ValueOf(d.Found)
-		return v.IsValid() && v.IsZero() && v.Kind() != reflect.Bool && v.Kind() != reflect.Slice
-	})
 }
 
 // updating implements planDoors.update. The requests with the inner context add

@@ -27,10 +27,9 @@ type planDoors struct {
 	// check returns an error if a request mustn't be sent.
 	check func(in *invocation) error
 
-	// In an Ensure: known leaves out differences from what only the server fills in;
-	// update returns the context of the requests of an update, and a function for its
-	// success; gone says that nothing is left of a resource that is being deleted.
-	known  func(record any, differences drift) drift
+	// In an Ensure: update returns the context of the requests of an update, and a
+	// function for its success; gone says that nothing is left of a resource that is
+	// being deleted.
 	update func(ctx context.Context, record any, differences drift) (inner context.Context, done func())
 	gone   func(record any)
 

@@ -64,7 +64,7 @@ func newPlanLayer() *planLayer {
 }
 
 func (l *planLayer) doors() *planDoors {
-	l.plan = planDoors{record: l.doRecord, remove: l.remove, list: l.list, check: l.check, known: l.knownDrift, update: l.updating, gone: l.gone, set: l.set}
+	l.plan = planDoors{record: l.doRecord, remove: l.remove, list: l.list, check: l.check, update: l.updating, gone: l.gone, set: l.set}
 	return &l.plan
 }
 

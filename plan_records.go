@@ -186,6 +186,7 @@ func (l *planLayer) complete(in *invocation, e, source *planEntry, isService boo
 		}
 	case *Postgres:
 		r.State, r.Primary, r.ReadReplicas = PostgresStateRunning, true, []Postgres{}
+		r.Tags = append([]PostgresTag{}, r.Tags...)
 		r.FirewallRules = []PostgresFirewallRule{}
 		b := bodyOf[PostgresCreateRequest](in)
 		if source != nil {
@@ -219,6 +220,10 @@ func (l *planLayer) complete(in *invocation, e, source *planEntry, isService boo
 	case *PrivateLinkService:
 		b := bodyOf[PrivateLinkServiceCreateRequest](in)
 		r.State, r.PostgresResourceID, r.AllowedPrincipals, r.Ports = PrivateLinkServiceStateAvailable, b.PostgresResourceID, b.AWS.AllowedPrincipals, portPairs(b.Ports, b.TargetPorts)
+		r.Ports, r.AllowedPrincipals = append([]PrivateLinkServicePort{}, r.Ports...), append([]string{}, r.AllowedPrincipals...)
+		r.AWS = cmp.Or(r.AWS, &PrivateLinkServiceAWS{})
+		r.AWS.AllowedVPCEndpoints = append([]PrivateLinkServiceVPCEndpoint{}, r.AWS.AllowedVPCEndpoints...)
+		r.AWS.SupportedRegions = append([]string{}, r.AWS.SupportedRegions...)
 		r.PrivateSubnet, r.IPAddressType = l.known[b.PrivateSubnetID], cmp.Or(r.IPAddressType, PrivateLinkServiceIPAddressTypeIPv4)
 		if source != nil {
 			r.PostgresResourceID = source.record.Resource().ID

@@ -3,7 +3,6 @@ package cloudapi
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -339,26 +338,25 @@ func (s *PostgresService) Ensure(ctx context.Context, location, name string, req
 	return postgresFamily.ensure(ctx, s.conn, location, name, ensureSpec[Postgres]{
 		request: request,
 		create:  func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
-		compare: func(ctx context.Context, p *Postgres) (drift, error) {
-			d, uncompared := request.Compare(p)
+		compare: func(ctx context.Context, p *Postgres) (comparison, error) {
+			c := compared(request.Compare(p))
 			if request == nil {
-				return d, nil
+				return c, nil
 			}
-			if slices.Contains(uncompared, "restrict_by_default") && *request.RestrictByDefault {
-				return nil, fmt.Errorf("cloudapi: Postgres.Ensure: %w: the record has no firewall_rules", ErrInvalidResponse)
-			}
+			c.skip("firewall_rules", orZero(request.RestrictByDefault) && slices.Contains(c.uncompared, "restrict_by_default"))
 			if len(request.PGConfig)+len(request.PgBouncerConfig) == 0 {
-				return d, nil
+				return c, nil
 			}
+			c.uncompared = slices.DeleteFunc(c.uncompared, func(field string) bool { return field == "pg_config" || field == "pgbouncer_config" })
 			config, err := s.GetConfig(ctx, p.Location, p.ID)
 			if err != nil {
-				return nil, err
+				return c, err
 			}
-			all := drift(d)
-			wantsSettings(&all, "pg_config", request.PGConfig, config.PGConfig)
-			wantsSettings(&all, "pgbouncer_config", request.PgBouncerConfig, config.PgBouncerConfig)
-			return all, nil
+			wantsSettings(&c, "pg_config", request.PGConfig, config.PGConfig)
+			wantsSettings(&c, "pgbouncer_config", request.PgBouncerConfig, config.PgBouncerConfig)
+			return c, nil
 		},
+		unshown: []string{"restrict_by_default", "private_subnet_name"},
 		update: func(ctx context.Context, p *Postgres, d drift) (*Postgres, error) {
 			if d.has("restrict_by_default") {
 				for _, rule := range openRules(p) {
@@ -405,18 +403,19 @@ func (r *PostgresCreateRequest) Compare(p *Postgres) (differences []Drift, uncom
 		return c.result()
 	}
 	if size := cmp.Or(p.TargetVMSize, p.VMSize); CanonicalPostgresSize(r.Size) != CanonicalPostgresSize(size) {
-		wantsUpdatable(&c.drift, "size", r.Size, size)
+		wantsUpdatable(&c, "size", r.Size, size)
 	}
-	wantsUpdatable(&c.drift, "storage_size", r.StorageSize, cmp.Or(p.TargetStorageSizeGiB, p.StorageSizeGiB))
-	wantsUpdatable(&c.drift, "ha_type", r.HAType, p.HAType)
-	wants(&c.drift, "flavor", r.Flavor, p.Flavor)
+	wantsUpdatable(&c, "storage_size", r.StorageSize, cmp.Or(p.TargetStorageSizeGiB, p.StorageSizeGiB))
+	wantsUpdatable(&c, "ha_type", r.HAType, p.HAType)
+	wants(&c, "flavor", r.Flavor, p.Flavor)
 	version := cmp.Or(p.TargetVersion, p.Version)
 	remedy := upgradeOr("Postgres.Upgrade", r.Version, version)
 	if p.Flavor == PostgresFlavorLantern && remedy.Remedy != RemedyNone {
 		remedy = Drift{Remedy: RemedyReplace} // the server upgrades no database of this flavor
 	}
-	wantsBy(&c.drift, remedy, "version", r.Version, version)
-	if r.Tags != nil && !slices.Equal(sortedTags(r.Tags), sortedTags(p.Tags)) {
+	wantsBy(&c, remedy, "version", r.Version, version)
+	c.skip("tags", r.Tags != nil && p.Tags == nil)
+	if r.Tags != nil && p.Tags != nil && !slices.Equal(sortedTags(r.Tags), sortedTags(p.Tags)) {
 		c.drift = append(c.drift, Drift{Field: "tags", Wanted: r.Tags, Found: p.Tags, Remedy: RemedyUpdate})
 	}
 	isRestricted := orZero(r.RestrictByDefault)
@@ -427,7 +426,8 @@ func (r *PostgresCreateRequest) Compare(p *Postgres) (differences []Drift, uncom
 		}
 		c.drift = append(c.drift, Drift{Field: "restrict_by_default", Wanted: true, Found: slices.Compact(ranges), Remedy: RemedyUpdate})
 	}
-	c.skip("restrict_by_default", r.RestrictByDefault != nil && (!isRestricted || p.FirewallRules == nil))
+	lacksRange := slices.ContainsFunc(p.FirewallRules, func(rule PostgresFirewallRule) bool { return rule.CIDR == "" })
+	c.skip("restrict_by_default", r.RestrictByDefault != nil && (!isRestricted || p.FirewallRules == nil || lacksRange))
 	c.skip("pg_config", len(r.PGConfig) > 0)
 	c.skip("pgbouncer_config", len(r.PgBouncerConfig) > 0)
 	c.skip("private_subnet_name", r.PrivateSubnetName != "")
@@ -454,11 +454,14 @@ func CanonicalPostgresSize(size string) string {
 	return size
 }
 
-// wantsSettings adds a difference to d unless all wanted settings are found.
-func wantsSettings(d *drift, field string, wanted, found PostgresSettings) {
+// wantsSettings adds a difference to c unless all wanted settings are found.
+func wantsSettings(c *comparison, field string, wanted, found PostgresSettings) {
+	if c.skip(field, len(wanted) > 0 && found == nil); found == nil {
+		return
+	}
 	for name, value := range wanted {
 		if other, isSet := found[name]; other.String() != value.String() || isSet == (value == PostgresSetting{}) {
-			*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found, Remedy: RemedyUpdate})
+			c.drift = append(c.drift, Drift{Field: field, Wanted: wanted, Found: found, Remedy: RemedyUpdate})
 			return
 		}
 	}

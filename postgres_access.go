@@ -339,6 +339,7 @@ func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgr
 		conn:      s.conn,
 		operation: "Postgres.SetFirewallRules",
 		argument:  "rules",
+		field:     "firewall_rules",
 		get:       &opPostgresGet,
 		location:  location,
 		reference: postgres,

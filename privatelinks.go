@@ -210,17 +210,19 @@ func (s *PrivateLinkServicesService) Ensure(ctx context.Context, location, name 
 	return privateLinkServiceFamily.ensure(ctx, s.conn, location, name, ensureSpec[PrivateLinkService]{
 		request: request,
 		create:  func(ctx context.Context) (*PrivateLinkService, error) { return s.Create(ctx, location, name, request) },
-		compare: func(ctx context.Context, l *PrivateLinkService) (d drift, err error) {
+		compare: func(ctx context.Context, l *PrivateLinkService) (c comparison, err error) {
 			if request == nil {
-				return nil, nil
+				return c, nil
 			}
-			if l.AWS == nil {
-				return orInvalid("PrivateLinkServices.Ensure", nil, []string{"aws"})
+			c = compared(request.Compare(l))
+			c.skip("aws", l.AWS == nil)
+			if l.AWS != nil && l.AWS.SupportedRegions != nil { // one of them may be its own
+				c.uncompared = slices.DeleteFunc(c.uncompared, func(field string) bool { return field == "aws.supported_regions" })
 			}
-			d, _ = request.Compare(l)
-			err = wantsSubnet(ctx, s.conn, &d, request.PrivateSubnetID, l.Location, l.PrivateSubnet)
-			return d, err
+			err = wantsSubnet(ctx, s.conn, &c, request.PrivateSubnetID, l.Location, l.PrivateSubnet)
+			return c, err
 		},
+		unshown: []string{"private_subnet_id", "target_ports"},
 		update: func(ctx context.Context, l *PrivateLinkService, d drift) (*PrivateLinkService, error) {
 			var update PrivateLinkServiceUpdateRequest
 			if d.has("aws.allowed_principals") {
@@ -247,11 +249,11 @@ func (r *PrivateLinkServiceCreateRequest) Compare(l *PrivateLinkService) (differ
 	}
 	var c comparison
 	c.skip("private_subnet_id", r.PrivateSubnetID != "")
-	wants(&c.drift, "postgres_resource_id", r.PostgresResourceID, l.PostgresResourceID)
-	wantsPorts(&c.drift, r.Ports, r.TargetPorts, l.Ports)
+	wantsOrZero(&c, Drift{Remedy: RemedyReplace}, "postgres_resource_id", r.PostgresResourceID, l.PostgresResourceID)
+	wantsPorts(&c, r.Ports, r.TargetPorts, l.Ports)
 	c.skip("target_ports", r.Ports == nil && r.TargetPorts != nil) // the server ignores them
-	wants(&c.drift, "ip_address_type", r.IPAddressType, l.IPAddressType)
-	wantsSet(&c.drift, RemedyUpdate, "aws.allowed_principals", stored(r.AWS.AllowedPrincipals, strings.TrimSpace), l.AllowedPrincipals)
+	wants(&c, "ip_address_type", r.IPAddressType, l.IPAddressType)
+	wantsSet(&c, RemedyUpdate, "aws.allowed_principals", stored(r.AWS.AllowedPrincipals, strings.TrimSpace), l.AllowedPrincipals)
 	if l.AWS == nil {
 		c.skip("aws.allowed_vpc_endpoints", r.AWS.AllowedVPCEndpoints != nil)
 		c.skip("aws.supported_regions", r.AWS.SupportedRegions != nil)
@@ -261,13 +263,13 @@ func (r *PrivateLinkServiceCreateRequest) Compare(l *PrivateLinkService) (differ
 		return PrivateLinkServiceVPCEndpoint{strings.TrimSpace(e.VPCEndpointID), strings.TrimSpace(e.Description)}
 	})
 	endpoints = slices.DeleteFunc(endpoints, func(e PrivateLinkServiceVPCEndpoint) bool { return e.VPCEndpointID == "" })
-	wantsSet(&c.drift, RemedyUpdate, "aws.allowed_vpc_endpoints", endpoints, l.AWS.AllowedVPCEndpoints)
+	wantsSet(&c, RemedyUpdate, "aws.allowed_vpc_endpoints", endpoints, l.AWS.AllowedVPCEndpoints)
 	regions := slices.DeleteFunc(slices.Clone(r.AWS.SupportedRegions), l.isIn)
 	if l.AWS.ServiceName == "" && l.mayBeOwn(regions) {
 		c.skip("aws.supported_regions", true)
 		return c.result()
 	}
-	wantsSet(&c.drift, RemedyUpdate, "aws.supported_regions", regions, slices.DeleteFunc(slices.Clone(l.AWS.SupportedRegions), l.isIn))
+	wantsSet(&c, RemedyUpdate, "aws.supported_regions", regions, slices.DeleteFunc(slices.Clone(l.AWS.SupportedRegions), l.isIn))
 	return c.result()
 }
 
@@ -305,9 +307,9 @@ func (l *PrivateLinkService) mayBeOwn(regions []string) bool {
 
 // wantsPorts adds differences between the ports of a request and a record. The
 // server ignores target ports without ports.
-func wantsPorts(d *drift, ports, targets []int, found []PrivateLinkServicePort) {
+func wantsPorts(c *comparison, ports, targets []int, found []PrivateLinkServicePort) {
 	if ports != nil {
-		wantsSet(d, RemedyReplace, "ports", portPairs(ports, targets), found)
+		wantsSet(c, RemedyReplace, "ports", portPairs(ports, targets), found)
 	}
 }
 
@@ -321,15 +323,6 @@ func portPairs(ports, targets []int) []PrivateLinkServicePort {
 		}
 	}
 	return pairs
-}
-
-// wantsSet adds a field if the request sets the list, and the record's list
-// doesn't have the same elements, in any order.
-func wantsSet[V comparable](d *drift, remedy Remedy, field string, wanted, found []V) {
-	isMissingFrom := func(list []V) func(V) bool { return func(v V) bool { return !slices.Contains(list, v) } }
-	if wanted != nil && (slices.ContainsFunc(wanted, isMissingFrom(found)) || slices.ContainsFunc(found, isMissingFrom(wanted))) {
-		*d = append(*d, Drift{Field: field, Wanted: wanted, Found: found, Remedy: remedy})
-	}
 }
 
 // Delete deletes a private link service; see WaitDeleted.

@@ -110,10 +110,10 @@ func (s *PrivateLocationsService) Ensure(ctx context.Context, name string, reque
 	return privateLocationFamily.ensure(ctx, s.conn, "", name, ensureSpec[PrivateLocation]{
 		request: request,
 		create:  func(ctx context.Context) (*PrivateLocation, error) { return s.Create(ctx, name, request) },
-		compare: func(_ context.Context, l *PrivateLocation) (d drift, err error) {
-			d, _ = request.Compare(l)
-			return d, nil
+		compare: func(_ context.Context, l *PrivateLocation) (comparison, error) {
+			return compared(request.Compare(l)), nil
 		},
+		unshown: []string{"access_key", "secret_key"},
 	}, opts)
 }
 
@@ -125,7 +125,7 @@ func (r *PrivateLocationCreateRequest) Compare(l *PrivateLocation) (differences 
 		return nil, nil
 	}
 	var c comparison
-	wants(&c.drift, "provider_location_name", r.ProviderLocationName, l.Name)
+	wants(&c, "provider_location_name", r.ProviderLocationName, l.Name)
 	c.skip("access_key", !r.AccessKey.IsZero())
 	c.skip("secret_key", !r.SecretKey.IsZero())
 	return c.result()

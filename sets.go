@@ -64,12 +64,13 @@ type exactSet[T, W any] struct {
 	conn      *conn
 	operation string
 	argument  string       // the name of the argument with the wanted elements
+	field     string       // of the record that has the set
 	get       *Operation   // gets the resource that has the set
 	location  string       // of that resource
 	reference string       // to it
 	pauses    *WaitOptions // between attempts to add an element; nil means waitQuick
 
-	list func(context.Context) ([]T, error)
+	list func(context.Context) ([]T, error)     // returns nil if the record lacks the set
 	read func(context.Context, W) ([]*T, error) // returns the elements that a W asks for
 	key  func(*T) string                        // identifies an element in the set
 
@@ -281,6 +282,9 @@ func (s *exactSet[T, W]) elements(ctx context.Context) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
+	if list == nil {
+		return nil, lacksField(s.operation, s.field)
+	}
 	s.latest = map[string]*T{}
 	for i := range list {
 		s.latest[s.key(&list[i])] = &list[i]
@@ -440,7 +444,7 @@ func (s *exactSet[T, W]) ensure(ctx context.Context, wanted wantedElement[T, W])
 			return &found[i], nil
 		},
 		create:  func(ctx context.Context) (*T, error) { return s.add(ctx, wanted.request, wanted.record) },
-		compare: func(context.Context, *T) (drift, error) { return nil, nil },
+		compare: func(context.Context, *T) (comparison, error) { return comparison{}, nil },
 		// The server may compare elements otherwise, and never show this one.
 		maxTaken: 4,
 	}

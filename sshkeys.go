@@ -116,9 +116,8 @@ func (s *SSHPublicKeysService) Ensure(ctx context.Context, name string, request 
 	return sshPublicKeyFamily.ensure(ctx, s.conn, "", name, ensureSpec[SSHPublicKey]{
 		request: request,
 		create:  func(ctx context.Context) (*SSHPublicKey, error) { return s.Create(ctx, name, request) },
-		compare: func(_ context.Context, key *SSHPublicKey) (drift, error) {
-			d, uncompared := request.Compare(key)
-			return orInvalid("SSHPublicKeys.Ensure", d, uncompared)
+		compare: func(_ context.Context, key *SSHPublicKey) (comparison, error) {
+			return compared(request.Compare(key)), nil
 		},
 		update: func(ctx context.Context, key *SSHPublicKey, _ drift) (*SSHPublicKey, error) {
 			return s.Update(ctx, key.ID, &SSHPublicKeyUpdateRequest{PublicKey: request.PublicKey})
@@ -134,10 +133,7 @@ func (r *SSHPublicKeyCreateRequest) Compare(key *SSHPublicKey) (differences []Dr
 		return nil, nil
 	}
 	var c comparison
-	if key.PublicKey != "" {
-		wantsUpdatable(&c.drift, "public_key", strings.TrimSpace(r.PublicKey), strings.TrimSpace(key.PublicKey))
-	}
-	c.skip("public_key", key.PublicKey == "" && r.PublicKey != "")
+	wantsUpdatable(&c, "public_key", strings.TrimSpace(r.PublicKey), strings.TrimSpace(key.PublicKey))
 	return c.result()
 }
 

@@ -123,9 +123,8 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 	return subnetFamily.ensure(ctx, s.conn, location, name, ensureSpec[PrivateSubnet]{
 		request: request,
 		create:  func(ctx context.Context) (*PrivateSubnet, error) { return s.Create(ctx, location, name, request) },
-		compare: func(_ context.Context, subnet *PrivateSubnet) (d drift, err error) {
-			d, _ = request.Compare(subnet)
-			return d, nil
+		compare: func(_ context.Context, subnet *PrivateSubnet) (comparison, error) {
+			return compared(request.Compare(subnet)), nil
 		},
 		update: func(ctx context.Context, subnet *PrivateSubnet, _ drift) (*PrivateSubnet, error) {
 			_, subnet, err := s.setFirewalls(ctx, "PrivateSubnets.Ensure", location, subnet.ID, []string{wanted})
@@ -142,6 +141,9 @@ func (s *PrivateSubnetsService) Ensure(ctx context.Context, location, name strin
 func (r *PrivateSubnetCreateRequest) Compare(subnet *PrivateSubnet) (differences []Drift, uncompared []string) {
 	if r == nil || r.FirewallID == "" {
 		return nil, nil
+	}
+	if subnet.Firewalls == nil {
+		return nil, []string{"firewall_id"}
 	}
 	attached := []string{}
 	for _, f := range subnet.Firewalls {
@@ -172,6 +174,7 @@ func (s *PrivateSubnetsService) setFirewalls(ctx context.Context, operation, loc
 	set := attachedSet(s.conn, &firewallFamily, "firewall_id", element, exactSet[Firewall, string]{
 		operation: operation,
 		argument:  "firewallIDs",
+		field:     "firewalls",
 		get:       &opPrivateSubnetsGet,
 		location:  location,
 		reference: subnet,
@@ -202,18 +205,18 @@ func (s *PrivateSubnetsService) setFirewalls(ctx context.Context, operation, loc
 	return changes, last, err
 }
 
-// wantsSubnet adds a difference to d unless the location's subnet foundName has
+// wantsSubnet adds a difference to c unless the location's subnet foundName has
 // the ID wantedID. Records have only the name.
-func wantsSubnet(ctx context.Context, c *conn, d *drift, wantedID, location, foundName string) error {
-	if wantedID == "" {
+func wantsSubnet(ctx context.Context, conn *conn, c *comparison, wantedID, location, foundName string) error {
+	if c.skip("subnet", wantedID != "" && foundName == ""); wantedID == "" || foundName == "" {
 		return nil
 	}
-	subnet, err := resolveID(ctx, c, KindPrivateSubnet, wantedID)
+	subnet, err := resolveID(ctx, conn, KindPrivateSubnet, wantedID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
 	if err != nil || subnet.Location != location || subnet.Name != foundName {
-		*d = append(*d, Drift{Field: "private_subnet_id", Wanted: wantedID, Found: foundName, Remedy: RemedyReplace})
+		c.drift = append(c.drift, Drift{Field: "private_subnet_id", Wanted: wantedID, Found: foundName, Remedy: RemedyReplace})
 	}
 	return nil
 }

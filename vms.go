@@ -244,11 +244,12 @@ func (s *VMsService) Ensure(ctx context.Context, location, name string, request 
 	return vmFamily.ensure(ctx, s.conn, location, name, ensureSpec[VM]{
 		request: request,
 		create:  func(ctx context.Context) (*VM, error) { return s.Create(ctx, location, name, request) },
-		compare: func(ctx context.Context, vm *VM) (d drift, err error) {
-			d, _ = request.Compare(vm)
-			err = wantsSubnet(ctx, s.conn, &d, r.PrivateSubnetID, vm.Location, vm.Subnet)
-			return d, err
+		compare: func(ctx context.Context, vm *VM) (comparison, error) {
+			c := compared(request.Compare(vm))
+			err := wantsSubnet(ctx, s.conn, &c, r.PrivateSubnetID, vm.Location, vm.Subnet)
+			return c, err
 		},
+		unshown: []string{"storage_size", "boot_image", "private_subnet_id", "public_key", "gpu", "init_script", "init_script_args"},
 	}, opts)
 }
 
@@ -259,16 +260,10 @@ func (r *VMCreateRequest) Compare(vm *VM) (differences []Drift, uncompared []str
 		return nil, nil
 	}
 	var c comparison
-	wants(&c.drift, "size", r.Size, vm.Size)
-	if vm.StorageSizeGiB != 0 {
-		wants(&c.drift, "storage_size", max(r.StorageSize, 0), vm.StorageSizeGiB)
-	}
-	c.skip("storage_size", vm.StorageSizeGiB == 0 && r.StorageSize > 0)
-	if vm.BootImage != "" {
-		wants(&c.drift, "boot_image", r.BootImage, vm.BootImage)
-	}
-	c.skip("boot_image", vm.BootImage == "" && r.BootImage != "")
-	wants(&c.drift, "unix_user", r.UnixUser, vm.UnixUser)
+	wants(&c, "size", r.Size, vm.Size)
+	wants(&c, "storage_size", max(r.StorageSize, 0), vm.StorageSizeGiB) // 0 until the VM is placed on a host
+	wants(&c, "boot_image", r.BootImage, vm.BootImage)
+	wants(&c, "unix_user", r.UnixUser, vm.UnixUser)
 	if r.EnableIPv4 != nil && *r.EnableIPv4 != vm.IPv4Enabled {
 		c.drift = append(c.drift, Drift{Field: "enable_ip4", Wanted: *r.EnableIPv4, Found: vm.IPv4Enabled, Remedy: RemedyReplace})
 	}

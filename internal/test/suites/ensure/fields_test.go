@@ -67,7 +67,7 @@ func TestEnsureComparesFields(t *testing.T) {
 		}
 		record := others.Replace(string(stub.JSON(sdktest.Fill(ensure.Type.Out(0), "x").Interface())))
 		client := sdktest.Answering(t, http.StatusOK, "application/json", strings.TrimSuffix(record, "}")+
-			`,"type":"other","pg_config":{},"pgbouncer_config":{},"items":[`+record+`],"count":1}`) // the response to each request
+			`,"type":"other","pg_config":{},"pgbouncer_config":{},"items":[`+strings.TrimSuffix(record, "}")+`,"version":"other"}],"count":1}`) // the response to each request
 		requestType := ensure.Type.In(ensure.Type.NumIn() - 2).Elem()
 		for name, field := range requestFields(requestType) {
 			if name == "private_subnet_id" { // Ensure looks up the subnet by it
