@@ -119,9 +119,6 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkNotPlanned(op, request, args); err != nil {
-		return nil, err
-	}
 	in := &invocation{conn: c, op: op, sent: request, want: want, request: call.Request{Operation: op, Method: op.Method, Path: path, Idempotent: op.traits&once == 0}}
 	if c.config.plan != nil {
 		in.args = slices.Clone(args)
@@ -133,13 +130,15 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 			in.want = expected{location: want.location, name: name}
 		}
 	}
-	if request == nil {
-		return in, nil
+	if request != nil {
+		if err := checkRequest(op.Name, request); err != nil {
+			return nil, err
+		}
+		if err := encodeBody(op.Name, &in.request, request); err != nil {
+			return nil, err
+		}
 	}
-	if err := checkRequest(op.Name, request); err != nil {
-		return nil, err
-	}
-	if err := encodeBody(op.Name, &in.request, request); err != nil {
+	if err := c.checkNotPlanned(op, request, in.request.Body, args); err != nil {
 		return nil, err
 	}
 	return in, nil

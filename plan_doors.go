@@ -164,7 +164,7 @@ func planOf(ctx context.Context) *planDoors {
 
 // checkNotPlanned returns an error if a client that doesn't plan is to send the
 // ID of a resource that exists only in a plan.
-func (c *conn) checkNotPlanned(op *Operation, request any, args []string) error {
+func (c *conn) checkNotPlanned(op *Operation, request any, body []byte, args []string) error {
 	if c.config.plan != nil {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (c *conn) checkNotPlanned(op *Operation, request any, args []string) error 
 			return argumentError(op.Name, "id", arg, onlyPlanned)
 		}
 	}
-	if request == nil {
+	if !ubid.HasPlanned(body) {
 		return nil
 	}
 	for field, text := range textsOf(reflect.ValueOf(request)) {

@@ -1,6 +1,9 @@
 package ubid
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // plannedMark is the first half of each planned identifier, after its prefix. As
 // a UUID, it has the version 0, which no server creates.
@@ -18,3 +21,6 @@ func Planned(prefix string, n uint64) string {
 func IsPlanned(s string) bool {
 	return len(s) == Length && strings.HasPrefix(s[PrefixLength:], plannedMark)
 }
+
+// HasPlanned reports whether a text may contain the result of [Planned].
+func HasPlanned(text []byte) bool { return bytes.Contains(text, []byte(plannedMark)) }
