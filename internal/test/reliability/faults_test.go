@@ -349,7 +349,7 @@ func faults(t testing.TB) []fault {
 		{name: "an envelope as 200", serve: answers(200, asJSON, envelope(404))},
 		{name: "null", serve: answers(200, asJSON, "null")},
 		{name: "an item of null", serve: altered(asJSON, item("null"))},
-		{name: "items of nothing", serve: answers(200, asJSON, `{"items":[`+strings.Repeat("{},", responseLimit/4)+`{}]}`)},
+		{name: "items of nothing", serve: answers(200, asJSON, `{"items":[`+strings.Repeat("{},", responseLimit/16)+`{}]}`)},
 		{name: "a bare array", serve: answers(200, asJSON, "["+goodRecord+"]"), sound: isKind(list)},
 		{name: "a bare array in an array", serve: answers(200, asJSON, "[["+goodRecord+"]]")},
 		{name: "a number", serve: answers(200, asJSON, "7")},
