@@ -171,13 +171,17 @@ func checkIDs(request any) *ArgumentError {
 	return nil
 }
 
+// inUTC is a record whose times are in UTC once it's decoded. It has so many that
+// toUTC would take long.
+type inUTC interface{ inUTC() }
+
 // decodeRecords decodes records. Their times are in UTC.
 func decodeRecords(r call.Response, v any) error {
-	if err := decodeJSON(r, v); err != nil {
-		return err
+	err := decodeJSON(r, v)
+	if _, ok := v.(inUTC); err == nil && !ok {
+		toUTC(reflect.ValueOf(v))
 	}
-	toUTC(reflect.ValueOf(v))
-	return nil
+	return err
 }
 
 // decodeJSON decodes a JSON response. It returns [io.ErrUnexpectedEOF] if the
@@ -211,9 +215,6 @@ func toUTC(v reflect.Value) {
 			toUTC(v.Elem())
 		}
 	case reflect.Slice:
-		if v.Type() == reflect.TypeFor[MetricSamples]() {
-			return // they are in UTC, and many
-		}
 		for i := range v.Len() {
 			toUTC(v.Index(i))
 		}

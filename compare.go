@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 )
 
 // Requests to create have a method Compare, which compares a record with the
@@ -18,6 +20,15 @@ import (
 // scripts; in an item of a list, what only Get returns; what the record shows in
 // another form, such as a private_subnet_id by name; and what it lacks, or has as
 // null. A field that can be false or "" is compared in any case.
+
+// Drift is a difference between a request and the existing resource.
+type Drift struct {
+	Field  string // the JSON name in the request, or in the record if no request has such a field
+	Wanted any    // the value in the request
+	Found  any    // the value in the record
+	Remedy Remedy // what removes the difference: an update, another method, or only a replacement
+	Method string // for RemedyMethod, such as "Postgres.Upgrade", which may have to be called more than once; otherwise ""
+}
 
 // Remedy says what removes a [Drift]. Compare doesn't know the server: with the
 // contract, methods marked † and updates of a firewall's description and of
@@ -36,6 +47,33 @@ const (
 	RemedyReplace Remedy = "replace" // only deleting the resource and creating another
 	RemedyNone    Remedy = "none"    // nothing: no resource can have the value, such as the version "abc"
 )
+
+// drift collects the differences between a request and a record.
+type drift []Drift
+
+func (d drift) String() string {
+	var texts []string
+	for _, f := range d {
+		text := fmt.Sprintf("%s is %s, wanted %s", f.Field, driftText(f.Found), driftText(f.Wanted))
+		texts = append(texts, text+f.remedyText())
+	}
+	return strings.Join(texts, ", ")
+}
+
+func driftText(v any) string {
+	if s, ok := v.(string); ok {
+		return strconv.Quote(s)
+	}
+	return plain.OneLine(fmt.Sprint(v))
+}
+
+func (d drift) has(fields ...string) bool {
+	return slices.ContainsFunc(d, func(f Drift) bool { return slices.Contains(fields, f.Field) })
+}
+
+func (d drift) updatable() bool {
+	return !slices.ContainsFunc(d, func(f Drift) bool { return f.Remedy != RemedyUpdate })
+}
 
 // remedyText says which remedy other than an update removes a difference.
 func (d *Drift) remedyText() string {

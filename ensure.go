@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/cloudapi-sdk/cloudapi/internal/plain"
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
@@ -378,39 +376,3 @@ func (e *DriftError) Error() string {
 }
 
 func (e *DriftError) Is(target error) bool { return target == ErrAlreadyExists }
-
-// Drift is a difference between a request and the existing resource.
-type Drift struct {
-	Field  string // the JSON name in the request, or in the record if no request has such a field
-	Wanted any    // the value in the request
-	Found  any    // the value in the record
-	Remedy Remedy // what removes the difference: an update, another method, or only a replacement
-	Method string // for RemedyMethod, such as "Postgres.Upgrade", which may have to be called more than once; otherwise ""
-}
-
-// drift collects the differences between a request and a record.
-type drift []Drift
-
-func (d drift) String() string {
-	var texts []string
-	for _, f := range d {
-		text := fmt.Sprintf("%s is %s, wanted %s", f.Field, driftText(f.Found), driftText(f.Wanted))
-		texts = append(texts, text+f.remedyText())
-	}
-	return strings.Join(texts, ", ")
-}
-
-func driftText(v any) string {
-	if s, ok := v.(string); ok {
-		return strconv.Quote(s)
-	}
-	return plain.OneLine(fmt.Sprint(v))
-}
-
-func (d drift) has(fields ...string) bool {
-	return slices.ContainsFunc(d, func(f Drift) bool { return slices.Contains(fields, f.Field) })
-}
-
-func (d drift) updatable() bool {
-	return !slices.ContainsFunc(d, func(f Drift) bool { return f.Remedy != RemedyUpdate })
-}

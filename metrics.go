@@ -24,6 +24,8 @@ func (m *Metrics) lacks() string {
 	return ""
 }
 
+func (*Metrics) inUTC() {}
+
 // Metric is one metric.
 type Metric struct {
 	Key         string         `json:"key"`         // a constant such as [PostgresMetricKeyCPUUsage] or [KubernetesMetricKeyCPUUsage], or another value

@@ -37,17 +37,6 @@ type Plan struct {
 	client *Client
 }
 
-// PlannedAction is the sign of a [PlannedChange].
-type PlannedAction string
-
-// Values of [PlannedAction].
-const (
-	PlannedCreate PlannedAction = "+" // the resource is created
-	PlannedUpdate PlannedAction = "~" // the resource changes until it's as the program wants it
-	PlannedDelete PlannedAction = "-" // the resource is deleted
-	PlannedCall   PlannedAction = "!" // the program calls a method of the resource, whatever its state is, such as VMs.Restart
-)
-
 // PlannedChange is a change that a program would make.
 type PlannedChange struct {
 	Action   PlannedAction `json:"action"`

@@ -38,10 +38,21 @@ type planDoors struct {
 	set func(ctx context.Context, c *conn, op *Operation, location, reference string, changes []plannedElement, all any) error
 }
 
+// PlannedAction is the sign of a [PlannedChange].
+type PlannedAction string
+
+// Values of [PlannedAction].
+const (
+	PlannedCreate PlannedAction = "+" // the resource is created
+	PlannedUpdate PlannedAction = "~" // the resource changes until it's as the program wants it
+	PlannedDelete PlannedAction = "-" // the resource is deleted
+	PlannedCall   PlannedAction = "!" // the program calls a method of the resource, whatever its state is, such as VMs.Restart
+)
+
 // plannedElement is a change of a set.
 type plannedElement struct {
-	sign    PlannedAction // "+", "~" or "-"
-	element any           // a pointer to the element's record
+	sign    PlannedAction
+	element any // a pointer to the element's record
 }
 
 // plannedList is how the plan's list differs from that of the server.
