@@ -19,7 +19,7 @@ type AuditLogEntry struct {
 	Action      string    `json:"action"`       // an ID prefix and a verb, such as "vm/create" or "pg/destroy"
 	SubjectID   string    `json:"subject_id"`   // the account that did it
 	SubjectName string    `json:"subject_name"` // "" if the account is no longer a member of the project
-	ObjectIDs   []string  `json:"object_ids"`   // what the action changed or involved, such as a firewall and its subnet
+	ObjectIDs   []string  `json:"object_ids"`   // first what the action created, changed or deleted, then what it involved, such as the subnet of a firewall; empty for a project
 }
 
 func (e *AuditLogEntry) lacks() string {

@@ -33,34 +33,6 @@ func Confirm[T any](ctx context.Context, unknown error, find func(context.Contex
 	})
 }
 
-// ConfirmChange finds out whether a failed operation, such as stopping,
-// resizing, renaming or attaching something, took effect nevertheless.
-//
-// ConfirmChange calls find once. It returns the record if changed accepts it.
-// Otherwise, it returns failure, to which it adds [ErrUnchanged] if changed
-// rejects the record, or find's error if find fails. ErrUnchanged proves
-// nothing: the server may still be executing the request, or a short state such
-// as "restarting" may be over. If the server certainly didn't execute the
-// request, ConfirmChange returns failure unchanged. A nil failure is an
-// [*ArgumentError].
-func ConfirmChange[T any](ctx context.Context, failure error, find func(context.Context) (*T, error), changed func(*T) bool) (*T, error) {
-	if failure == nil {
-		return nil, &ArgumentError{Operation: "ConfirmChange", Name: "failure", Reason: "must be the error of a change"}
-	}
-	if !errors.Is(failure, errMayHaveRun) && !errors.Is(failure, ErrOutcomeUnknown) {
-		return nil, failure
-	}
-	if changed == nil {
-		return nil, withLookup(failure, &ArgumentError{Operation: "ConfirmChange", Name: "changed", Reason: "must not be nil"})
-	}
-	return confirm(ctx, "ConfirmChange", failure, find, func(found *T) error {
-		if !changed(found) {
-			return withLookup(failure, ErrUnchanged)
-		}
-		return nil
-	})
-}
-
 // confirm returns the record that find returns. If find fails, it returns the
 // failure with find's error. If check refuses the record, it returns check's
 // error.

@@ -53,6 +53,7 @@
 //   - to create or change again without harm: a family's Ensure, or a method
 //     such as [FirewallsService.SetRules] or [LoadBalancersService.SetVMs]
 //   - to create again what has no such method, such as a read replica: [Ensure]
+//   - to change again what a record shows, such as a stop: [EnsureChange]
 //
 // Comparing:
 //

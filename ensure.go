@@ -102,11 +102,6 @@ type ensureSpec[T any] struct {
 	unshown []string
 	update  func(context.Context, *T, drift) (*T, error)
 
-	// isBusy reports whether the server refused an update only because another
-	// change is in progress. isBusy is nil if the server never refuses an update
-	// for that reason.
-	isBusy func(error) bool
-
 	// maxTaken is how many creates may find the name taken while find finds
 	// nothing; 0 means any number, until the context ends.
 	maxTaken int
@@ -229,7 +224,7 @@ func (e *ensuring[T]) tryToCreate(ctx context.Context) (*T, EnsureOutcome, error
 func (e *ensuring[T]) settle(ctx context.Context, found *T) (*T, EnsureOutcome, error) {
 	record, outcome, err := e.reconcile(ctx, found)
 	switch {
-	case e.isBusy != nil && e.isBusy(err):
+	case isBusy(err):
 		e.say("updating", found, err)
 		return nil, "", e.failed(e.wait(ctx, "the server refused the update", err))
 	case err != nil:

@@ -239,6 +239,14 @@ func (e *Error) content() *envelope.Error {
 // or a proxy: it has the contract's envelope, with a type.
 func (e *Error) isOwn() bool { return e.Type != "" }
 
+// isBusy reports whether the server refused a change of a cluster because another
+// change of it is in progress. A resize has no other reason for a 422; an upgrade
+// that isn't possible does. An invalid value or an exceeded quota is a 400.
+func isBusy(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.StatusCode == http.StatusUnprocessableEntity && e.isOwn() && len(e.FieldErrors()) == 0
+}
+
 func (e *Error) Unwrap() error { return e.outcome.NotRetried }
 
 // TransportError says that a request got no complete response: connecting

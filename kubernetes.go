@@ -3,10 +3,8 @@ package cloudapi
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-	"net/http"
 	"slices"
 )
 
@@ -131,7 +129,6 @@ func (s *KubernetesService) Ensure(ctx context.Context, location, name string, r
 			}
 			return s.Get(ctx, location, cluster.ID)
 		},
-		isBusy: isClusterBusy,
 	}, opts)
 }
 
@@ -294,14 +291,6 @@ func (s *KubernetesService) RenameNodePool(ctx context.Context, location, cluste
 // [KubernetesService.WaitNodePool] waits for the new ones.
 func (s *KubernetesService) ResizeNodePool(ctx context.Context, location, cluster, nodePool string, nodeCount int) (*KubernetesNodePool, error) {
 	return send[KubernetesNodePool](ctx, s.conn, &opKubernetesResizeNodePool, resizeRequest{nodeCount}, location, cluster, nodePool)
-}
-
-// isClusterBusy reports whether the server refused to resize a node pool only
-// because of another change of the cluster. A 422 has no other reason; the
-// server returns 400 for an invalid number or an exceeded quota.
-func isClusterBusy(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.StatusCode == http.StatusUnprocessableEntity && e.isOwn() && len(e.FieldErrors()) == 0
 }
 
 // UpgradeNodePool upgrades a node pool to the version of its cluster; the

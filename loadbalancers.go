@@ -36,7 +36,7 @@ type LoadBalancer struct {
 	CertEnabled         bool   `json:"cert_enabled,omitzero"` // whether it has a certificate for the hostname; † only the service
 
 	// Neither lists nor Rename return the fields below.
-	Subnet string   `json:"subnet"` // the name of its private subnet
+	Subnet string   `json:"subnet"` // the name of its private subnet; requests have the ID, which PrivateSubnets.Get returns
 	VMs    []string `json:"vms"`    // the IDs of its VMs, even if the server sends records of VMs
 }
 

@@ -33,7 +33,7 @@ type VM struct {
 	Firewalls   []Firewall `json:"firewalls"`    // the firewalls of its subnet, with their Path
 	PrivateIPv4 string     `json:"private_ipv4"` // assigned by Create
 	PrivateIPv6 string     `json:"private_ipv6"` // assigned by Create
-	Subnet      string     `json:"subnet"`       // the name of its private subnet
+	Subnet      string     `json:"subnet"`       // the name of its private subnet; requests have the ID, which PrivateSubnets.Get returns
 	GPU         string     `json:"gpu"`          // such as "1x NVIDIA A100 80GB PCIe"; "" if it has none
 }
 

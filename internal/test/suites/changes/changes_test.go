@@ -73,24 +73,41 @@ type change struct {
 	operation string
 	before    func(*world, *testing.T) // or nil
 	args      func(*world) []any
-	confirm   func(*world, context.Context, error) error
+	effect    effect
 }
 
-// confirm returns a check of the record that the method get returns: changed
-// reports whether it shows the effect.
-func confirm[T any](get string, args func(*world) []any, changed func(*world, *T) bool) func(*world, context.Context, error) error {
-	return func(w *world, ctx context.Context, failure error) error {
-		found, err := cloudapi.ConfirmChange(ctx, failure, func(ctx context.Context) (*T, error) {
+// effect is where the effect of a change shows.
+type effect struct {
+	confirm func(*world, context.Context, error) error                                                              // with ConfirmChange
+	ensure  func(*world, context.Context, func(context.Context) (*struct{}, error)) (cloudapi.EnsureOutcome, error) // with EnsureChange
+}
+
+// shownBy returns an effect that is in the record that the method get returns:
+// changed reports whether it is.
+func shownBy[T any](get string, args func(*world) []any, changed func(*world, *T) bool) effect {
+	find := func(w *world) func(context.Context) (*T, error) {
+		return func(ctx context.Context) (*T, error) {
 			record, err := sdktest.Do(get, args(w)...).On(ctx, w.client)
 			if err != nil {
 				return nil, err
 			}
 			return record.(*T), nil
-		}, func(found *T) bool { return changed(w, found) })
+		}
+	}
+	either := func(found *T, err error) error {
 		if (found == nil) == (err == nil) {
 			return errors.New("it returned both a record and an error, or neither")
 		}
 		return err
+	}
+	return effect{
+		func(w *world, ctx context.Context, failure error) error {
+			return either(cloudapi.ConfirmChange(ctx, failure, find(w), func(found *T) bool { return changed(w, found) }))
+		},
+		func(w *world, ctx context.Context, change func(context.Context) (*struct{}, error)) (cloudapi.EnsureOutcome, error) {
+			found, outcome, err := cloudapi.EnsureChange(ctx, find(w), func(found *T) bool { return changed(w, found) }, change, nil)
+			return outcome, either(found, err)
+		},
 	}
 }
 
@@ -102,14 +119,14 @@ func changes() []change {
 		return func(*world) []any { return append([]any{location}, args...) }
 	}
 	ofVM := func(w *world) []any { return []any{location, w.vm.ID} }
-	vm := func(changed func(*cloudapi.VM) bool) func(*world, context.Context, error) error {
-		return confirm("VMs.Get", ofVM, func(_ *world, vm *cloudapi.VM) bool { return changed(vm) })
+	vm := func(changed func(*cloudapi.VM) bool) effect {
+		return shownBy("VMs.Get", ofVM, func(_ *world, vm *cloudapi.VM) bool { return changed(vm) })
 	}
-	db := func(changed func(*world, *cloudapi.Postgres) bool) func(*world, context.Context, error) error {
-		return confirm("Postgres.Get", func(w *world) []any { return []any{location, w.db.ID} }, changed)
+	db := func(changed func(*world, *cloudapi.Postgres) bool) effect {
+		return shownBy("Postgres.Get", func(w *world) []any { return []any{location, w.db.ID} }, changed)
 	}
-	cluster := func(changed func(*world, *cloudapi.KubernetesCluster) bool) func(*world, context.Context, error) error {
-		return confirm("Kubernetes.Get", func(w *world) []any { return []any{location, w.cluster.ID} }, changed)
+	cluster := func(changed func(*world, *cloudapi.KubernetesCluster) bool) effect {
+		return shownBy("Kubernetes.Get", func(w *world) []any { return []any{location, w.cluster.ID} }, changed)
 	}
 	pool := func(args ...any) func(*world) []any {
 		return func(w *world) []any { return append([]any{location, "apps", w.pool.ID}, args...) }
@@ -124,19 +141,19 @@ func changes() []change {
 		{"VMs.Restart", nil, of("web-1"), vm(func(vm *cloudapi.VM) bool { return vm.State == cloudapi.VMStateRestarting })},
 		{"VMs.Rename", nil, of("web-1", "web-2"), vm(func(vm *cloudapi.VM) bool { return vm.Name == "web-2" })},
 		{"Firewalls.AttachSubnet", nil, func(w *world) []any { return []any{location, "edge", w.subnet} },
-			confirm("Firewalls.Get", of("edge"), func(w *world, f *cloudapi.Firewall) bool {
+			shownBy("Firewalls.Get", of("edge"), func(w *world, f *cloudapi.Firewall) bool {
 				return slices.ContainsFunc(f.PrivateSubnets, func(s cloudapi.PrivateSubnet) bool { return s.ID == w.subnet })
 			})},
 		{"LoadBalancers.AttachVM", nil, func(w *world) []any { return []any{location, "lb", w.vm.ID} },
-			confirm("LoadBalancers.Get", of("lb"), func(w *world, lb *cloudapi.LoadBalancer) bool { return slices.Contains(lb.VMs, w.vm.ID) })},
+			shownBy("LoadBalancers.Get", of("lb"), func(w *world, lb *cloudapi.LoadBalancer) bool { return slices.Contains(lb.VMs, w.vm.ID) })},
 		{"Postgres.Update", nil, of("db", &cloudapi.PostgresUpdateRequest{Size: "standard-4", StorageSize: 128}), db(func(_ *world, db *cloudapi.Postgres) bool {
 			return db.TargetVMSize == "standard-4" && db.TargetStorageSizeGiB == 128
 		})},
 		{"Postgres.Restart", nil, of("db"), db(func(_ *world, db *cloudapi.Postgres) bool { return db.State == cloudapi.PostgresStateRestarting })},
 		{"Postgres.Upgrade", nil, of("db"), db(func(w *world, db *cloudapi.Postgres) bool { return db.TargetVersion != w.db.TargetVersion })},
 		{"Postgres.PromoteReadReplica", nil, of("copy"),
-			confirm("Postgres.Get", of("copy"), func(_ *world, db *cloudapi.Postgres) bool { return !db.ReadReplica })},
-		{"Postgres.Recycle", nil, of("db"), confirm("Postgres.ListServers", of("db"), func(w *world, page *cloudapi.Page[cloudapi.PostgresServer]) bool {
+			shownBy("Postgres.Get", of("copy"), func(_ *world, db *cloudapi.Postgres) bool { return !db.ReadReplica })},
+		{"Postgres.Recycle", nil, of("db"), shownBy("Postgres.ListServers", of("db"), func(w *world, page *cloudapi.Page[cloudapi.PostgresServer]) bool {
 			return slices.ContainsFunc(page.Items, func(server *cloudapi.PostgresServer) bool {
 				return !slices.ContainsFunc(w.servers, func(before *cloudapi.PostgresServer) bool { return before.ID == server.ID })
 			})
@@ -177,7 +194,7 @@ func TestLostChanges(t *testing.T) {
 					if failure == nil {
 						t.Fatal("it succeeded")
 					}
-					err := c.confirm(w, t.Context(), failure)
+					err := c.effect.confirm(w, t.Context(), failure)
 					if name == "responses" {
 						if err != nil {
 							t.Errorf("it was executed, and ConfirmChange returns %v", err)
@@ -194,6 +211,122 @@ func TestLostChanges(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestEnsureChange loses the responses to the first call, or its requests, or
+// the server is busy at first. In the end the change is made, once if it's lost
+// as a response, and isn't made again.
+func TestEnsureChange(t *testing.T) {
+	t.Parallel()
+	busy := cloudapitest.Reply(422, nil, `{"error":{"code":422,"type":"UnprocessableContent","message":"not now","details":null}}`)
+	for _, c := range changes() {
+		for name, fault := range map[string]cloudapitest.Fault{"responses": cloudapitest.DropAfter(), "requests": cloudapitest.DropBefore(), "busy": busy} {
+			t.Run(c.operation+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					srv := cloudapitest.New(t, cloudapitest.WithQuota(cloudapitest.Quota{VM: 100, Postgres: 100, Kubernetes: 100}))
+					w := newWorld(t, srv)
+					if c.before != nil {
+						c.before(w, t)
+					}
+					attempts, calls := 0, 0
+					srv.Fail(cloudapitest.Match{Operation: c.operation, Func: func(cloudapitest.Request) bool { attempts++; return attempts <= 3 }}, fault.Repeating())
+					change := func(ctx context.Context) (*struct{}, error) {
+						calls++
+						return &struct{}{}, c.call(ctx, w)
+					}
+					if outcome, err := c.effect.ensure(w, t.Context(), change); err != nil || outcome != cloudapi.EnsureUpdated {
+						t.Fatalf("it ends with %q, %v", outcome, err)
+					}
+					if name == "responses" && calls != 1 || calls > 5 {
+						t.Errorf("the change was called %d times", calls)
+					}
+					calls = 0
+					if outcome, err := c.effect.ensure(w, t.Context(), change); err != nil || outcome != cloudapi.EnsureUnchanged || calls != 0 {
+						t.Errorf("the second ends with %q, %v after %d calls", outcome, err, calls)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestEnsureChangeEnds: what ends EnsureChange without the change.
+func TestEnsureChangeEnds(t *testing.T) {
+	t.Parallel()
+	const unknown, busy, refused, accepted = "unknown", "busy", "refused", "accepted"
+	failures := map[string]error{
+		unknown: cloudapi.ErrOutcomeUnknown,
+		busy:    &cloudapi.Error{StatusCode: 422, Type: "UnprocessableContent", Message: "not now"},
+		refused: cloudapi.ErrInvalidRequest,
+	}
+	for name, test := range map[string]struct {
+		changes []string // how each call of change ends; the last one also for the others
+		shows   int      // how many calls of change the record needs; 0 for never
+		calls   int
+		want    []error
+	}{
+		"accepted":                        {[]string{accepted}, 0, 1, nil},
+		"refused":                         {[]string{refused}, 0, 1, []error{cloudapi.ErrInvalidRequest}},
+		"refused after busy":              {[]string{busy, busy, refused}, 0, 3, []error{cloudapi.ErrInvalidRequest}},
+		"lost, then refused, then shown":  {[]string{unknown, refused}, 2, 2, nil},
+		"lost, and always refused":        {[]string{unknown, refused}, 0, 4, []error{cloudapi.ErrInvalidRequest, cloudapi.ErrOutcomeUnknown, cloudapi.ErrUnchanged}},
+		"always lost":                     {[]string{unknown}, 0, 4, []error{cloudapi.ErrOutcomeUnknown, cloudapi.ErrUnchanged}},
+		"lost, and then always busy":      {[]string{unknown, busy}, 0, -1, []error{context.DeadlineExceeded, cloudapi.ErrOutcomeUnknown}},
+		"always busy, until the deadline": {[]string{busy}, 0, -1, []error{context.DeadlineExceeded, cloudapi.ErrInvalidRequest}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				calls := 0
+				found, outcome, err := cloudapi.EnsureChange(ctx, func(context.Context) (*cloudapi.VM, error) {
+					return &cloudapi.VM{Name: "web-1"}, nil
+				}, func(*cloudapi.VM) bool { return test.shows > 0 && calls >= test.shows }, func(context.Context) (*cloudapi.VM, error) {
+					calls++
+					if err := failures[test.changes[min(calls, len(test.changes))-1]]; err != nil {
+						return nil, err
+					}
+					return &cloudapi.VM{}, nil
+				}, nil)
+				if test.calls >= 0 && calls != test.calls {
+					t.Errorf("%d calls of change", calls)
+				}
+				if test.want == nil {
+					if err != nil || outcome != cloudapi.EnsureUpdated || found.Name != "web-1" {
+						t.Errorf("it returns %v, %q, %v", found, outcome, err)
+					}
+					return
+				}
+				for _, want := range test.want {
+					if found != nil || outcome != "" || !errors.Is(err, want) {
+						t.Errorf("it returns %v, %q, and %v doesn't match %v", found, outcome, err, want)
+					}
+				}
+			})
+		})
+	}
+	find := func(context.Context) (*cloudapi.VM, error) { return nil, errors.ErrUnsupported }
+	changed := func(*cloudapi.VM) bool { return true }
+	for name, call := range map[string]func() (*cloudapi.VM, cloudapi.EnsureOutcome, error){
+		"find must not be nil": func() (*cloudapi.VM, cloudapi.EnsureOutcome, error) {
+			return cloudapi.EnsureChange(t.Context(), nil, changed, find, nil)
+		},
+		"changed must not be nil": func() (*cloudapi.VM, cloudapi.EnsureOutcome, error) {
+			return cloudapi.EnsureChange(t.Context(), find, nil, find, nil)
+		},
+		"change must not be nil": func() (*cloudapi.VM, cloudapi.EnsureOutcome, error) {
+			return cloudapi.EnsureChange[cloudapi.VM, cloudapi.VM](t.Context(), find, changed, nil, nil)
+		},
+	} {
+		if _, _, err := call(); !errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.HasSuffix(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, _, err := cloudapi.EnsureChange(t.Context(), find, changed, find, nil); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("if find fails: %v", err)
 	}
 }
 
