@@ -1,14 +1,34 @@
 // Package wire_test checks the bytes that every method of every service sends,
 // and how it decodes the bytes of the response.
+//
+// The cases are in testdata, a file for each family. A case is the call of a
+// method, the request, and the response:
+//
+//	VMs.Rename "eu-central-h1" "web-0" "web-1"
+//		POST /location/eu-central-h1/vm/web-0/rename {"name":"web-1"}
+//		200 {$item}
+//
+// The arguments are JSON, with the names of Go fields in objects; the last ones can
+// be left out if they are zero. The path is that in the project. A response is JSON,
+// the content type, the name and the content of a file, or nothing. All that is in
+// it must be in the result.
+//
+//	item = "id":"vmy9n10s8q164j473ra7pj9nqz","name":"web-1",
+//		"state":"running"
+//
+// gives a text a name, for all that follows in the file.
 package wire_test
 
 import (
-	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,25 +45,159 @@ const (
 	projectPath  = "/project/" + stub.Project
 	location     = "eu-central-h1"
 	locationPath = projectPath + "/location/" + location
+
+	lbID      = "1b09fd2wvdjt1h8h6h32k8re7m"
+	pgID      = "pggk8wzevxhe1gh7zjzfx5jn70"
+	replicaID = "pgjr8qs5yp5p3k1g8gfpp0s9av"
 )
 
-// wireCase is a call, the request that it must send, and the response, all of
-// which must be in the result.
+// wireCase is a call, the request that it must send, and the response.
 type wireCase struct {
 	call  sdktest.Call
 	send  string // the method, the path with its query, and the body if there is one
 	reply any    // JSON, a cloudapi.File, or nil for a 204
 }
 
-// TestWire runs the cases. Each operation in the tables has at least one case,
-// and each field of a record has a value in at least one response.
+var (
+	caseEntry       = regexp.MustCompile(`^(\w+\.\w+.*)\n\t([A-Z]+) (/.*)\n\t(?:204|200 (.*))$`)
+	definitionEntry = regexp.MustCompile(`(?s)^(\w+) = (.*)$`)
+	fileReply       = regexp.MustCompile(`^(\w+/\S+) (\S+) (".*")$`)
+)
+
+// readCases returns the cases in testdata.
+func readCases(t *testing.T) (cases []wireCase) {
+	t.Helper()
+	for _, name := range stub.Must(filepath.Glob("testdata/*.txt"))(t) {
+		var entries []string
+		for line := range strings.Lines(string(stub.Must(os.ReadFile(name))(t))) {
+			switch line = strings.TrimSuffix(line, "\n"); {
+			case line == "" || line[0] == '#':
+			case line[0] == '\t':
+				entries[len(entries)-1] += "\n" + line
+			default:
+				entries = append(entries, line)
+			}
+		}
+		texts := map[string]string{}
+		for _, entry := range entries {
+			expanded := os.Expand(entry, func(of string) string {
+				if _, ok := texts[of]; !ok {
+					t.Fatalf("%s: $%s isn't defined before\n%s", name, of, entry)
+				}
+				return texts[of]
+			})
+			if m := definitionEntry.FindStringSubmatch(expanded); m != nil {
+				texts[m[1]] = strings.ReplaceAll(m[2], "\n\t", "")
+			} else if m := caseEntry.FindStringSubmatch(expanded); m != nil {
+				cases = append(cases, newCase(t, m[1], m[2], m[3], m[4]))
+			} else {
+				t.Fatalf("%s: neither a case nor a definition:\n%s", name, entry)
+			}
+		}
+	}
+	return cases
+}
+
+func newCase(t *testing.T, call, method, target, reply string) wireCase {
+	t.Helper()
+	c := wireCase{call: readCall(t, call), send: method + " " + target}
+	if !strings.HasPrefix(target, "/project") {
+		c.send = method + " " + projectPath + target
+	}
+	if m := fileReply.FindStringSubmatch(reply); m != nil {
+		var content string
+		stub.Must(0, json.Unmarshal([]byte(m[3]), &content))(t)
+		c.reply = cloudapi.File{Name: m[2], ContentType: m[1], Content: []byte(content)}
+	} else if reply != "" {
+		c.reply = reply
+	}
+	return c
+}
+
+// readCall returns the call of a method with the arguments.
+func readCall(t *testing.T, text string) sdktest.Call {
+	t.Helper()
+	name, args, _ := strings.Cut(text, " ")
+	call, types := do(name), parameters(t, name)
+	for d := json.NewDecoder(strings.NewReader(args)); d.More(); types = types[1:] {
+		var arg json.RawMessage
+		if err := d.Decode(&arg); err != nil || len(types) == 0 {
+			t.Fatalf("an argument of %s: %v", text, err)
+		}
+		v := reflect.New(types[0]).Elem()
+		if err := decode(arg, v); err != nil {
+			t.Fatalf("%s of %s: %v", arg, text, err)
+		}
+		call.Args = append(call.Args, v.Interface())
+	}
+	return call
+}
+
+// parameters returns the types of a method's parameters after the context.
+func parameters(t *testing.T, name string) []reflect.Type {
+	t.Helper()
+	service, method, _ := strings.Cut(name, ".")
+	field, _ := reflect.TypeFor[cloudapi.Client]().FieldByName(service)
+	if field.Type != nil {
+		if m, ok := field.Type.MethodByName(method); ok {
+			return slices.Collect(m.Type.Ins())[2:]
+		}
+	}
+	t.Fatalf("there is no method %s", name)
+	return nil
+}
+
+// decode is like [json.Unmarshal], but takes the names of Go fields, in any depth.
+func decode(text json.RawMessage, v reflect.Value) error {
+	_, isOwn := v.Addr().Interface().(json.Unmarshaler)
+	switch kind := v.Kind(); {
+	case isOwn || string(text) == "null":
+	case kind == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		return decode(text, v.Elem())
+	case kind == reflect.Struct:
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(text, &members); err != nil {
+			return err
+		}
+		for name, member := range members {
+			field := v.FieldByName(name)
+			if !field.IsValid() {
+				return fmt.Errorf("%v has no field %s", v.Type(), name)
+			}
+			if err := decode(member, field); err != nil {
+				return err
+			}
+		}
+		return nil
+	case kind == reflect.Slice:
+		var elements []json.RawMessage
+		if err := json.Unmarshal(text, &elements); err != nil {
+			return err
+		}
+		v.Set(reflect.MakeSlice(v.Type(), len(elements), len(elements)))
+		for i, element := range elements {
+			if err := decode(element, v.Index(i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return json.Unmarshal(text, v.Addr().Interface())
+}
+
+// TestWire runs the cases. Each operation in the tables has at least one case.
+// Each field of a request or of options has a value in at least one of them, and
+// each field of a record has one in at least one response.
 func TestWire(t *testing.T) {
 	t.Parallel()
 	covered, sent := map[string]bool{}, map[string]bool{}
-	for _, c := range slices.Concat(auditLogCases(), firewallCases(), gitHubCases(), inferenceCases(), initScriptCases(), kubernetesCases(),
-		loadBalancerCases(), machineImageCases(), postgresCases(), postgresAccessCases(), postgresConfigCases(), postgresLogCases(), postgresServerCases(),
-		privateLinkServiceCases(), privateLocationCases(), projectCases(), sshKeyCases(), subnetCases(), vmCases()) {
+	for _, c := range readCases(t) {
 		t.Run(c.call.Name, func(t *testing.T) {
+			for _, parameter := range parameters(t, c.call.Name) {
+				addFields(sent, reflect.Zero(parameter))
+			}
+			addFields(sent, reflect.ValueOf(c.call.Args))
 			op, result := c.run(t)
 			covered[op.Method+" "+op.Route] = true
 			addFields(sent, reflect.ValueOf(result))
@@ -58,18 +212,26 @@ func TestWire(t *testing.T) {
 	}
 	for field, isSent := range sent {
 		if !isSent {
-			t.Errorf("no response has a value for %s", field)
+			t.Errorf("no case has a value for %s", field)
 		}
 	}
 }
 
-// addFields notes in sent, for each field of the records in a result, whether
-// it has a value.
+// addFields notes in sent, for each field of the structs in a value and in the
+// types of its fields, whether it has a value.
 func addFields(sent map[string]bool, v reflect.Value) {
 	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
+	case reflect.Pointer:
+		if v.IsNil() {
+			v = reflect.New(v.Type().Elem())
+		}
+		addFields(sent, v.Elem())
+	case reflect.Interface:
 		addFields(sent, v.Elem())
 	case reflect.Slice:
+		if v.Len() == 0 {
+			addFields(sent, reflect.Zero(v.Type().Elem()))
+		}
 		for i := range v.Len() {
 			addFields(sent, v.Index(i))
 		}
@@ -78,9 +240,13 @@ func addFields(sent map[string]bool, v reflect.Value) {
 			addFields(sent, value)
 		}
 	case reflect.Struct:
+		record, _, _ := strings.Cut(v.Type().Name(), "[") // a Page of any records
+		if _, isKnown := sent[record]; isKnown && v.IsZero() {
+			return
+		}
+		sent[record] = true
 		for field, value := range v.Fields() {
 			if field.IsExported() {
-				record, _, _ := strings.Cut(v.Type().Name(), "[") // a Page of any records
 				sent[record+"."+field.Name] = sent[record+"."+field.Name] || !value.IsZero()
 				addFields(sent, value)
 			}
@@ -255,8 +421,4 @@ func do(name string, args ...any) sdktest.Call { return sdktest.Do(name, args...
 
 func list(items ...string) string {
 	return fmt.Sprintf(`{"items":[%s],"count":%d}`, strings.Join(items, ","), len(items))
-}
-
-func with(object, members string) string {
-	return strings.TrimSuffix(object, "}") + cmp.Or(","+members, "") + "}"
 }

@@ -2,14 +2,48 @@ package wire_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/internal/test/sdktest"
 	"github.com/cloudapi-sdk/cloudapi/internal/test/stub"
 )
+
+// TestRepositoriesByName: the server sorts by the full name,
+// "installation/repository", and the next page begins after a full name.
+// Records contain only the repository's part.
+func TestRepositoriesByName(t *testing.T) {
+	t.Parallel()
+	for _, installation := range []string{"acme", "zoo"} {
+		names := []string{"Caps_Repo.js", "api", "docs", "web"}
+		network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+			after := req.URL.Query().Get("start_after")
+			var page []string
+			for i, name := range names {
+				if installation+"/"+name > after && len(page) < 2 {
+					page = append(page, fmt.Sprintf(`{"id":"gp%024d","installation_name":%q,"name":%q}`, i, installation, name))
+				}
+			}
+			return stub.Respond(200, fmt.Sprintf(`{"items":[%s],"count":%d}`, strings.Join(page, ","), len(names))), nil
+		}}
+		var found []string
+		for repository, err := range sdktest.Recorded(t, &network).GitHub.AllRepositories(t.Context(), installation,
+			&cloudapi.ListOptions{OrderColumn: cloudapi.OrderByName, PageSize: 2}) {
+			if err != nil {
+				t.Errorf("%s: %v", installation, err)
+				break
+			}
+			found = append(found, repository.Name)
+		}
+		if !slices.Equal(found, names) {
+			t.Errorf("the repositories of %s are %q", installation, found)
+		}
+	}
+}
 
 // TestPostgresByTags: the result is the same whether or not the server filters
 // by tags.
@@ -71,5 +105,33 @@ func TestPostgresByTags(t *testing.T) {
 	_, err := sdktest.SendingNothing(t).VMs.List(t.Context(), &cloudapi.ListOptions{Tags: []cloudapi.PostgresTag{env}})
 	if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Name != "Tags" || e.Operation != "VMs.List" {
 		t.Errorf("VMs by tags: %v", err)
+	}
+}
+
+// TestResolvePostgresServer finds the database of a server, even if other
+// databases are invisible or were just deleted.
+func TestResolvePostgresServer(t *testing.T) {
+	t.Parallel()
+	const serverID = "pvdcnv0pp6wj4jnx1dytre5yj4"
+	network := stub.Recorder{Answer: func(req *http.Request) (*http.Response, error) {
+		switch req.URL.Path {
+		case projectPath + "/postgres":
+			return stub.Respond(200, `{"items":[{"id":"`+replicaID+`","name":"gone","location":"eu-central-h1"},{"id":"`+pgID+`","name":"orders-db","location":"eu-central-h1"}],"count":2}`), nil
+		case locationPath + "/postgres/" + pgID + "/servers":
+			return stub.Respond(200, `{"items":[{"id":"pv00000000000000000000000z"},{"id":"`+serverID+`","role":"standby"}],"count":2}`), nil
+		}
+		return stub.Respond(404, stub.Envelope(404)), nil
+	}}
+	client := sdktest.Recorded(t, &network)
+	found, err := client.Resolve(t.Context(), serverID)
+	if err != nil || found.Kind != cloudapi.KindPostgresServer || found.ID != serverID || found.Parent == nil || found.Parent.ID != pgID {
+		t.Errorf("the server is %v, %v", found, err)
+	}
+	server, err := cloudapi.Lookup[cloudapi.PostgresServer](t.Context(), client, serverID)
+	if err != nil || server.Role != cloudapi.PostgresServerRoleStandby {
+		t.Errorf("the server is %+v, %v", server, err)
+	}
+	if found, err := client.Resolve(t.Context(), "pvjey6g253fa4n1dbgbsps0nk8"); !errors.Is(err, cloudapi.ErrNotFound) {
+		t.Errorf("another server is %v, %v", found, err)
 	}
 }
