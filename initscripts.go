@@ -58,7 +58,7 @@ func checkScript(name, script string) *ArgumentError {
 		reason = "has a carriage return: end its lines with \\n"
 	case strings.HasPrefix(script, "\uFEFF"):
 		reason = "has a byte order mark (U+FEFF) at its beginning"
-	case strings.HasPrefix(script, "#cloud-config"):
+	case strings.HasPrefix(strings.TrimSpace(script), "#cloud-config"):
 		reason = "is for cloud-init, but /bin/sh runs it"
 	default:
 		return nil

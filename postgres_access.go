@@ -61,6 +61,9 @@ func PostgresConnectionURL(connection Secret, opts *PostgresConnectionOptions) (
 	maps.Copy(parameters, o.Parameters)
 	for _, texts := range []map[string]string{{"connection": unescaped, "User": o.User, "Password": password, "Database": o.Database}, parameters} {
 		for name, value := range texts {
+			if reason := unusable(name); reason != "" {
+				return refuse("opts", "have a parameter whose name "+reason)
+			}
 			if reason := unusable(value); reason != "" {
 				return refuse(name, reason)
 			}

@@ -87,6 +87,7 @@ func TestConnectionURLWithNUL(t *testing.T) {
 		"sslmode":     {SSLMode: "require\x00"},
 		"sslrootcert": {SSLRootCert: "ca\x00.pem"},
 		"options":     {Parameters: map[string]string{"options": "\x00"}},
+		"whose name":  {Parameters: map[string]string{"op\x00tions": "a"}},
 	} {
 		got, err := cloudapi.PostgresConnectionURL(connection, &options)
 		if !errors.Is(err, cloudapi.ErrInvalidArgument) || !got.IsZero() || !strings.Contains(fmt.Sprint(err), name+" contains a NUL") || strings.Contains(fmt.Sprint(err), "hunter2") {

@@ -64,7 +64,7 @@ func TestRefusedArguments(t *testing.T) {
 			vm(create{InitScriptText: "#!/bin/sh\r\necho a\r\n"}), vm(create{InitScriptText: bom + script}), vm(create{InitScriptText: "#cloud-config\nruncmd: []\n"}),
 			vm(create{InitScriptText: "echo \xff\n"})}}, // not UTF-8
 		{"script", []sdktest.Call{do("VMInitScripts.Create", "bootstrap", &cloudapi.VMInitScriptCreateRequest{Script: "echo a\r\n"}),
-			do("VMInitScripts.Update", "bootstrap", &cloudapi.VMInitScriptUpdateRequest{Script: "#cloud-config\n"})}},
+			do("VMInitScripts.Update", "bootstrap", &cloudapi.VMInitScriptUpdateRequest{Script: "\n#cloud-config\n"})}},
 		{"tags[1].value", []sdktest.Call{do("Postgres.Create", location, "orders-db", &cloudapi.PostgresCreateRequest{Tags: []cloudapi.PostgresTag{{Key: "a"}, {Key: "b", Value: "\xff"}}})}},
 		// A wait for a deletion would immediately succeed for something that can't
 		// exist.
