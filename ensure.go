@@ -25,9 +25,9 @@ import (
 // Ensure waits while a resource with the name is being deleted, while the server
 // refuses an update because of another change, and while the name is taken but
 // there's no resource with the name: set a deadline. It returns a [*WaitError]
-// if a wait fails. If a create's response is lost, it looks for the resource,
-// and sends up to 4 creates if there's none. Several programs may ensure the
-// same name.
+// if a wait fails. If a create's response is lost, it pauses, looks for the
+// resource, and sends up to 4 creates if there's none. Several programs may
+// ensure the same name.
 type EnsureOptions struct {
 	// Update lets Ensure update a resource that differs from the request, if that
 	// can remove all differences. Each Ensure method lists what it can update.
@@ -102,9 +102,9 @@ type ensureSpec[T any] struct {
 	unshown []string
 	update  func(context.Context, *T, drift) (*T, error)
 
-	// maxTaken is how many creates may find the name taken while find finds
-	// nothing; 0 means any number, until the context ends.
-	maxTaken int
+	// limitTaken makes a create that finds the name taken count as a lost one. Else
+	// the number of such creates has no limit, but the context's end.
+	limitTaken bool
 }
 
 // maxLost is how many creates of one Ensure may have an unknown outcome. It's a
@@ -146,8 +146,6 @@ type ensuring[T any] struct {
 	failure error // of the last create, or nil
 	unknown error // of the last create that may have succeeded, or nil
 	lost    int   // how many creates may have succeeded
-	taken   int   // how many creates found the name taken
-	rested  bool  // whether a pause has followed the last create
 	refused bool  // whether the server refused the last create as invalid
 }
 
@@ -171,11 +169,6 @@ func (spec ensureSpec[T]) run(ctx context.Context, o EnsureOptions) (*T, EnsureO
 // turn looks for the resource, and creates or updates it if necessary. Without
 // an outcome and an error, another turn must follow.
 func (e *ensuring[T]) turn(ctx context.Context) (*T, EnsureOutcome, error) {
-	if retryAfter(e.failure) > 0 {
-		if err := e.rest(ctx); err != nil {
-			return nil, "", err
-		}
-	}
 	e.p.progress.Polls++
 	ctx = withLook(ctx)
 	found, err := e.find(ctx)
@@ -188,35 +181,38 @@ func (e *ensuring[T]) turn(ctx context.Context) (*T, EnsureOutcome, error) {
 		return e.settle(ctx, found)
 	case e.refused && isMissing(err):
 		return nil, "", e.failed(e.failure)
-	case !isMissing(err) || e.lost == maxLost || e.taken > 0 && e.taken == e.maxTaken:
+	case !isMissing(err) || e.lost == maxLost:
 		return nil, "", e.failed(withLookup(e.failure, err))
 	}
 	return e.tryToCreate(ctx)
 }
 
-// tryToCreate creates the resource, after a pause if the last create failed.
+// tryToCreate creates the resource. A pause follows a create that fails, and
+// then a turn that looks for the resource.
 func (e *ensuring[T]) tryToCreate(ctx context.Context) (*T, EnsureOutcome, error) {
 	if e.failure == nil {
 		e.say("creating", nil, nil)
-	} else if err := e.rest(ctx); err != nil {
-		return nil, "", err
 	}
 	record, err := e.create(ctx)
-	switch e.failure, e.rested = err, false; {
+	switch e.failure = err; {
 	case err == nil:
 		return record, EnsureCreated, nil
 	case errors.Is(err, ErrAlreadyExists): // lookups don't show the resource yet, or it's gone but its name isn't free yet
-		e.taken++
+		if e.limitTaken {
+			e.lost++
+		}
 	case errors.Is(err, ErrOutcomeUnknown):
 		e.unknown, e.lost = err, e.lost+1
 	case errors.Is(err, ErrInvalidRequest):
-		// The server checks quotas before names. A concurrent Ensure may
-		// have just created the resource and used up the quota.
+		// The server checks quotas before names. A concurrent Ensure may have just
+		// created the resource and used up the quota, so look again, without a pause.
 		e.refused = true
+		return nil, "", nil
 	default:
 		return nil, "", e.failed(err)
 	}
-	return nil, "", nil
+	e.say("creating", nil, err)
+	return nil, "", e.failed(e.wait(ctx, "the last create failed", err))
 }
 
 // settle compares the existing resource with the request, and updates it if
@@ -239,18 +235,6 @@ func (e *ensuring[T]) settle(ctx context.Context, found *T) (*T, EnsureOutcome, 
 func (e *ensuring[T]) say(state string, record *T, err error) {
 	show(e.p, state, record)
 	e.p.tell(err)
-}
-
-// rest reports that the last create failed, and pauses, unless it has done so.
-// A lookup comes first, unless the server asks for a delay: another program may
-// have just created the resource.
-func (e *ensuring[T]) rest(ctx context.Context) error {
-	if e.rested {
-		return nil
-	}
-	e.rested = true
-	e.say("creating", nil, e.failure)
-	return e.failed(e.wait(ctx, "the last create failed", e.failure))
 }
 
 // wait pauses after a failure that another turn may cure. If the context ends,

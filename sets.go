@@ -446,7 +446,7 @@ func (s *exactSet[T, W]) ensure(ctx context.Context, wanted wantedElement[T, W])
 		create:  func(ctx context.Context) (*T, error) { return s.add(ctx, wanted.request, wanted.record) },
 		compare: func(context.Context, *T) (comparison, error) { return comparison{}, nil },
 		// The server may compare elements otherwise, and never show this one.
-		maxTaken: 4,
+		limitTaken: true,
 	}
 	return e.run(ctx, EnsureOptions{})
 }

@@ -450,7 +450,7 @@ func TestEveryCreateIsInATable(t *testing.T) {
 
 // TestEnsureEnds: Ensure ends when the context ends, when find fails, or if find
 // never finds what create creates. If a create may have succeeded, the error
-// says so.
+// says so. It looks directly before each create, after the pause.
 func TestEnsureEnds(t *testing.T) {
 	t.Parallel()
 	lost := fmt.Errorf("a create: %w", cloudapi.ErrOutcomeUnknown)
@@ -478,6 +478,7 @@ func TestEnsureEnds(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
 				finds, creates := 0, 0
+				var looked time.Time
 				answer := func(ctx context.Context, n int, results []error) (*cloudapi.VM, error) {
 					if finds+creates == tt.cancelAt {
 						cancel(reason)
@@ -495,9 +496,13 @@ func TestEnsureEnds(t *testing.T) {
 				}
 				vm, outcome, err := cloudapi.Ensure(ctx, func(ctx context.Context) (*cloudapi.VM, error) {
 					finds++
+					looked = time.Now()
 					return answer(ctx, finds, tt.find)
 				}, func(ctx context.Context) (*cloudapi.VM, error) {
 					creates++
+					if ago := time.Since(looked); ago != 0 {
+						t.Errorf("create %d follows a lookup of %v ago", creates, ago)
+					}
 					return answer(ctx, creates, tt.create)
 				}, nil)
 				if vm != nil || outcome != "" || creates != tt.creates {

@@ -164,7 +164,7 @@ func TestSetVMsRefusals(t *testing.T) {
 			want   error
 			took   time.Duration
 		}{
-			{"attached elsewhere", []string{ids[0]}, cloudapi.ErrAlreadyExists, 20 * time.Second},
+			{"attached elsewhere", []string{ids[0]}, cloudapi.ErrAlreadyExists, 25 * time.Second},
 			{"not there", []string{stub.VMID}, cloudapi.ErrInvalidArgument, 0},
 			{"one not there", []string{ids[2], stub.VMID}, cloudapi.ErrInvalidArgument, 0},
 			{"without an address", []string{ids[2], noAddress}, cloudapi.ErrInvalidArgument, 0},
