@@ -13,8 +13,8 @@ import (
 func (f *family[T]) waitDeleted(ctx context.Context, c *conn, location, ref string, opts *WaitOptions) error {
 	operation := strings.TrimSuffix(f.del.Name, "Delete") + "WaitDeleted"
 	rule := f.get.lastRule()
-	rule.certain, rule.nameOnly = true, false // of a family that takes only names, the list has the ID
-	if err := rule.check(operation, "reference", ref); err != nil {
+	rule.nameOnly = false // of a family that takes only names, the list has the ID
+	if err := rule.checkCertain(operation, "reference", ref); err != nil {
 		return err
 	}
 	d := f.deletion(c, operation, location, ref)

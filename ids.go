@@ -272,11 +272,6 @@ type referenceRule struct {
 	idOnly   bool  // whether only an ID is valid
 	nameOnly bool  // whether only a name is valid
 	optional bool  // whether "" is valid
-
-	// certain makes the rule refuse any value that no resource of these kinds can
-	// have, such as the ID of another kind. Only deletions need this: the server
-	// responds with a 204 even if the resource to delete doesn't exist.
-	certain bool
 }
 
 // Rules for references of any kind.
@@ -300,43 +295,61 @@ func (r referenceRule) check(operation, argument, value string) *ArgumentError {
 	return nil
 }
 
+// checkCertain is like check, and also refuses what no resource of these kinds can
+// have. Only deletions need this: the server responds with a 204 even if the
+// resource to delete doesn't exist.
+func (r referenceRule) checkCertain(operation, argument, value string) *ArgumentError {
+	err := r.check(operation, argument, value)
+	if reason := r.impossible(value); err == nil && reason != "" {
+		return argumentError(operation, argument, value, reason)
+	}
+	return err
+}
+
 // parse returns the ID that a reference stands for, in its canonical spelling,
 // or "" for a name. reason says why the reference is invalid, or is "".
 func (r referenceRule) parse(value string) (id, reason string) {
-	takesIDs := r.takesIDs()
 	switch {
 	case value == "" && r.optional:
 		return "", ""
-	case takesIDs && r.kinds.hasID(value):
-		id = value
+	case r.takesIDs() && r.kinds.hasID(value):
+		return value, ""
 	case r.idOnly:
 		return "", fmt.Sprintf("must be an ID: %s and %d characters of %s", r.kinds, ubid.Length-ubid.PrefixLength, ubid.Alphabet)
-	default:
-		if reason := validate.Segment(value); reason != "" {
-			return "", reason
+	}
+	if reason := validate.Segment(value); reason != "" {
+		return "", reason
+	}
+	if r.isNoName(value) {
+		if parsed, err := ubid.Parse(value); err == nil {
+			return parsed.String(), ""
 		}
 	}
-	if len(value) != ubid.Length || id != "" && !r.certain {
-		return id, ""
-	}
-	// The server refuses a name that looks like an ID of one of the kinds.
-	isReserved := takesIDs && r.kinds.has(ID(value).Kind()) &&
+	return "", ""
+}
+
+// isNoName reports whether the server refuses a name because it looks like an ID
+// of one of the kinds.
+func (r referenceRule) isNoName(value string) bool {
+	return len(value) == ubid.Length && r.takesIDs() && r.kinds.has(ID(value).Kind()) &&
 		!strings.ContainsFunc(value, func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'z') })
+}
+
+// impossible returns why no resource of the kinds can have a reference, or "".
+func (r referenceRule) impossible(value string) (reason string) {
+	if len(value) != ubid.Length {
+		return "" // a name
+	}
 	parsed, err := ubid.Parse(value)
-	if isReserved && err == nil {
-		return parsed.String(), ""
+	switch isNoName := r.isNoName(value); {
+	case isNoName && err != nil:
+		return err.Error()
+	case isNoName, err != nil, !IsID(value):
+		return ""
+	case !r.takesIDs():
+		return "must be a name, not an ID"
 	}
-	switch {
-	case !r.certain:
-		return "", ""
-	case isReserved:
-		return "", err.Error()
-	case err != nil || !IsID(value):
-		return "", ""
-	case !takesIDs:
-		return "", "must be a name, not an ID"
-	}
-	return "", "is the ID of another kind: " + ID(parsed.String()).Kind().String()
+	return "is the ID of another kind: " + ID(parsed.String()).Kind().String()
 }
 
 // Record is the record of a resource, such as a *[VM]: what a Get or a list

@@ -78,9 +78,7 @@ func TestReferenceRule(t *testing.T) {
 	)
 	var (
 		reference = referenceRule{kinds: kinds{KindVM}}
-		deletion  = referenceRule{kinds: kinds{KindVM}, certain: true}
-		byID      = referenceRule{kinds: kinds{KindVM}, idOnly: true, certain: true}
-		byName    = referenceRule{kinds: kinds{KindVM}, nameOnly: true, certain: true}
+		byName    = referenceRule{kinds: kinds{KindVM}, nameOnly: true}
 	)
 	for _, tt := range []struct {
 		rule              referenceRule
@@ -102,27 +100,14 @@ func TestReferenceRule(t *testing.T) {
 		{reference, another, "", ""},
 		{reference, unknown, "", ""},
 
-		{deletion, "web-1", "", ""},
-		{deletion, vm, vm, ""},
-		{deletion, looks, vm, ""},
-		{deletion, mistyped, "", badHalf},
-		{deletion, "vm" + strings.Repeat("z", 24), "", badHalf},
-		{deletion, "10" + strings.Repeat("z", 24), "", ""}, // not an ID, but possibly a name
-		{deletion, another, "", "is the ID of another kind: private location"},
-		{deletion, unknown, "", ""},
-
 		{idOf(KindVM), vm, vm, ""},
 		{idOf(KindVM), mistyped, mistyped, ""},
 		{idOf(KindVM), looks, "", notID},
 		{idOf(KindVM), another, "", notID},
 		{idOf(KindVM), "web-1", "", notID},
 		{idOf(KindVM), "", "", notID},
-		{byID, mistyped, "", badHalf},
-
 		{byName, "mine", "", ""},
-		{byName, mistyped, "", ""},
-		{byName, vm, "", "must be a name, not an ID"},
-		{byName, another, "", "must be a name, not an ID"},
+		{byName, vm, "", ""},
 	} {
 		id, reason := tt.rule.parse(tt.value)
 		if id != tt.id || reason != tt.reason {
@@ -130,6 +115,29 @@ func TestReferenceRule(t *testing.T) {
 		}
 		if err := tt.rule.check("VMs.Get", "vm", tt.value); (err != nil) != (reason != "") || err != nil && *err != (ArgumentError{"VMs.Get", "vm", tt.value, reason}) {
 			t.Errorf("%+v of %q: %v", tt.rule, tt.value, err)
+		}
+	}
+	for _, tt := range []struct {
+		rule          referenceRule
+		value, reason string
+	}{
+		{reference, "web-1", ""},
+		{reference, vm, ""},
+		{reference, looks, ""},
+		{reference, mistyped, badHalf},
+		{reference, "vm" + strings.Repeat("z", 24), badHalf},
+		{reference, "10" + strings.Repeat("z", 24), ""}, // not an ID, but possibly a name
+		{reference, another, "is the ID of another kind: private location"},
+		{reference, unknown, ""},
+		{reference, "..", "must not be a relative path"},
+		{idOf(KindVM), mistyped, badHalf},
+		{idOf(KindVM), "web-1", notID},
+		{byName, mistyped, ""},
+		{byName, vm, "must be a name, not an ID"},
+		{byName, another, "must be a name, not an ID"},
+	} {
+		if err := tt.rule.checkCertain("VMs.Delete", "vm", tt.value); (err != nil) != (tt.reason != "") || err != nil && *err != (ArgumentError{"VMs.Delete", "vm", tt.value, tt.reason}) {
+			t.Errorf("%+v of %q, for a deletion: %v, want %q", tt.rule, tt.value, err, tt.reason)
 		}
 	}
 }

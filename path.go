@@ -102,8 +102,10 @@ func (op *Operation) path(project string, args []string) (path string, want expe
 		value := args[0]
 		args = args[1:]
 		rule := op.rule(name)
-		rule.certain = op.Method == http.MethodDelete && len(args) == 0
 		id, reason := rule.parse(value)
+		if reason == "" && op.Method == http.MethodDelete && len(args) == 0 {
+			reason = rule.impossible(value) // see checkCertain
+		}
 		if reason != "" {
 			return "", expected{}, argumentError(op.Name, name, value, reason)
 		}

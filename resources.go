@@ -179,9 +179,7 @@ func checkID(operation string, f anyFamily, r Resource) error {
 	if r.ID == "" && f.kind() == r.Kind && !f.takesIDs() {
 		return nil // the family takes the name
 	}
-	rule := idOf(r.Kind)
-	rule.certain = true
-	if err := rule.check(operation, "id", r.ID); err != nil {
+	if err := idOf(r.Kind).checkCertain(operation, "id", r.ID); err != nil {
 		return err
 	}
 	return nil
