@@ -34,53 +34,75 @@ type createCase struct {
 	count     func(*testing.T, *cloudapi.Client, *createWorld) int // how many there are; nil if the server stores none
 }
 
-// createWorld has what is needed for a create.
-type createWorld struct {
-	location string
-	vm       *cloudapi.VM    // stopped, with an image "golden" of it
-	before   map[string]bool // IDs
-}
+type createFunc[T any] = func(context.Context, *cloudapi.Client, *createWorld) (T, error)
 
 // newCreateCase returns a case that ends with a new element of a list, if the
 // server stores what it creates. is reports whether an element is the one.
-func newCreateCase[T, E any](operation string, unique bool, prepare func(*testing.T) (*cloudapitest.Server, *createWorld),
-	find, create func(context.Context, *cloudapi.Client, *createWorld) (*T, error),
-	all func(context.Context, *cloudapi.Client, *createWorld) ([]E, error), is func(*createWorld, E) bool) createCase {
+func newCreateCase[T any](operation string, unique bool, prepare func(*testing.T) (*cloudapitest.Server, *createWorld),
+	list createFunc[[]*T], is func(*createWorld, *T) bool, create createFunc[*T]) createCase {
+	found := func(ctx context.Context, client *cloudapi.Client, w *createWorld) ([]*T, error) {
+		if list == nil {
+			return nil, nil
+		}
+		all, err := list(ctx, client, w)
+		return slices.DeleteFunc(all, func(element *T) bool { return !is(w, element) }), err
+	}
 	c := createCase{operation: operation, unique: unique, prepare: prepare}
 	c.ensure = func(ctx context.Context, client *cloudapi.Client, w *createWorld, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
-		record, outcome, err := cloudapi.Ensure(ctx, func(ctx context.Context) (*T, error) { return find(ctx, client, w) },
-			func(ctx context.Context) (*T, error) { return create(ctx, client, w) }, opts)
+		record, outcome, err := cloudapi.Ensure(ctx, func(ctx context.Context) (*T, error) {
+			elements, err := found(ctx, client, w)
+			if err == nil && len(elements) == 0 {
+				err = cloudapi.ErrNotFound
+			}
+			if err != nil {
+				return nil, err
+			}
+			return elements[0], nil
+		}, func(ctx context.Context) (*T, error) { return create(ctx, client, w) }, opts)
 		if (record == nil) == (err == nil) || (outcome == "") == (err == nil) {
 			return "", fmt.Errorf("Ensure returned %v, %q and %w", record, outcome, err)
 		}
 		return outcome, err
 	}
-	if all != nil {
-		c.count = func(t *testing.T, client *cloudapi.Client, w *createWorld) (n int) {
+	if list != nil {
+		c.count = func(t *testing.T, client *cloudapi.Client, w *createWorld) int {
 			t.Helper()
-			for _, element := range stub.Must(all(t.Context(), client, w))(t) {
-				if is(w, element) {
-					n++
-				}
-			}
-			return n
+			return len(stub.Must(found(t.Context(), client, w))(t))
 		}
 	}
 	return c
 }
 
-// having returns a record if an element of it is the one, and ErrNotFound
-// otherwise.
-func having[T, E any](record *T, err error, elements func(*T) []E, is func(E) bool) (*T, *E, error) {
-	if err != nil {
-		return nil, nil, err
+// within returns a list of what a record has.
+func within[R, T any](get createFunc[*R], elements func(*R) []T) createFunc[[]*T] {
+	return func(ctx context.Context, client *cloudapi.Client, w *createWorld) (list []*T, err error) {
+		record, err := get(ctx, client, w)
+		if err != nil {
+			return nil, err
+		}
+		for _, element := range elements(record) {
+			list = append(list, &element)
+		}
+		return list, nil
 	}
-	list := elements(record)
-	i := slices.IndexFunc(list, is)
-	if i < 0 {
-		return nil, nil, cloudapi.ErrNotFound
+}
+
+// lastOf returns the last element of what a create returns.
+func lastOf[R, T any](create createFunc[*R], elements func(*R) []T) createFunc[*T] {
+	return func(ctx context.Context, client *cloudapi.Client, w *createWorld) (*T, error) {
+		list, err := within(create, elements)(ctx, client, w)
+		if err != nil {
+			return nil, err
+		}
+		return list[len(list)-1], nil
 	}
-	return record, &list[i], nil
+}
+
+// createWorld has what is needed for a create.
+type createWorld struct {
+	location string
+	vm       *cloudapi.VM    // stopped, with an image "golden" of it
+	before   map[string]bool // IDs
 }
 
 // everyParent has a database with backups, and a cluster, a firewall and a
@@ -138,174 +160,83 @@ func createCases() []createCase {
 		rule    = cloudapi.FirewallRule
 		dbRule  = cloudapi.PostgresFirewallRule
 		link    = cloudapi.PrivateLinkService
+		project = cloudapi.Project
+		key     = cloudapi.InferenceAPIKey
 		client  = cloudapi.Client
 		world   = createWorld
 	)
 	database := func(ctx context.Context, c *client, w *world) (*db, error) {
 		return c.Postgres.Get(ctx, w.location, "db")
 	}
-	copied := func(ctx context.Context, c *client, w *world) (*db, error) {
-		return c.Postgres.Get(ctx, w.location, "new")
-	}
 	databases := func(ctx context.Context, c *client, _ *world) ([]*db, error) {
 		return cloudapi.Collect(c.Postgres.All(ctx, nil))
 	}
-	isNew := func(_ *world, d *db) bool { return d.Name == "new" }
-
-	versions := func(ctx context.Context, c *client, w *world) ([]*version, error) {
-		return cloudapi.Collect(c.MachineImages.AllVersions(ctx, w.location, "golden", nil))
-	}
-	pools := func(ctx context.Context, c *client, w *world) ([]pool, error) {
-		k, err := c.Kubernetes.Get(ctx, w.location, "apps")
-		if err != nil {
-			return nil, err
-		}
-		return k.NodePools, nil
-	}
-	rules := func(ctx context.Context, c *client, w *world) ([]rule, error) {
-		f, err := c.Firewalls.Get(ctx, w.location, "edge")
-		if err != nil {
-			return nil, err
-		}
-		return f.FirewallRules, nil
-	}
-	destinations := func(ctx context.Context, c *client, w *world) (*db, error) { return database(ctx, c, w) }
-	isMetrics := func(d metrics) bool { return d.URL == "https://metrics.example.com" }
-	isLogs := func(d logs) bool { return d.Name == "new" }
+	isNewDatabase := func(_ *world, d *db) bool { return d.Name == "new" }
 	newRule := &cloudapi.FirewallRuleCreateRequest{CIDR: "10.0.0.0/8", PortRange: "22"}
-	isDBRule := func(r dbRule) bool { return r.CIDR == "10.0.0.0/8" }
-	links := func(ctx context.Context, c *client, w *world) ([]*link, error) {
-		return cloudapi.Collect(c.PrivateLinkServices.All(ctx, nil))
-	}
-
 	return []createCase{
-		newCreateCase("Postgres.Restore", true, everyParent, copied, func(ctx context.Context, c *client, w *world) (*db, error) {
+		newCreateCase("Postgres.Restore", true, everyParent, databases, isNewDatabase, func(ctx context.Context, c *client, w *world) (*db, error) {
 			return c.Postgres.Restore(ctx, w.location, "db", "new", &cloudapi.PostgresRestoreRequest{RestoreTarget: time.Now().Add(-10 * time.Minute)})
-		}, databases, isNew),
-		newCreateCase("Postgres.CreateReadReplica", true, everyParent, copied, func(ctx context.Context, c *client, w *world) (*db, error) {
+		}),
+		newCreateCase("Postgres.CreateReadReplica", true, everyParent, databases, isNewDatabase, func(ctx context.Context, c *client, w *world) (*db, error) {
 			return c.Postgres.CreateReadReplica(ctx, w.location, "db", "new", nil)
-		}, databases, isNew),
-		newCreateCase("MachineImages.CreateVersion", true, everyParent, func(ctx context.Context, c *client, w *world) (*version, error) {
-			for v, err := range c.MachineImages.AllVersions(ctx, w.location, "golden", nil) {
-				if err != nil || v.Version == "new" {
-					return v, err
-				}
-			}
-			return nil, cloudapi.ErrNotFound
-		}, func(ctx context.Context, c *client, w *world) (*version, error) {
+		}),
+		newCreateCase("MachineImages.CreateVersion", true, everyParent, func(ctx context.Context, c *client, w *world) ([]*version, error) {
+			return cloudapi.Collect(c.MachineImages.AllVersions(ctx, w.location, "golden", nil))
+		}, func(_ *world, v *version) bool { return v.Version == "new" }, func(ctx context.Context, c *client, w *world) (*version, error) {
 			return c.MachineImages.CreateVersion(ctx, w.location, "golden", "new", &cloudapi.MachineImageVersionCreateRequest{VMID: w.vm.ID})
-		}, versions, func(_ *world, v *version) bool { return v.Version == "new" }),
-		newCreateCase("Kubernetes.CreateNodePool", true, everyParent, func(ctx context.Context, c *client, w *world) (*pool, error) {
-			k, err := c.Kubernetes.Get(ctx, w.location, "apps")
-			_, found, err := having(k, err, func(k *cluster) []pool { return k.NodePools }, func(p pool) bool { return p.Name == "new" })
-			return found, err
-		}, func(ctx context.Context, c *client, w *world) (*pool, error) {
+		}),
+		newCreateCase("Kubernetes.CreateNodePool", true, everyParent, within(func(ctx context.Context, c *client, w *world) (*cluster, error) {
+			return c.Kubernetes.Get(ctx, w.location, "apps")
+		}, func(k *cluster) []pool { return k.NodePools }), func(_ *world, p *pool) bool { return p.Name == "new" }, func(ctx context.Context, c *client, w *world) (*pool, error) {
 			return c.Kubernetes.CreateNodePool(ctx, w.location, "apps", "new", &cloudapi.KubernetesNodePoolCreateRequest{NodeCount: 1, NodeSize: "standard-2"})
-		}, pools, func(_ *world, p pool) bool { return p.Name == "new" }),
-		newCreateCase("Firewalls.CreateRule", true, everyParent, func(ctx context.Context, c *client, w *world) (*rule, error) {
-			f, err := c.Firewalls.Get(ctx, w.location, "edge")
-			_, found, err := having(f, err, func(f *cloudapi.Firewall) []rule { return f.FirewallRules }, func(r rule) bool { return newRule.Matches(&r) })
-			return found, err
-		}, func(ctx context.Context, c *client, w *world) (*rule, error) {
+		}),
+		newCreateCase("Firewalls.CreateRule", true, everyParent, within(func(ctx context.Context, c *client, w *world) (*cloudapi.Firewall, error) {
+			return c.Firewalls.Get(ctx, w.location, "edge")
+		}, func(f *cloudapi.Firewall) []rule { return f.FirewallRules }), func(_ *world, r *rule) bool { return newRule.Matches(r) }, func(ctx context.Context, c *client, w *world) (*rule, error) {
 			return c.Firewalls.CreateRule(ctx, w.location, "edge", newRule)
-		}, rules, func(_ *world, r rule) bool { return newRule.Matches(&r) }),
-		newCreateCase("Postgres.CreateFirewallRule", true, everyParent, func(ctx context.Context, c *client, w *world) (*dbRule, error) {
-			d, err := database(ctx, c, w)
-			_, found, err := having(d, err, func(d *db) []dbRule { return d.FirewallRules }, isDBRule)
-			return found, err
-		}, func(ctx context.Context, c *client, w *world) (*dbRule, error) {
-			return c.Postgres.CreateFirewallRule(ctx, w.location, "db", &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "10.0.0.0/8"})
-		}, func(ctx context.Context, c *client, w *world) ([]dbRule, error) {
-			d, err := database(ctx, c, w)
-			if err != nil {
-				return nil, err
-			}
-			return d.FirewallRules, nil
-		}, func(_ *world, r dbRule) bool { return isDBRule(r) && r.Port == 5432 }), // another rule is for the connection pooler
-		newCreateCase("Postgres.CreateMetricDestination", false, everyParent, func(ctx context.Context, c *client, w *world) (*db, error) {
-			d, err := destinations(ctx, c, w)
-			found, _, err := having(d, err, func(d *db) []metrics { return d.MetricDestinations }, isMetrics)
-			return found, err
-		}, func(ctx context.Context, c *client, w *world) (*db, error) {
-			return c.Postgres.CreateMetricDestination(ctx, w.location, "db", &cloudapi.PostgresMetricDestinationCreateRequest{
-				URL: "https://metrics.example.com", Username: "u", Password: cloudapi.NewSecret("p")})
-		}, func(ctx context.Context, c *client, w *world) ([]metrics, error) {
-			d, err := destinations(ctx, c, w)
-			if err != nil {
-				return nil, err
-			}
-			return d.MetricDestinations, nil
-		}, func(_ *world, d metrics) bool { return isMetrics(d) }),
-		newCreateCase("Postgres.CreateLogDestination", false, everyParent, func(ctx context.Context, c *client, w *world) (*logs, error) {
-			d, err := destinations(ctx, c, w)
-			_, found, err := having(d, err, func(d *db) []logs { return d.LogDestinations }, isLogs)
-			return found, err
-		}, func(ctx context.Context, c *client, w *world) (*logs, error) {
-			return c.Postgres.CreateLogDestination(ctx, w.location, "db", "new", &cloudapi.PostgresLogDestinationCreateRequest{
-				Type: cloudapi.PostgresLogDestinationTypeOTLP, URL: "https://logs.example.com"})
-		}, func(ctx context.Context, c *client, w *world) ([]logs, error) {
-			d, err := destinations(ctx, c, w)
-			if err != nil {
-				return nil, err
-			}
-			return d.LogDestinations, nil
-		}, func(_ *world, d logs) bool { return isLogs(d) }),
-		newCreateCase("Postgres.CreatePrivateLinkService", true, withPrivateLinks, func(ctx context.Context, c *client, w *world) (*link, error) {
-			return c.Postgres.PrivateLinkService(ctx, w.location, "db")
-		}, func(ctx context.Context, c *client, w *world) (*link, error) {
+		}),
+		newCreateCase("Postgres.CreateFirewallRule", true, everyParent, within(database, func(d *db) []dbRule { return d.FirewallRules }),
+			func(_ *world, r *dbRule) bool { return r.CIDR == "10.0.0.0/8" && r.Port == 5432 }, // another rule is for the connection pooler
+			func(ctx context.Context, c *client, w *world) (*dbRule, error) {
+				return c.Postgres.CreateFirewallRule(ctx, w.location, "db", &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "10.0.0.0/8"})
+			}),
+		newCreateCase("Postgres.CreateMetricDestination", false, everyParent, within(database, func(d *db) []metrics { return d.MetricDestinations }),
+			func(_ *world, d *metrics) bool { return d.URL == "https://metrics.example.com" }, lastOf(func(ctx context.Context, c *client, w *world) (*db, error) {
+				return c.Postgres.CreateMetricDestination(ctx, w.location, "db", &cloudapi.PostgresMetricDestinationCreateRequest{
+					URL: "https://metrics.example.com", Username: "u", Password: cloudapi.NewSecret("p")})
+			}, func(d *db) []metrics { return d.MetricDestinations })),
+		newCreateCase("Postgres.CreateLogDestination", false, everyParent, within(database, func(d *db) []logs { return d.LogDestinations }),
+			func(_ *world, d *logs) bool { return d.Name == "new" }, func(ctx context.Context, c *client, w *world) (*logs, error) {
+				return c.Postgres.CreateLogDestination(ctx, w.location, "db", "new", &cloudapi.PostgresLogDestinationCreateRequest{
+					Type: cloudapi.PostgresLogDestinationTypeOTLP, URL: "https://logs.example.com"})
+			}),
+		newCreateCase("Postgres.CreatePrivateLinkService", true, withPrivateLinks, func(ctx context.Context, c *client, w *world) ([]*link, error) {
+			l, err := c.Postgres.PrivateLinkService(ctx, w.location, "db")
+			return []*link{l}, err
+		}, func(*world, *link) bool { return true }, func(ctx context.Context, c *client, w *world) (*link, error) {
 			return c.Postgres.CreatePrivateLinkService(ctx, w.location, "db", "new", nil)
-		}, links, func(*world, *link) bool { return true }),
-		newCreateCase("Firewalls.CreateInProject", true, ofContract, func(ctx context.Context, c *client, _ *world) (*cloudapi.Firewall, error) {
-			for f, err := range c.Firewalls.All(ctx, nil) {
-				if err != nil || f.Name == "new" {
-					return f, err
-				}
-			}
-			return nil, cloudapi.ErrNotFound
-		}, func(ctx context.Context, c *client, _ *world) (*cloudapi.Firewall, error) {
+		}),
+		newCreateCase("Firewalls.CreateInProject", true, ofContract, func(ctx context.Context, c *client, _ *world) ([]*cloudapi.Firewall, error) {
+			return cloudapi.Collect(c.Firewalls.All(ctx, nil))
+		}, func(_ *world, f *cloudapi.Firewall) bool { return f.Name == "new" }, func(ctx context.Context, c *client, _ *world) (*cloudapi.Firewall, error) {
 			return c.Firewalls.CreateInProject(ctx, "new", nil)
-		},
-			func(ctx context.Context, c *client, _ *world) ([]*cloudapi.Firewall, error) {
-				return cloudapi.Collect(c.Firewalls.All(ctx, nil))
-			}, func(_ *world, f *cloudapi.Firewall) bool { return f.Name == "new" }),
-		newCreateCase("InferenceAPIKeys.Create", false, everyParent, func(ctx context.Context, c *client, w *world) (*cloudapi.InferenceAPIKey, error) {
-			for key, err := range c.InferenceAPIKeys.All(ctx, nil) {
-				if err != nil || !w.before[key.ID] {
-					return key, err
-				}
-			}
-			return nil, cloudapi.ErrNotFound
-		}, func(ctx context.Context, c *client, _ *world) (*cloudapi.InferenceAPIKey, error) {
+		}),
+		newCreateCase("InferenceAPIKeys.Create", false, everyParent, func(ctx context.Context, c *client, _ *world) ([]*key, error) {
+			return cloudapi.Collect(c.InferenceAPIKeys.All(ctx, nil))
+		}, func(w *world, k *key) bool { return !w.before[k.ID] }, func(ctx context.Context, c *client, _ *world) (*key, error) {
 			return c.InferenceAPIKeys.Create(ctx)
-		},
-			func(ctx context.Context, c *client, _ *world) ([]*cloudapi.InferenceAPIKey, error) {
-				return cloudapi.Collect(c.InferenceAPIKeys.All(ctx, nil))
-			}, func(w *world, key *cloudapi.InferenceAPIKey) bool { return !w.before[key.ID] }),
-		newCreateCase("Projects.Create", false, ofContract, func(ctx context.Context, c *client, w *world) (*cloudapi.Project, error) {
-			for project, err := range c.Projects.All(ctx, nil) {
-				if err != nil || !w.before[project.ID] && project.Name == "New" {
-					return project, err
-				}
-			}
-			return nil, cloudapi.ErrNotFound
-		}, func(ctx context.Context, c *client, _ *world) (*cloudapi.Project, error) {
+		}),
+		newCreateCase("Projects.Create", false, ofContract, func(ctx context.Context, c *client, _ *world) ([]*project, error) {
+			return cloudapi.Collect(c.Projects.All(ctx, nil))
+		}, func(w *world, p *project) bool { return !w.before[p.ID] }, func(ctx context.Context, c *client, _ *world) (*project, error) {
 			return c.Projects.Create(ctx, "New")
-		},
-			func(ctx context.Context, c *client, _ *world) ([]*cloudapi.Project, error) {
-				return cloudapi.Collect(c.Projects.All(ctx, nil))
-			}, func(w *world, project *cloudapi.Project) bool { return !w.before[project.ID] }),
-		newCreateCase[cloudapi.PostgresBackupCredentials, any]("Postgres.CreateBackupCredentials", false, everyParent,
-			func(context.Context, *client, *world) (*cloudapi.PostgresBackupCredentials, error) {
-				return nil, cloudapi.ErrNotFound
-			},
-			func(ctx context.Context, c *client, w *world) (*cloudapi.PostgresBackupCredentials, error) {
-				return c.Postgres.CreateBackupCredentials(ctx, w.location, "db")
-			}, nil, nil),
-		newCreateCase[cloudapi.File, any]("Postgres.CreateClientKeyPair", false, everyParent,
-			func(context.Context, *client, *world) (*cloudapi.File, error) { return nil, cloudapi.ErrNotFound },
-			func(ctx context.Context, c *client, w *world) (*cloudapi.File, error) {
-				return c.Postgres.CreateClientKeyPair(ctx, w.location, "db", "app", 24*time.Hour)
-			}, nil, nil),
+		}),
+		newCreateCase("Postgres.CreateBackupCredentials", false, everyParent, nil, nil, func(ctx context.Context, c *client, w *world) (*cloudapi.PostgresBackupCredentials, error) {
+			return c.Postgres.CreateBackupCredentials(ctx, w.location, "db")
+		}),
+		newCreateCase("Postgres.CreateClientKeyPair", false, everyParent, nil, nil, func(ctx context.Context, c *client, w *world) (*cloudapi.File, error) {
+			return c.Postgres.CreateClientKeyPair(ctx, w.location, "db", "app", 24*time.Hour)
+		}),
 	}
 }
 

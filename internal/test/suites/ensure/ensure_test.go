@@ -2,10 +2,11 @@
 package ensure_test
 
 import (
-	"context"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,309 +21,348 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
-// ensureCase is the Ensure of a family, or the function Ensure, independent of
-// its types. A variant is
-// a request, named by the fields in which it differs from the request "". The
-// server accepts that one.
-type ensureCase struct {
-	name   string
-	kind   cloudapi.Kind
-	ensure func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (id string, outcome cloudapi.EnsureOutcome, err error)
-	ends   bool // whether Get shows that the resource is being deleted, by its state or with a 404
-
-	fixed     []string // variants that no update can reach
-	updatable []string
-}
-
-type ensureFunc[T, R any] func(ctx context.Context, location, name string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)
-
-// anywhere converts the Ensure of a family without locations to an ensureFunc.
-func anywhere[T, R any](ensure func(context.Context, string, *R, *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error)) ensureFunc[T, R] {
-	return func(ctx context.Context, _, name string, request *R, opts *cloudapi.EnsureOptions) (*T, cloudapi.EnsureOutcome, error) {
-		return ensure(ctx, name, request, opts)
+// TestEnsure creates a resource of each family, compares it with requests that
+// differ in each field, updates it, and creates it again while it's being deleted.
+// Before each Ensure, a plan says what it will do, immediately. Compare finds the
+// same differences.
+func TestEnsure(t *testing.T) {
+	t.Parallel()
+	apis := []cloudapitest.API{cloudapitest.Contract, cloudapitest.Service}
+	for service := range reflect.TypeFor[cloudapi.Client]().Fields() {
+		_, hasEnsure := service.Type.MethodByName("Ensure")
+		hasModel := slices.ContainsFunc(apis, func(api cloudapitest.API) bool {
+			return slices.ContainsFunc(models(&modelWorld{}, api), func(m model) bool { return m.name == service.Name })
+		})
+		if hasEnsure != hasModel {
+			t.Errorf("%s has an Ensure: %v, and a model: %v", service.Name, hasEnsure, hasModel)
+		}
 	}
-}
-
-// variants are changes to a request, by the name of the changed field.
-// "equivalent" is a change that makes no difference.
-type variants[R any] map[string]func(*R)
-
-// newEnsureCase returns the case of a family, with a request for x-1.
-func newEnsureCase[T, R any](name string, kind cloudapi.Kind, of func(*cloudapi.Client) ensureFunc[T, R], request R, fixed, updatable variants[R]) ensureCase {
-	return ensureCase{
-		name: name, kind: kind, ends: kind != cloudapi.KindPrivateSubnet && kind != cloudapi.KindLoadBalancer,
-		fixed:     slices.DeleteFunc(slices.Sorted(maps.Keys(fixed)), func(variant string) bool { return variant == "equivalent" }),
-		updatable: slices.Sorted(maps.Keys(updatable)),
-		ensure: func(ctx context.Context, c *cloudapi.Client, variant string, opts *cloudapi.EnsureOptions) (string, cloudapi.EnsureOutcome, error) {
-			r := request
-			for field := range strings.FieldsSeq(variant) {
-				for _, change := range []func(*R){fixed[field], updatable[field]} {
-					if change != nil {
-						change(&r)
-					}
-				}
-			}
-			record, outcome, err := of(c)(ctx, sdktest.Somewhere, "x-1", &r, opts)
-			if (record == nil) == (err == nil) || (outcome == "") == (err == nil) {
-				return "", "", fmt.Errorf("Ensure returned %v, %q and %w", record, outcome, err)
-			}
-			if err != nil {
-				return "", "", err
-			}
-			return any(record).(interface{ Resource() cloudapi.Resource }).Resource().ID, outcome, nil
-		},
-	}
-}
-
-func ensureCases(t *testing.T, c *cloudapi.Client) []ensureCase {
-	t.Helper()
-	ctx := t.Context()
-	firewall := stub.Must(c.Firewalls.Create(ctx, sdktest.Somewhere, "own-rules", nil))(t)
-	other := stub.Must(c.Firewalls.Create(ctx, sdktest.Somewhere, "other-rules", nil))(t)
-	subnet := stub.Must(c.PrivateSubnets.Create(ctx, sdktest.Somewhere, "own-net", nil))(t)
-	otherNet := stub.Must(c.PrivateSubnets.Create(ctx, sdktest.Somewhere, "other-net", nil))(t)
-	key := "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPlaceholderKeyForExamplesOnlyxxxxxxxxxxxxxxxx %s@example.com\n"
-	type (
-		vm       = cloudapi.VMCreateRequest
-		net      = cloudapi.PrivateSubnetCreateRequest
-		rules    = cloudapi.FirewallCreateRequest
-		balancer = cloudapi.LoadBalancerCreateRequest
-		db       = cloudapi.PostgresCreateRequest
-		cluster  = cloudapi.KubernetesClusterCreateRequest
-		place    = cloudapi.PrivateLocationCreateRequest
-		pubkey   = cloudapi.SSHPublicKeyCreateRequest
-		script   = cloudapi.VMInitScriptCreateRequest
-	)
-	return []ensureCase{
-		newEnsureCase("VMs", cloudapi.KindVM, func(c *cloudapi.Client) ensureFunc[cloudapi.VM, vm] { return c.VMs.Ensure },
-			vm{PublicKey: stub.PublicKey, Size: "standard-2", StorageSize: 40, PrivateSubnetID: subnet.ID, EnableIPv4: new(false)},
-			variants[vm]{
-				"size":              func(r *vm) { r.Size, r.StorageSize = "burstable-2", 0 },
-				"storage_size":      func(r *vm) { r.StorageSize = 80 },
-				"unix_user":         func(r *vm) { r.UnixUser = "admin" },
-				"enable_ip4":        func(r *vm) { r.EnableIPv4 = new(true) },
-				"private_subnet_id": func(r *vm) { r.PrivateSubnetID = otherNet.ID },
-				"equivalent":        func(r *vm) { r.StorageSize = -1 }, // the default
-			}, nil),
-		newEnsureCase("PrivateSubnets", cloudapi.KindPrivateSubnet, func(c *cloudapi.Client) ensureFunc[cloudapi.PrivateSubnet, net] { return c.PrivateSubnets.Ensure },
-			net{FirewallID: firewall.ID}, nil,
-			variants[net]{"firewall_id": func(r *net) { r.FirewallID = other.ID }}),
-		newEnsureCase("Firewalls", cloudapi.KindFirewall, func(c *cloudapi.Client) ensureFunc[cloudapi.Firewall, rules] { return c.Firewalls.Ensure },
-			rules{Description: "web"}, nil, nil), // TestEnsureOfBothAPIs changes the description
-		newEnsureCase("LoadBalancers", cloudapi.KindLoadBalancer, func(c *cloudapi.Client) ensureFunc[cloudapi.LoadBalancer, balancer] { return c.LoadBalancers.Ensure },
-			balancer{Algorithm: "round_robin", SrcPort: 80, DstPort: 8080, HealthCheckProtocol: "http", PrivateSubnetID: subnet.ID, Stack: "dual", HealthCheckEndpoint: "/up"},
-			variants[balancer]{
-				"health_check_protocol": func(r *balancer) { r.HealthCheckProtocol = "tcp" },
-				"stack":                 func(r *balancer) { r.Stack = "ipv6" },
-			},
-			variants[balancer]{
-				"algorithm":             func(r *balancer) { r.Algorithm = "hash_based" },
-				"src_port":              func(r *balancer) { r.SrcPort = 81 },
-				"dst_port":              func(r *balancer) { r.DstPort = 8081 },
-				"health_check_endpoint": func(r *balancer) { r.HealthCheckEndpoint = "/health" },
-			}),
-		newEnsureCase("Postgres", cloudapi.KindPostgres, func(c *cloudapi.Client) ensureFunc[cloudapi.Postgres, db] { return c.Postgres.Ensure },
-			db{Size: "standard-2", StorageSize: 64, HAType: "none", Flavor: "standard", Version: "16", Tags: []cloudapi.PostgresTag{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}},
-			variants[db]{
-				"flavor":     func(r *db) { r.Flavor = "paradedb" },
-				"version":    func(r *db) { r.Version = "17" },
-				"equivalent": func(r *db) { r.Tags = []cloudapi.PostgresTag{r.Tags[1], r.Tags[0]} },
-			},
-			variants[db]{
-				"storage_size": func(r *db) { r.StorageSize = 128 },
-				"ha_type":      func(r *db) { r.HAType = "async" },
-				"tags":         func(r *db) { r.Tags = []cloudapi.PostgresTag{} },
-			}),
-		newEnsureCase("Kubernetes", cloudapi.KindKubernetesCluster, func(c *cloudapi.Client) ensureFunc[cloudapi.KubernetesCluster, cluster] { return c.Kubernetes.Ensure },
-			cluster{Version: "v1.34", WorkerSize: "standard-2", CPNodeCount: 1, WorkerNodeCount: 2},
-			variants[cluster]{
-				"version":     func(r *cluster) { r.Version = "v1.33" },
-				"worker_size": func(r *cluster) { r.WorkerSize = "standard-4" },
-				"cp_nodes":    func(r *cluster) { r.CPNodeCount = 3 },
-			},
-			variants[cluster]{"worker_nodes": func(r *cluster) { r.WorkerNodeCount = 3 }}),
-		newEnsureCase("PrivateLocations", cloudapi.KindPrivateLocation, func(c *cloudapi.Client) ensureFunc[cloudapi.PrivateLocation, place] {
-			return anywhere(c.PrivateLocations.Ensure)
-		},
-			place{ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("access"), SecretKey: cloudapi.NewSecret("secret")},
-			variants[place]{"provider_location_name": func(r *place) { r.ProviderLocationName = "us-west-2" }}, nil),
-		newEnsureCase("SSHPublicKeys", cloudapi.KindSSHPublicKey, func(c *cloudapi.Client) ensureFunc[cloudapi.SSHPublicKey, pubkey] {
-			return anywhere(c.SSHPublicKeys.Ensure)
-		},
-			pubkey{PublicKey: fmt.Sprintf(key, "a")}, nil,
-			variants[pubkey]{"public_key": func(r *pubkey) { r.PublicKey = fmt.Sprintf(key, "b") }}),
-		newEnsureCase("VMInitScripts", cloudapi.KindVMInitScript, func(c *cloudapi.Client) ensureFunc[cloudapi.VMInitScript, script] {
-			return anywhere(c.VMInitScripts.Ensure)
-		},
-			script{Script: "export PASSWORD=one"}, nil,
-			variants[script]{"script": func(r *script) { r.Script = "export PASSWORD=another" }}),
-		newEnsureCase("Ensure", cloudapi.KindPostgres, func(c *cloudapi.Client) ensureFunc[cloudapi.Postgres, db] {
-			return func(ctx context.Context, location, name string, request *db, opts *cloudapi.EnsureOptions) (*cloudapi.Postgres, cloudapi.EnsureOutcome, error) {
-				return cloudapi.Ensure(ctx, func(ctx context.Context) (*cloudapi.Postgres, error) { return c.Postgres.Get(ctx, location, name) },
-					func(ctx context.Context) (*cloudapi.Postgres, error) {
-						return c.Postgres.Create(ctx, location, name, request)
-					}, opts)
-			}
-		},
-			db{Size: "standard-2", StorageSize: 64}, variants[db]{"equivalent": func(r *db) { r.StorageSize = 128 }}, nil), // it compares nothing
-	}
-}
-
-// forEachEnsure runs a test for each family of the contract, in its own bubble
-// and with its own server.
-func forEachEnsure(t *testing.T, test func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase), opts ...cloudapitest.Option) {
-	t.Helper()
-	srv := cloudapitest.New(t)
-	for i, c := range ensureCases(t, srv.Client()) {
-		t.Run(c.name, func(t *testing.T) {
+	for _, api := range apis {
+		t.Run(fmt.Sprint(api), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				srv := cloudapitest.New(t, append([]cloudapitest.Option{cloudapitest.WithAPI(cloudapitest.Contract)}, opts...)...)
-				client := srv.Client()
-				test(t, srv, client, ensureCases(t, client)[i])
+			forEachModel(t, api, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, m model) {
+				run := &modelRun{t, srv, client, m, m.in(api), "", nil}
+				start := time.Now()
+				id, outcome, err := run.ensure("", false)
+				if outcome != cloudapi.EnsureCreated || time.Since(start) != 0 {
+					t.Fatalf("the first Ensure: %q, %v, after %v", outcome, err, time.Since(start))
+				}
+				run.id = id
+				stub.Elapse(2 * time.Hour) // for fields that are known later
+				before := run.changes()
+				run.compare()
+				run.spoil()
+				if n := run.changes() - before; n != 0 {
+					t.Errorf("%d requests that change something", n)
+				}
+				run.update()
+				m.wantOne(t, client)
+				run.replace()
 			})
 		})
 	}
 }
 
-// reported reports whether the operation and the resource are those in the
-// reports and errors of the case.
-func (c *ensureCase) reported(operation, resource string) bool {
-	if c.name == "Ensure" {
-		return operation == "Ensure" && resource == "the resource"
-	}
-	return operation == c.name+".Ensure" && strings.HasSuffix(resource, "x-1")
+// modelRun is a run of TestEnsure.
+type modelRun struct {
+	*testing.T
+	srv    *cloudapitest.Server
+	client *cloudapi.Client
+	m      model
+	fields []modelField
+	id     string
+	events []cloudapi.Progress // of the last Ensure
 }
 
-func (c *ensureCase) wantOne(t *testing.T, client *cloudapi.Client) {
-	t.Helper()
-	n := 0
-	for r, err := range client.Resources(t.Context(), nil, c.kind) {
-		if err != nil {
-			t.Error(err)
-		} else if r.Name == "x-1" {
+// changes returns how many requests other than GETs the server has carried out.
+func (r *modelRun) changes() (n int) {
+	for _, request := range r.srv.Requests() {
+		if request.Method != http.MethodGet && request.Status < 400 {
 			n++
 		}
 	}
-	if n != 1 {
-		t.Errorf("there are %d", n)
+	return n
+}
+
+// ensure calls Ensure, and before it in a plan.
+func (r *modelRun) ensure(variant string, update bool) (string, cloudapi.EnsureOutcome, error) {
+	r.Helper()
+	before, start := r.changes(), time.Now()
+	plan := cloudapi.NewPlan(r.client)
+	dryID, dry, dryErr := r.m.ensure(r.Context(), plan.Client(), variant, &cloudapi.EnsureOptions{Update: update})
+	if r.changes() != before || time.Since(start) != 0 {
+		r.Errorf("%q: a plan changes something, or takes %v", variant, time.Since(start))
+	}
+	r.events = nil
+	id, outcome, err := r.m.ensure(r.Context(), r.client, variant, &cloudapi.EnsureOptions{Update: update,
+		Progress: func(p cloudapi.Progress) { r.events = append(r.events, p) }})
+	changes := map[cloudapi.EnsureOutcome]string{cloudapi.EnsureCreated: "+ ", cloudapi.EnsureUpdated: "~ "}[outcome]
+	if dry != outcome || fmt.Sprint(dryErr) != fmt.Sprint(err) || (dryID != "") != (err == nil) || ubid.IsPlanned(dryID) != (outcome == cloudapi.EnsureCreated) ||
+		!strings.HasPrefix(plan.String(), changes) || (plan.String() == "") != (changes == "") {
+		r.Errorf("%q: it is %q, %v, and before it in a plan %q with the ID %q, %v:\n%v", variant, outcome, err, dry, dryID, dryErr, plan)
+	}
+	return id, outcome, err
+}
+
+// is checks the outcome of an Ensure that may update.
+func (r *modelRun) is(variant string, want cloudapi.EnsureOutcome) {
+	r.Helper()
+	if id, outcome, err := r.ensure(variant, true); id != r.id || outcome != want {
+		r.Errorf("%q: %s, %q, %v; want %s, %q", variant, id, outcome, err, r.id, want)
 	}
 }
 
-func (c *ensureCase) resource(id string) cloudapi.Resource {
-	r := cloudapi.Resource{Kind: c.kind, Location: sdktest.Somewhere, ID: id, Name: "x-1"}
-	switch c.kind {
-	case cloudapi.KindPrivateLocation, cloudapi.KindSSHPublicKey, cloudapi.KindVMInitScript:
-		r.Location = ""
+// drift checks the error of an Ensure that reports differences in the fields.
+func (r *modelRun) drift(what string, err error, fields ...modelField) {
+	r.Helper()
+	drift, ok := errors.AsType[*cloudapi.DriftError](err)
+	if !ok || !errors.Is(err, cloudapi.ErrAlreadyExists) || errors.Is(err, cloudapi.ErrConflict) || drift.Resource.ID != r.id || drift.Resource.Kind != r.m.kind ||
+		drift.Record == nil || drift.Operation != r.m.name+".Ensure" {
+		r.Fatalf("%s: %v", what, err)
 	}
-	return r
+	if text := err.Error(); !strings.Contains(text, r.id) || strings.Contains(text, "PASSWORD") {
+		r.Errorf("%s: %s", what, text)
+	}
+	r.differs(what, drift.Fields, fields)
 }
 
-// TestEnsure creates a resource of each family, compares it with each variant,
-// updates it, and creates it again while it's being deleted. Before each Ensure,
-// a plan says what it will do, immediately.
-func TestEnsure(t *testing.T) {
-	t.Parallel()
-	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
-		var events []cloudapi.Progress
-		ensure := func(variant string, update bool) (string, cloudapi.EnsureOutcome, error) {
-			t.Helper()
-			before, start := sdktest.Changes(srv), time.Now()
-			plan := cloudapi.NewPlan(client)
-			dryID, dry, dryErr := c.ensure(t.Context(), plan.Client(), variant, &cloudapi.EnsureOptions{Update: update})
-			if sdktest.Changes(srv) != before || time.Since(start) != 0 {
-				t.Errorf("%q: a plan changes something, or takes %v", variant, time.Since(start))
+// differs checks differences, in any order.
+func (r *modelRun) differs(what string, differences []cloudapi.Drift, fields []modelField) {
+	r.Helper()
+	ok := len(differences) == len(fields)
+	for _, f := range fields {
+		ok = ok && slices.ContainsFunc(differences, func(d cloudapi.Drift) bool {
+			return d.Field == f.name && f.remedy == cmp.Or(d.Method, string(d.Remedy)) && (d.Method != "") == (d.Remedy == cloudapi.RemedyMethod) && !reflect.DeepEqual(d.Wanted, d.Found)
+		})
+	}
+	if !ok {
+		r.Errorf("%s: the differences are %+v, want %+v", what, differences, fields)
+	}
+}
+
+// compare calls Ensure and Compare with requests that differ, and that don't.
+func (r *modelRun) compare() {
+	r.is("", cloudapi.EnsureUnchanged)
+	r.is("equivalent", cloudapi.EnsureUnchanged)
+	var fixed, updatable []modelField
+	for _, f := range r.fields {
+		_, _, err := r.ensure(f.name, false)
+		r.drift(f.name, err, f)
+		if f.remedy == update {
+			updatable = append(updatable, f)
+			continue
+		}
+		fixed = append(fixed, f)
+		_, _, err = r.ensure(f.name, true)
+		r.drift(f.name, err, f)
+	}
+	if len(fixed) > 0 && len(updatable) > 0 { // an update changes all or nothing
+		_, _, err := r.ensure(fixed[0].name+" "+updatable[0].name, true)
+		r.drift("two fields", err, fixed[0], updatable[0])
+	}
+	if r.m.location != "" {
+		if _, outcome, err := r.m.ensureWith(r.Context(), r.client, "nowhere", r.m.request, &cloudapi.EnsureOptions{Update: true}); outcome != "" || err == nil {
+			r.Errorf("in no location: %q, %v", outcome, err)
+		}
+	}
+	if r.m.name == "Ensure" {
+		return
+	}
+	record := stub.Must(r.client.Fetch(r.Context(), r.m.resource(r.id)))(r.T)
+	if differences, uncompared := compareWith(reflect.Zero(reflect.TypeOf(r.m.request)).Interface(), record); len(differences)+len(uncompared) > 0 {
+		r.Errorf("Compare without a request: %v, %q", differences, uncompared)
+	}
+	bare := reflect.New(reflect.TypeOf(record).Elem())
+	bare.Elem().FieldByName("ID").SetString(r.id)
+	if differences, _ := compareWith(r.m.request, record); len(differences) > 0 {
+		r.Errorf("Compare finds %v", differences)
+	}
+	for name, field := range requestFields(reflect.TypeOf(r.m.request).Elem()) {
+		f, isField := r.m.field(name)
+		value := reflect.ValueOf(r.m.request).Elem().FieldByIndex(field.Index)
+		switch {
+		case isField == slices.Contains(r.m.unshown, name):
+			r.Errorf("%s must be either compared by Ensure and in fields, or in unshown", name)
+			continue
+		case isField && !slices.ContainsFunc(r.fields, func(f modelField) bool { return f.name == name }):
+			continue
+		case isField:
+			value = reflect.ValueOf(f.other)
+		case name == "-": // InitScriptText
+			f.name, value = "init_script", reflect.ValueOf("#!/bin/sh\n")
+		case value.IsZero():
+			value = sdktest.Fill(field.Type, "x")
+			fallthrough
+		default:
+			f.name = name
+		}
+		alone, valid := r.m.only(name, value.Interface())
+		_, outcome, err := r.m.ensureWith(r.Context(), r.client, r.m.location, valid, nil)
+		if isField {
+			r.drift("only "+name, err, f)
+		} else if outcome != cloudapi.EnsureUnchanged {
+			r.Errorf("only %s: %q, %v", name, outcome, err)
+		}
+		want := []modelField{f}
+		if !isField || f.traits&hidden != 0 {
+			want = nil
+		}
+		differences, uncompared := compareWith(alone, record)
+		r.differs("Compare of "+name, differences, want)
+		if want := []string{f.name}[len(want):]; !slices.Equal(uncompared, want) {
+			r.Errorf("Compare of %s doesn't compare %q, want %q", name, uncompared, want)
+		}
+		differences, uncompared = compareWith(alone, bare.Interface())
+		for _, d := range differences {
+			uncompared = append(uncompared, d.Field)
+		}
+		if !slices.Equal(uncompared, []string{f.name}) {
+			r.Errorf("Compare of %s with a record that has only an ID: %v, %q", name, differences, uncompared)
+		}
+	}
+}
+
+// compareWith calls the request's Compare.
+func compareWith(request, record any) (differences []cloudapi.Drift, uncompared []string) {
+	out := reflect.ValueOf(request).MethodByName("Compare").Call([]reflect.Value{reflect.ValueOf(record)})
+	return out[0].Interface().([]cloudapi.Drift), out[1].Interface().([]string)
+}
+
+// spoil calls Ensure while the record lacks a field, or has null. That decides
+// nothing: Ensure fails, and Compare doesn't compare the field.
+func (r *modelRun) spoil() {
+	check := func(variant, fields string) {
+		r.Helper()
+		for _, isNull := range []bool{false, true} {
+			client := stub.Must(r.client.With(changed(func(body map[string]any) {
+				spoilRecord(body, r.id, fields, isNull)
+			})))(r.T)
+			id, outcome, err := r.m.ensure(r.Context(), client, variant, &cloudapi.EnsureOptions{Update: true})
+			if !errors.Is(err, cloudapi.ErrInvalidResponse) {
+				r.Errorf("%q without %s (null: %v): %s, %q, %v", variant, fields, isNull, id, outcome, err)
 			}
-			events = nil
-			id, outcome, err := c.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{Update: update,
-				Progress: func(p cloudapi.Progress) { events = append(events, p) }})
-			changes := map[cloudapi.EnsureOutcome]string{cloudapi.EnsureCreated: "+ ", cloudapi.EnsureUpdated: "~ "}[outcome]
-			if dry != outcome || fmt.Sprint(dryErr) != fmt.Sprint(err) || (dryID != "") != (err == nil) || ubid.IsPlanned(dryID) != (outcome == cloudapi.EnsureCreated) ||
-				!strings.HasPrefix(plan.String(), changes) || (plan.String() == "") != (changes == "") {
-				t.Errorf("%q: it is %q, %v, and before it in a plan %q with the ID %q, %v:\n%v", variant, outcome, err, dry, dryID, dryErr, plan)
-			}
-			return id, outcome, err
 		}
-		start := time.Now()
-		id, outcome, err := ensure("", false)
-		if outcome != cloudapi.EnsureCreated || time.Since(start) != 0 {
-			t.Fatalf("the first Ensure: %q, %v, after %v", outcome, err, time.Since(start))
+	}
+	for _, f := range r.fields {
+		if f.shownBy != "" {
+			check("", f.shownBy)
+			check(f.name, f.shownBy)
 		}
-		stub.Elapse(time.Hour) // for fields that are known later
-		is := func(variant string, want cloudapi.EnsureOutcome) {
-			t.Helper()
-			if again, outcome, err := ensure(variant, true); again != id || outcome != want {
-				t.Errorf("%q: %s, %q, %v; want %s, %q", variant, again, outcome, err, id, want)
+	}
+	for _, fields := range r.m.needs {
+		check("", fields)
+	}
+	for _, f := range r.fields {
+		for _, kept := range r.m.keeps {
+			if f.remedy == update {
+				check(f.name, kept)
 			}
 		}
-		drifts := func(variant string, update, updatable bool) {
-			t.Helper()
-			_, _, err := ensure(variant, update)
-			drift, ok := errors.AsType[*cloudapi.DriftError](err)
-			if !ok || !errors.Is(err, cloudapi.ErrAlreadyExists) || errors.Is(err, cloudapi.ErrConflict) {
-				t.Errorf("%s: %v", variant, err)
-				return
-			}
-			if len(drift.Fields) != 1 || drift.Fields[0].Field != variant || (drift.Fields[0].Remedy == cloudapi.RemedyUpdate) != updatable ||
-				reflect.DeepEqual(drift.Fields[0].Wanted, drift.Fields[0].Found) || drift.Resource.ID != id || drift.Resource.Kind != c.kind ||
-				drift.Record == nil || drift.Operation != c.name+".Ensure" {
-				t.Errorf("%s: %+v", variant, drift)
-			}
-			if text := err.Error(); !strings.Contains(text, variant) || !strings.Contains(text, id) || strings.Contains(text, "PASSWORD") {
-				t.Errorf("%s: %s", variant, text)
-			}
+	}
+	if r.m.name == "Ensure" {
+		return
+	}
+	record := stub.Must(r.client.Fetch(r.Context(), r.m.resource(r.id)))(r.T)
+	for _, f := range r.fields {
+		var body map[string]any
+		stub.Must(0, json.Unmarshal(stub.JSON(record), &body))(r.T)
+		spoilRecord(body, r.id, f.shownBy, false)
+		lacking := reflect.New(reflect.TypeOf(record).Elem()).Interface()
+		stub.Must(0, json.Unmarshal(stub.JSON(body), lacking))(r.T)
+		differences, uncompared := compareWith(r.m.with(f.name), lacking)
+		if f.shownBy != "" && (len(differences) > 0 || !slices.Contains(uncompared, f.name)) {
+			r.Errorf("Compare without %s: %v, %q", f.shownBy, differences, uncompared)
 		}
-		before := sdktest.Changes(srv)
-		is("", cloudapi.EnsureUnchanged)
-		is("equivalent", cloudapi.EnsureUnchanged)
-		for _, variant := range c.fixed {
-			drifts(variant, false, false)
-			drifts(variant, true, false)
+	}
+}
+
+// spoilRecord deletes the fields of the record with the ID, or of an object
+// without one, or sets them to null. They are separated by commas, and
+// "nodepools.node_size" is in an object or in each object of a list.
+func spoilRecord(body map[string]any, id, fields string, isNull bool) {
+	items, _ := body["items"].([]any)
+	for _, item := range items {
+		if object, ok := item.(map[string]any); ok {
+			spoilRecord(object, id, fields, isNull)
 		}
-		for _, variant := range c.updatable {
-			drifts(variant, false, true)
-		}
-		if len(c.fixed) > 0 && len(c.updatable) > 0 { // an update changes all or nothing
-			both := c.fixed[0] + " " + c.updatable[0]
-			_, _, err := ensure(both, true)
-			if drift, ok := errors.AsType[*cloudapi.DriftError](err); !ok || len(drift.Fields) != 2 || drift.Fields[0].Remedy == drift.Fields[1].Remedy {
-				t.Errorf("%s: %v", both, err)
-			}
-		}
-		if n := sdktest.Changes(srv) - before; n != 0 {
-			t.Errorf("%d requests that change something", n)
-		}
-		for _, variant := range c.updatable {
-			is(variant, cloudapi.EnsureUpdated)
-			is(variant, cloudapi.EnsureUnchanged)
-			is("", cloudapi.EnsureUpdated)
-		}
-		want := 2 * len(c.updatable)
-		if c.kind == cloudapi.KindPrivateSubnet {
-			want *= 2 // an update attaches a firewall and detaches another
-		}
-		if n := sdktest.Changes(srv) - before; n != want {
-			t.Errorf("%d requests that change something, want %d", n, want)
-		}
-		c.wantOne(t, client)
-		if !c.ends {
+	}
+	if of, ok := body["id"]; ok && of != id {
+		return
+	}
+	for field := range strings.SplitSeq(fields, ",") {
+		spoil(body, field, isNull)
+	}
+}
+
+// spoil deletes a field of a record, or sets it to null. "nodepools.node_size" is
+// in an object or in each object of a list.
+func spoil(record map[string]any, field string, isNull bool) {
+	name, inner, isNested := strings.Cut(field, ".")
+	switch value := record[name].(type) {
+	case map[string]any:
+		if isNested {
+			spoil(value, inner, isNull)
 			return
 		}
-		stub.Must(0, client.Delete(t.Context(), c.resource(id)))(t)
-		if next, outcome, err := ensure("", true); outcome != cloudapi.EnsureCreated || next == id {
-			t.Errorf("after a deletion: %s, %q, %v; before it was %s", next, outcome, err, id)
-		}
-		c.wantOne(t, client)
-		last := events[len(events)-1]
-		if last.Done != 1 || last.Total != 1 || last.Record == nil || !c.reported(last.Operation, last.Resource) {
-			t.Errorf("the last event is %+v", last)
-		}
-		for _, e := range events[:len(events)-1] {
-			if e.Done != 0 || e.State != "creating" && (e.State != "deleting" || e.Record == nil) {
-				t.Errorf("an event before the end is %+v", e)
+	case []any:
+		if isNested {
+			for _, element := range value {
+				spoil(element.(map[string]any), inner, isNull)
 			}
+			return
 		}
-	})
+	}
+	if delete(record, name); isNull {
+		record[name] = nil
+	}
+}
+
+// update updates each field, and then back.
+func (r *modelRun) update() {
+	for _, f := range r.fields {
+		if f.remedy != update {
+			continue
+		}
+		before := r.changes()
+		r.is(f.name, cloudapi.EnsureUpdated)
+		r.is(f.name, cloudapi.EnsureUnchanged)
+		want := max(1, r.m.changes[f.name])
+		if f.traits&sticky != 0 {
+			r.is("", cloudapi.EnsureUnchanged)
+		} else {
+			r.is("", cloudapi.EnsureUpdated)
+			want *= 2
+		}
+		if n := r.changes() - before; n != want {
+			r.Errorf("%s: %d requests that change something, want %d", f.name, n, want)
+		}
+	}
+}
+
+// replace deletes the resource, and creates another, unless lookups still show the
+// resource as before.
+func (r *modelRun) replace() {
+	if r.m.name == "MachineImages" {
+		return // its versions must be deleted first
+	}
+	stub.Must(0, r.client.Delete(r.Context(), r.m.resource(r.id)))(r.T)
+	record, err := r.client.Fetch(r.Context(), r.m.resource(r.id))
+	if state, ok := record.(interface{ Phase() cloudapi.Phase }); err == nil && (!ok || state.Phase() != cloudapi.PhaseDeleting) {
+		return
+	}
+	if next, outcome, err := r.ensure("", true); outcome != cloudapi.EnsureCreated || next == r.id {
+		r.Errorf("after a deletion: %s, %q, %v; before it was %s", next, outcome, err, r.id)
+	}
+	r.m.wantOne(r.T, r.client)
+	last := r.events[len(r.events)-1]
+	if last.Done != 1 || last.Total != 1 || last.Record == nil || !r.m.reported(last.Operation, last.Resource) {
+		r.Errorf("the last event is %+v", last)
+	}
+	for _, e := range r.events[:len(r.events)-1] {
+		if e.Done != 0 || e.State != "creating" && (e.State != "deleting" || e.Record == nil) {
+			r.Errorf("an event before the end is %+v", e)
+		}
+	}
 }
 
 // TestEnsurePlannedRecord: the record of a resource to create has what the

@@ -42,7 +42,7 @@ func TestEnsureRaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
+			forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c model) {
 				for i, fault := range faults {
 					for n := range 3 {
 						srv.Fail(cloudapitest.Match{Method: "POST", Nth: 1 + n*(1+rand.IntN(2)) + i}, fault().Optional())
@@ -105,7 +105,7 @@ func TestEnsureWhenCreatesFail(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
+			forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c model) {
 				srv.Fail(cloudapitest.Match{Method: tt.method}, tt.faults...)
 				before, start := sdktest.Changes(srv), time.Now()
 				ctx, cancel := context.WithCancel(t.Context())
@@ -152,7 +152,7 @@ var taken = cloudapitest.Reply(400, http.Header{"Content-Type": {"application/js
 func TestEnsureWaitsForTheName(t *testing.T) {
 	t.Parallel()
 	const while = time.Minute
-	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
+	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c model) {
 		for _, limit := range []time.Duration{while / 2, 2 * while} {
 			srv.ClearFaults()
 			srv.Fail(cloudapitest.Match{Method: "POST"}, taken.For(while).Optional())
@@ -364,8 +364,8 @@ func TestEnsureReturnsRefusals(t *testing.T) {
 		}
 	}
 	update := &cloudapi.EnsureOptions{Update: true}
-	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c ensureCase) {
-		for _, variant := range append([]string{""}, c.updatable...) {
+	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c model) {
+		for _, variant := range append([]string{""}, c.updatable()...) {
 			check(t, client, variant, func(client *cloudapi.Client) (cloudapi.EnsureOutcome, error) {
 				_, outcome, err := c.ensure(t.Context(), client, variant, update)
 				return outcome, err

@@ -54,75 +54,42 @@ func outcomeOf[T any](_ *T, outcome cloudapi.EnsureOutcome, err error) (cloudapi
 	return outcome, err
 }
 
-// TestEnsureOfBothAPIs: with the service, Ensure also compares and updates the
-// fields that only the service shows or updates. The record is complete.
-func TestEnsureOfBothAPIs(t *testing.T) {
+// TestEnsureOfTheContract: with the contract, no update changes a description, and
+// records don't show boot images.
+func TestEnsureOfTheContract(t *testing.T) {
 	t.Parallel()
-	const text, noUpdate = `description is "old", wanted "new"`, " (which no update can change)"
-	const image = `boot_image is "ubuntu-noble", wanted "debian-12"` + noUpdate
-	for _, tt := range []struct {
-		api         cloudapitest.API
-		description step[string]
-		image       string
-	}{
-		{cloudapitest.Service, step[string]{"new", true, "updated", "Firewalls.Update"}, image},
-		{cloudapitest.Contract, step[string]{"new", true, text + noUpdate, ""}, "unchanged"},
-	} {
-		srv := cloudapitest.New(t, cloudapitest.WithAPI(tt.api), cloudapitest.Lenient())
-		client, ctx := srv.Client(), t.Context()
-		fw := stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "fw", &cloudapi.FirewallCreateRequest{Description: "old"}))(t)
-		subnet := stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, "net", nil))(t)
-		stub.Must(client.Firewalls.AttachSubnet(ctx, sdktest.Somewhere, fw.ID, subnet.ID))(t)
-		vm := stub.Must(client.VMs.Create(ctx, sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, BootImage: "ubuntu-noble", PrivateSubnetID: subnet.ID, EnableIPv4: new(true)}))(t)
-		runSteps(t, srv, func(description string, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
-			fw, outcome, err := client.Firewalls.Ensure(ctx, sdktest.Somewhere, "fw", &cloudapi.FirewallCreateRequest{Description: description}, opts)
-			if err == nil && (fw.Description != description || len(fw.PrivateSubnets) != 1) {
-				t.Errorf("the firewall is %+v", fw)
-			}
-			return outcome, err
-		}, step[string]{"new", false, text, ""}, tt.description)
-		runSteps(t, srv, func(image string, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
-			return outcomeOf(client.VMs.Ensure(ctx, sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, BootImage: image}, opts))
-		}, step[string]{"debian-12", false, tt.image, ""}, step[string]{"debian-12", true, tt.image, ""}, step[string]{"ubuntu-noble", true, "unchanged", ""})
-		if tt.api == cloudapitest.Contract {
-			continue
-		}
-		stub.Must(client.LoadBalancers.Create(ctx, sdktest.Somewhere, "lb", sdktest.BalancerIn(subnet.ID)))(t)
-		stub.Must(client.LoadBalancers.AttachVM(ctx, sdktest.Somewhere, "lb", vm.ID))(t)
-		runSteps(t, srv, func(certificate *bool, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
-			request := sdktest.BalancerIn(subnet.ID)
-			request.CertEnabled = certificate
-			lb, outcome, err := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, "lb", request, opts)
-			if err == nil && (!lb.CertEnabled || len(lb.VMs) != 1 || lb.Algorithm != cloudapi.LoadBalancerAlgorithmRoundRobin || lb.SrcPort != 80) {
-				t.Errorf("the load balancer is %+v", lb)
-			}
-			return outcome, err
-		}, step[*bool]{new(true), false, "cert_enabled is false, wanted true", ""}, step[*bool]{new(true), true, "updated", "LoadBalancers.Update"}, step[*bool]{nil, true, "unchanged", ""})
-	}
+	srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Contract), cloudapitest.Lenient())
+	client, ctx := srv.Client(), t.Context()
+	stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "fw", &cloudapi.FirewallCreateRequest{Description: "old"}))(t)
+	stub.Must(client.VMs.Create(ctx, sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, BootImage: "ubuntu-noble"}))(t)
+	const text = `description is "old", wanted "new"`
+	runSteps(t, srv, func(description string, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
+		return outcomeOf(client.Firewalls.Ensure(ctx, sdktest.Somewhere, "fw", &cloudapi.FirewallCreateRequest{Description: description}, opts))
+	}, step[string]{"new", false, text, ""}, step[string]{"new", true, text + " (which no update can change)", ""})
+	runSteps(t, srv, func(image string, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
+		return outcomeOf(client.VMs.Ensure(ctx, sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, BootImage: image}, opts))
+	}, step[string]{"debian-12", true, "unchanged", ""})
 }
 
-// TestEnsureMachineImage: an update adds the version, and doesn't change other
-// versions.
-func TestEnsureMachineImage(t *testing.T) {
+// TestEnsureUpdatesNothingElse: an update keeps what the request doesn't set, and
+// the record is complete.
+func TestEnsureUpdatesNothingElse(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service))
-		client, ctx := srv.Client(), t.Context()
-		vm := stub.Must(client.VMs.Create(ctx, sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
-		stub.Must(client.VMs.WaitRunning(ctx, sdktest.Somewhere, "web-1", nil))(t)
-		stub.Must(client.VMs.Stop(ctx, sdktest.Somewhere, "web-1"))(t)
-		stub.Must(client.VMs.WaitStopped(ctx, sdktest.Somewhere, "web-1", nil))(t)
-		runSteps(t, srv, func(version string, opts *cloudapi.EnsureOptions) (cloudapi.EnsureOutcome, error) {
-			stub.Elapse(time.Hour)
-			return outcomeOf(client.MachineImages.Ensure(ctx, sdktest.Somewhere, "golden", &cloudapi.MachineImageCreateRequest{VMID: vm.ID, Version: version}, opts))
-		},
-			step[string]{"v1", false, "created", "MachineImages.Create"},
-			step[string]{"v1", true, "unchanged", ""},
-			step[string]{"", true, "unchanged", ""},
-			step[string]{"v2", false, `version is [v1], wanted "v2"`, ""},
-			step[string]{"v2", true, "updated", "MachineImages.CreateVersion"},
-			step[string]{"v2", false, "unchanged", ""})
-	})
+	client, ctx, update := cloudapitest.New(t).Client(), t.Context(), &cloudapi.EnsureOptions{Update: true}
+	fw := stub.Must(client.Firewalls.Create(ctx, sdktest.Somewhere, "fw", nil))(t)
+	subnet := stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, "net", nil))(t)
+	stub.Must(client.Firewalls.AttachSubnet(ctx, sdktest.Somewhere, fw.ID, subnet.ID))(t)
+	fw, outcome, err := client.Firewalls.Ensure(ctx, sdktest.Somewhere, "fw", &cloudapi.FirewallCreateRequest{Description: "new"}, update)
+	if err != nil || outcome != cloudapi.EnsureUpdated || fw.Description != "new" || len(fw.PrivateSubnets) != 1 {
+		t.Errorf("the firewall is %+v, %q, %v", fw, outcome, err)
+	}
+	vm := stub.Must(client.VMs.Create(ctx, sdktest.Somewhere, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID, EnableIPv4: new(true)}))(t)
+	stub.Must(client.LoadBalancers.Create(ctx, sdktest.Somewhere, "lb", sdktest.BalancerIn(subnet.ID)))(t)
+	stub.Must(client.LoadBalancers.AttachVM(ctx, sdktest.Somewhere, "lb", vm.ID))(t)
+	lb, outcome, err := client.LoadBalancers.Ensure(ctx, sdktest.Somewhere, "lb", &cloudapi.LoadBalancerCreateRequest{PrivateSubnetID: subnet.ID, CertEnabled: new(true)}, update)
+	if err != nil || outcome != cloudapi.EnsureUpdated || !lb.CertEnabled || len(lb.VMs) != 1 || lb.Algorithm != cloudapi.LoadBalancerAlgorithmRoundRobin || lb.SrcPort != 80 {
+		t.Errorf("the load balancer is %+v, %q, %v", lb, outcome, err)
+	}
 }
 
 // TestEnsureClosesASubnet: a subnet also has firewalls that the request doesn't
@@ -412,4 +379,22 @@ func TestEnsureAfterAnUpgrade(t *testing.T) {
 			runSteps(t, srv, database, step[string]{"18", true, "unchanged", ""}, step[string]{"17", true, `version is "18", wanted "17" (which no update can change)`, ""})
 		}
 	})
+}
+
+// TestEnsureLoadBalancerInItsLocation: no load balancer is created in a location
+// other than that of its subnet.
+func TestEnsureLoadBalancerInItsLocation(t *testing.T) {
+	t.Parallel()
+	client, ctx := cloudapitest.New(t).Client(), t.Context()
+	subnet := stub.Must(client.PrivateSubnets.Create(ctx, sdktest.Somewhere, "net", nil))(t).ID
+	for _, location := range []string{sdktest.Elsewhere, "nowhere"} {
+		_, outcome, err := client.LoadBalancers.Ensure(ctx, location, "lb", sdktest.BalancerIn(subnet), nil)
+		e, ok := errors.AsType[*cloudapi.ArgumentError](err)
+		if !ok || e.Operation != "LoadBalancers.Ensure" || e.Name != "location" || e.Value != location || !strings.Contains(e.Reason, sdktest.Somewhere) || outcome != "" {
+			t.Errorf("in %s: %q, %v", location, outcome, err)
+		}
+		if _, err := client.LoadBalancers.Get(ctx, sdktest.Somewhere, "lb"); !errors.Is(err, cloudapi.ErrNotFound) {
+			t.Errorf("in %s it is created elsewhere: %v", location, err)
+		}
+	}
 }
