@@ -52,8 +52,8 @@ func ConfirmChange[T any](ctx context.Context, failure error, find func(context.
 // waits.
 //
 // If the response to the change is lost, EnsureChange looks for the change, and
-// makes it again, up to 4 times: executed twice, it must have the same effect
-// as once. It also repeats a change that the server refuses because the cluster
+// makes it again if the record doesn't show it, up to 4 times in all: executed
+// twice, it must have the same effect as once. It also repeats a change that the server refuses because the cluster
 // is busy: set a deadline, since the server can refuse a change forever in the
 // same way (422). It returns a [*WaitError] if the context ends during a pause,
 // and any other failure of find or change as it is, with the error of an earlier
@@ -113,7 +113,7 @@ func EnsureChange[T, R any](ctx context.Context, find func(context.Context) (*T,
 		}
 		if _, failure = change(ctx); failure == nil {
 			if found, err = find(ctx); err != nil {
-				return nil, "", err
+				return nil, "", fmt.Errorf("%w; the change was made", err)
 			}
 			return finish(found, EnsureUpdated)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
-// EnsureOptions are settings of the Ensure methods and of [Ensure]. Nil means the
-// defaults.
+// EnsureOptions are settings of the Ensure methods, of [Ensure], and of
+// [EnsureChange], which says what it does. Nil means the defaults.
 //
 // Ensure looks for a resource with the name, which must not be an ID. If there
 // is none, Ensure creates one, and returns before it's ready. Otherwise, it

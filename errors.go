@@ -393,6 +393,12 @@ func noContext(operation string) error {
 	return &ArgumentError{Operation: operation, Name: "ctx", Reason: "must not be nil"}
 }
 
+// noRequest is the error for a nil request of an operation for which an empty
+// one means something.
+func noRequest(op Operation) error {
+	return &ArgumentError{Operation: op.Name, Name: "request", Reason: "must not be nil"}
+}
+
 func failed(op *Operation, host, path string, f *call.Failure) error {
 	switch {
 	case f.Status == 0:

@@ -21,7 +21,7 @@ import (
 
 // Option is a setting for [NewClient] and [Client.With]. Later options win. An
 // option with a nil value restores the default, as if no such option had been
-// given, so that [Client.With] can take any back. The exception is
+// given, so that [Client.With] can take it back. The exception is
 // [WithTokenSource].
 type Option func(*config) error
 

@@ -506,9 +506,13 @@ func (s *PostgresService) Restart(ctx context.Context, location, postgres string
 	return perform[Postgres](ctx, s.conn, &opPostgresRestart, location, postgres)
 }
 
-// SetMaintenanceWindow replaces the maintenance window of a database. It returns
-// [ErrInvalidRequest] if the project can't choose days.
+// SetMaintenanceWindow replaces the maintenance window of a database; an empty
+// request removes it. It returns [ErrInvalidRequest] if the project can't choose
+// days.
 func (s *PostgresService) SetMaintenanceWindow(ctx context.Context, location, postgres string, request *PostgresMaintenanceWindowRequest) (*Postgres, error) {
+	if request == nil {
+		return nil, noRequest(opPostgresSetMaintenanceWindow)
+	}
 	return send[Postgres](ctx, s.conn, &opPostgresSetMaintenanceWindow, request, location, postgres)
 }
 

@@ -25,7 +25,7 @@ type PostgresConnectionOptions struct {
 	Password        Secret // the password of User
 	WithoutPassword bool   // leaves the password out, for programs that get it from PGPASSWORD, for example
 	Database        string // another database on the server
-	Port            uint16 // another port, such as 6432, of the connection pooler
+	Port            int    // another port, such as 6432, of the connection pooler; 1 to 65535
 
 	// SSLMode is how far the client verifies the server. The API's URLs have
 	// "require", which encrypts but verifies nothing. "verify-full" and "verify-ca"
@@ -72,6 +72,8 @@ func PostgresConnectionURL(connection Secret, opts *PostgresConnectionOptions) (
 	switch {
 	case text == "":
 		return refuse("connection", "is empty: records from lists and records that were stored as JSON have none, and records of new databases none yet")
+	case o.Port < 0 || o.Port > 65535:
+		return refuse("Port", "must be 1 to 65535")
 	case o.WithoutPassword && password != "":
 		return refuse("opts", "have both a Password and WithoutPassword")
 	}
@@ -94,7 +96,7 @@ func PostgresConnectionURL(connection Secret, opts *PostgresConnectionOptions) (
 		u.Path, u.RawPath = "/"+o.Database, "/"+url.PathEscape(o.Database)
 	}
 	if o.Port != 0 {
-		u.Host = net.JoinHostPort(u.Hostname(), strconv.Itoa(int(o.Port)))
+		u.Host = net.JoinHostPort(u.Hostname(), strconv.Itoa(o.Port))
 	}
 	// Others stay as they are: of contradictory ones, a driver may take the last.
 	pairs := slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(pair string) bool {
@@ -281,6 +283,23 @@ func (s *PostgresService) DeleteLogDestination(ctx context.Context, location, po
 type PostgresFirewallRuleCreateRequest struct {
 	CIDR        string `json:"cidr"`                 // in a form that ParseCIDR accepts; required
 	Description string `json:"description,omitzero"` // any text; the server removes spaces around it
+}
+
+// FirewallRuleRequests returns the rules with which
+// [PostgresService.SetFirewallRules] gives another database, such as a copy, the
+// FirewallRules of this one: each range once. It returns nil, which
+// SetFirewallRules refuses, if the record lacks them, as an item of a list does.
+func (p *Postgres) FirewallRuleRequests() []PostgresFirewallRuleCreateRequest {
+	var requests []PostgresFirewallRuleCreateRequest
+	if p.FirewallRules != nil {
+		requests = []PostgresFirewallRuleCreateRequest{}
+	}
+	for _, rule := range p.FirewallRules {
+		if !slices.ContainsFunc(requests, func(r PostgresFirewallRuleCreateRequest) bool { return r.CIDR == rule.CIDR }) {
+			requests = append(requests, PostgresFirewallRuleCreateRequest{CIDR: rule.CIDR, Description: rule.Description})
+		}
+	}
+	return requests
 }
 
 // PostgresFirewallRuleUpdateRequest is the body of

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,9 +60,10 @@ func TestConnectionURL(t *testing.T) {
 			t.Errorf("%s: a driver reads the database %q, %v", name, u.Path, err)
 		}
 	}
-	contradiction := options{Password: cloudapi.NewSecret("other"), WithoutPassword: true}
-	if _, err := cloudapi.PostgresConnectionURL(cloudapi.NewSecret(record), &contradiction); !errors.Is(err, cloudapi.ErrInvalidArgument) {
-		t.Errorf("with and without a password: %v", err)
+	for _, wrong := range []options{{Password: cloudapi.NewSecret("other"), WithoutPassword: true}, {Port: -1}, {Port: 65536}} {
+		if _, err := cloudapi.PostgresConnectionURL(cloudapi.NewSecret(record), &wrong); !errors.Is(err, cloudapi.ErrInvalidArgument) {
+			t.Errorf("with %+v: %v", wrong, err)
+		}
 	}
 	for _, connection := range []string{
 		"", "hunter2", "host=orders password=hunter2", "https://u:hunter2@example.net/", "postgres:///db?password=hunter2", "postgres://u:hunter2@%zz/",
@@ -72,6 +74,24 @@ func TestConnectionURL(t *testing.T) {
 		if !errors.Is(err, cloudapi.ErrInvalidArgument) || !strings.Contains(fmt.Sprint(err), "PostgresConnectionURL: connection ") || strings.Contains(fmt.Sprint(err), "hunter2") || !got.IsZero() {
 			t.Errorf("%q: the error is %v", connection, err)
 		}
+	}
+}
+
+// TestFirewallRuleRequests: a copy gets each range once. A record without rules
+// closes nothing.
+func TestFirewallRuleRequests(t *testing.T) {
+	t.Parallel()
+	type request = cloudapi.PostgresFirewallRuleCreateRequest
+	db := cloudapi.Postgres{FirewallRules: []cloudapi.PostgresFirewallRule{
+		{CIDR: "10.0.0.0/8", Port: 5432, Description: "office"}, {CIDR: "10.0.0.0/8", Port: 6432}, {CIDR: "::/0", Port: 5432}}}
+	if got := db.FirewallRuleRequests(); !slices.Equal(got, []request{{CIDR: "10.0.0.0/8", Description: "office"}, {CIDR: "::/0"}}) {
+		t.Errorf("%+v", got)
+	}
+	if got := (&cloudapi.Postgres{}).FirewallRuleRequests(); got != nil {
+		t.Errorf("without rules: %+v", got)
+	}
+	if got := (&cloudapi.Postgres{FirewallRules: []cloudapi.PostgresFirewallRule{}}).FirewallRuleRequests(); got == nil || len(got) != 0 {
+		t.Errorf("with an empty list: %#v", got)
 	}
 }
 

@@ -213,11 +213,9 @@ var (
 	opPostgresRestore            = Operation{"Postgres.Restore", "POST", postgresRoute + "/restore", once}
 )
 
-// Promote promotes a read replica. The returned record may still be a replica;
-// [PostgresService.WaitPromoted] waits until it isn't.
-//
-// Deprecated: Use [PostgresService.PromoteReadReplica], which only the service
-// has; the contract has only Promote.
+// Promote promotes a read replica, with the contract; with the service, use
+// [PostgresService.PromoteReadReplica]. The returned record may still be a
+// replica; [PostgresService.WaitPromoted] waits until it isn't.
 func (s *PostgresService) Promote(ctx context.Context, location, postgres string) (*Postgres, error) {
 	return perform[Postgres](ctx, s.conn, &opPostgresPromote, location, postgres)
 }

@@ -137,7 +137,7 @@ type VMCreateRequest struct {
 	// at the end of the first start, whatever its first line says. A text that could
 	// be a name, such as a single word, is invalid, and so is one with a carriage
 	// return, a byte order mark, or #cloud-config. † Only the service has it.
-	InitScriptText string `json:"-"`
+	InitScriptText string `json:"-"` // the JSON of a request that you store lacks it
 }
 
 func (r VMCreateRequest) check() *ArgumentError {
@@ -310,10 +310,14 @@ func (s *VMsService) Stop(ctx context.Context, location, vm string) (*VM, error)
 	return perform[VM](ctx, s.conn, &opVMsStop, location, vm)
 }
 
-// SetMaintenanceWindow sets the maintenance window of a VM. It returns
-// [ErrInvalidRequest] unless the hour is 0 to 23. † Only the service has this.
+// SetMaintenanceWindow sets the maintenance window of a VM; an empty request
+// removes it. It returns [ErrInvalidRequest] unless the hour is 0 to 23. † Only
+// the service has this.
 func (s *VMsService) SetMaintenanceWindow(ctx context.Context, location, vm string, request *VMMaintenanceWindowRequest) (*VM, error) {
-	return send[VM](ctx, s.conn, &opVMsSetMaintenanceWindow, orZero(request), location, vm)
+	if request == nil {
+		return nil, noRequest(opVMsSetMaintenanceWindow)
+	}
+	return send[VM](ctx, s.conn, &opVMsSetMaintenanceWindow, request, location, vm)
 }
 
 // SerialLog returns the text that the service last fetched from a VM's serial

@@ -68,11 +68,7 @@ func (d *drill) run(ctx context.Context) (err error) {
 	}
 	d.copyID = copied.ID
 	// A new copy is open to everybody, with the data and the password of the source.
-	rules := []cloudapi.PostgresFirewallRuleCreateRequest{}
-	for _, rule := range source.FirewallRules {
-		rules = append(rules, cloudapi.PostgresFirewallRuleCreateRequest{CIDR: rule.CIDR, Description: rule.Description})
-	}
-	if _, err := d.client.Postgres.SetFirewallRules(ctx, copied.Location, copied.ID, rules); err != nil {
+	if _, err := d.client.Postgres.SetFirewallRules(ctx, copied.Location, copied.ID, source.FirewallRuleRequests()); err != nil {
 		return fmt.Errorf("set the firewall rules of the copy, which everybody can reach until it's deleted: %w", err)
 	}
 	last := ""

@@ -43,6 +43,7 @@ func TestRefusedArguments(t *testing.T) {
 			do("SSHPublicKeys.Update", "laptop", &cloudapi.SSHPublicKeyUpdateRequest{Name: " \t"})}},
 		{"request", []sdktest.Call{do("Firewalls.ModifyRule", location, "edge", "frhgen1ff6864nrqg8etdv647m", nil),
 			do("Firewalls.ModifyRule", location, "edge", "frhgen1ff6864nrqg8etdv647m", &cloudapi.FirewallRuleModifyRequest{}),
+			do("VMs.SetMaintenanceWindow", location, "web-1", nil), do("Postgres.SetMaintenanceWindow", location, "orders-db", nil), // {} removes the window
 			do("Postgres.UpdateConfig", location, "orders-db", nil), do("Postgres.UpdateConfig", location, "orders-db", &cloudapi.PostgresConfigUpdateRequest{})}},
 		{"public_key", keys},
 		{"config", []sdktest.Call{do("Postgres.ReplaceConfig", location, "orders-db", nil)}},
