@@ -335,58 +335,68 @@ func (s *PostgresService) Create(ctx context.Context, location, name string, req
 // and delete such rules. [PostgresService.WaitResized] waits for the new size,
 // and [PostgresService.WaitServers] for the new ha_type.
 func (s *PostgresService) Ensure(ctx context.Context, location, name string, request *PostgresCreateRequest, opts *EnsureOptions) (postgres *Postgres, outcome EnsureOutcome, err error) {
+	e := postgresEnsure{s, location, request}
 	return postgresFamily.ensure(ctx, s.conn, location, name, ensureSpec[Postgres]{
 		request: request,
 		create:  func(ctx context.Context) (*Postgres, error) { return s.Create(ctx, location, name, request) },
-		compare: func(ctx context.Context, p *Postgres) (comparison, error) {
-			c := compared(request.Compare(p))
-			if request == nil {
-				return c, nil
-			}
-			c.skip("firewall_rules", orZero(request.RestrictByDefault) && slices.Contains(c.uncompared, "restrict_by_default"))
-			if len(request.PGConfig)+len(request.PgBouncerConfig) == 0 {
-				return c, nil
-			}
-			c.uncompared = slices.DeleteFunc(c.uncompared, func(field string) bool { return field == "pg_config" || field == "pgbouncer_config" })
-			config, err := s.GetConfig(ctx, p.Location, p.ID)
-			if err != nil {
-				return c, err
-			}
-			wantsSettings(&c, "pg_config", request.PGConfig, config.PGConfig)
-			wantsSettings(&c, "pgbouncer_config", request.PgBouncerConfig, config.PgBouncerConfig)
-			return c, nil
-		},
+		compare: e.compare,
 		unshown: []string{"restrict_by_default", "private_subnet_name"},
-		update: func(ctx context.Context, p *Postgres, d drift) (*Postgres, error) {
-			if d.has("restrict_by_default") {
-				for _, rule := range openRules(p) {
-					if err := s.DeleteFirewallRule(ctx, location, p.ID, rule.ID); err != nil {
-						return nil, err
-					}
-				}
-			}
-			var update PostgresUpdateRequest
-			if d.has("size", "storage_size") { // each limits the other
-				update.Size, update.StorageSize = request.Size, request.StorageSize
-			}
-			if d.has("ha_type") {
-				update.HAType = request.HAType
-			}
-			if d.has("tags") {
-				update.Tags = request.Tags
-			}
-			if d.has("pg_config", "pgbouncer_config") {
-				config := PostgresConfigUpdateRequest{request.PGConfig, request.PgBouncerConfig}
-				if _, err := s.UpdateConfig(ctx, location, p.ID, &config); err != nil {
-					return nil, err
-				}
-			}
-			if !d.has("size", "storage_size", "ha_type", "tags") {
-				return s.Get(ctx, location, p.ID)
-			}
-			return s.Update(ctx, location, p.ID, &update)
-		},
+		update:  e.update,
 	}, opts)
+}
+
+// postgresEnsure is what an Ensure does with a database that exists.
+type postgresEnsure struct {
+	*PostgresService
+	location string
+	request  *PostgresCreateRequest
+}
+
+// compare also compares the settings, which the record doesn't show.
+func (e postgresEnsure) compare(ctx context.Context, p *Postgres) (comparison, error) {
+	c, r := compared(e.request.Compare(p)), orZero(e.request)
+	c.skip("firewall_rules", orZero(r.RestrictByDefault) && slices.Contains(c.uncompared, "restrict_by_default"))
+	if len(r.PGConfig)+len(r.PgBouncerConfig) == 0 {
+		return c, nil
+	}
+	c.uncompared = slices.DeleteFunc(c.uncompared, func(field string) bool { return field == "pg_config" || field == "pgbouncer_config" })
+	config, err := e.GetConfig(ctx, e.location, p.ID)
+	if err != nil {
+		return c, err
+	}
+	wantsSettings(&c, "pg_config", r.PGConfig, config.PGConfig)
+	wantsSettings(&c, "pgbouncer_config", r.PgBouncerConfig, config.PgBouncerConfig)
+	return c, nil
+}
+
+func (e postgresEnsure) update(ctx context.Context, p *Postgres, d drift) (*Postgres, error) {
+	if d.has("restrict_by_default") {
+		for _, rule := range openRules(p) {
+			if err := e.DeleteFirewallRule(ctx, e.location, p.ID, rule.ID); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if d.has("pg_config", "pgbouncer_config") {
+		config := PostgresConfigUpdateRequest{e.request.PGConfig, e.request.PgBouncerConfig}
+		if _, err := e.UpdateConfig(ctx, e.location, p.ID, &config); err != nil {
+			return nil, err
+		}
+	}
+	if !d.has("size", "storage_size", "ha_type", "tags") {
+		return e.Get(ctx, e.location, p.ID)
+	}
+	var update PostgresUpdateRequest
+	if d.has("size", "storage_size") { // each limits the other
+		update.Size, update.StorageSize = e.request.Size, e.request.StorageSize
+	}
+	if d.has("ha_type") {
+		update.HAType = e.request.HAType
+	}
+	if d.has("tags") {
+		update.Tags = e.request.Tags
+	}
+	return e.Update(ctx, e.location, p.ID, &update)
 }
 
 // Compare returns the differences between a database and the request. An update
