@@ -175,13 +175,17 @@ func (s *AuditLogService) allPages(o AuditLogOptions, now time.Time) pageSeq[Aud
 //
 // Experimental: see [LogMarker].
 func (s *AuditLogService) Follow(ctx context.Context, filter *AuditLogOptions, opts *FollowOptions) iter.Seq2[*AuditLogEntry, error] {
+	return s.follow(ctx, filter, opts, maxHeldLogs)
+}
+
+func (s *AuditLogService) follow(ctx context.Context, filter *AuditLogOptions, opts *FollowOptions, maxHeld int) iter.Seq2[*AuditLogEntry, error] {
 	asked := orZero(filter)
 	return func(yield func(*AuditLogEntry, error) bool) {
 		f := follower[AuditLogEntry]{
 			operation: "AuditLog.Follow", resource: s.conn.config.project, op: opAuditLogList, options: orZero(opts),
 			hash: (*AuditLogEntry).hash, textSize: func(e *AuditLogEntry) int { return 32 * len(e.ObjectIDs) },
 			oldest:   func(now time.Time) time.Time { return now.Truncate(24 * time.Hour).Add(-auditLogKept) },
-			isSilent: true, maxSpan: auditLogSpan, span: auditLogSpan,
+			isSilent: true, maxSpan: auditLogSpan, span: auditLogSpan, maxHeld: maxHeld,
 		}
 		places := map[string]auditLogPlace{}
 		f.pages = func(op *Operation, start, end time.Time) pageSeq[AuditLogEntry] {

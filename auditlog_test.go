@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -156,7 +157,7 @@ func TestFollowOldAuditLog(t *testing.T) {
 						s.size = 100
 					}
 					expired, began := 0, s.now()
-					o := FollowOptions{UntilNow: true, maxHeld: tt.maxHeld, Progress: func(p Progress) {
+					o := FollowOptions{UntilNow: true, Progress: func(p Progress) {
 						if errors.Is(p.Err, ErrLogsExpired) {
 							expired++
 						}
@@ -165,7 +166,7 @@ func TestFollowOldAuditLog(t *testing.T) {
 						o.Marker.Start = time.Now().Add(-tt.start)
 					}
 					var got []string
-					for entry, err := range s.client().AuditLog.Follow(t.Context(), nil, &o) {
+					for entry, err := range s.client().AuditLog.follow(t.Context(), nil, &o, cmp.Or(tt.maxHeld, maxHeldLogs)) {
 						got = append(got, entryText(stub.Must(entry, err)(t)))
 					}
 					if want := s.between(began.Add(-tt.oldest), s.now()); !slices.Equal(got, want) || expired > 1 || (expired == 1) != (tt.start > auditLogKept+13*time.Hour) || s.requests > tt.requests {
@@ -347,8 +348,8 @@ func TestFollowAuditLogFilters(t *testing.T) {
 			return stub.Respond(200, `{"items":[]}`), nil
 		}))
 		filter := AuditLogOptions{Action: "vm", Subject: "own@example.com", Object: "vm1"}
-		o := FollowOptions{UntilNow: true, Marker: LogMarker{Start: start}, maxHeld: 20 * logEntrySize}
-		_, err := Collect(client.AuditLog.Follow(t.Context(), &filter, &o))
+		o := FollowOptions{UntilNow: true, Marker: LogMarker{Start: start}}
+		_, err := Collect(client.AuditLog.follow(t.Context(), &filter, &o, 20*logEntrySize))
 		const filters = "&object=vm1&subject=own%40example.com"
 		want := []string{"action=vm&limit=1" + filters, "action=vm" + filters, "action=vm&end=2000-01-11" + filters, "action=vm&end=2000-02-24" + filters, "action=vm" + filters}
 		if err != nil || !slices.Equal(targets, want) {

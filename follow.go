@@ -39,8 +39,6 @@ type FollowOptions struct {
 	// polls, and Err the error of the poll. Err is [ErrLogsExpired] if the server no
 	// longer keeps the entries after the Marker; the oldest that remain follow.
 	Progress func(Progress)
-
-	maxHeld int // the limit for the entries of one range, in bytes; 0 means maxHeldLogs
 }
 
 // LogMarker is a position in the logs of a database or in an audit log, from
@@ -107,6 +105,7 @@ type follower[T any] struct {
 	oldest   func(now time.Time) time.Time // returns the earliest start of a range
 	isSilent bool                          // a response doesn't say that the start is too old: it leaves out entries
 	maxSpan  time.Duration                 // the longest range
+	maxHeld  int                           // the limit for the entries of one range, in bytes
 
 	marker LogMarker     // the position after the last range
 	span   time.Duration // the length of the next range
@@ -146,7 +145,6 @@ func (f *follower[T]) hear() {
 func (f *follower[T]) run(ctx context.Context, yield func(*T, error) bool) error {
 	o := &f.options
 	o.Overlap = cmp.Or(max(o.Overlap, 0), logsOverlap)
-	o.maxHeld = cmp.Or(o.maxHeld, maxHeldLogs)
 	switch {
 	case ctx == nil:
 		return noContext(f.operation)
@@ -315,9 +313,9 @@ func (f *follower[T]) nextSpan(n int) time.Duration {
 // again, and entries that were late. So a range that could be shorter takes half
 // of the memory.
 func (f *follower[T]) read(ctx context.Context, start, end time.Time) ([]*T, error) {
-	most, held := maxRangeLines, f.options.maxHeld/2
+	most, held := maxRangeLines, f.maxHeld/2
 	if f.isShortest() {
-		most, held = math.MaxInt, f.options.maxHeld
+		most, held = math.MaxInt, f.maxHeld
 	}
 	var entries []*T // the newest first
 	size, sent := 0, localNow()
@@ -336,7 +334,7 @@ func (f *follower[T]) read(ctx context.Context, start, end time.Time) ([]*T, err
 		}
 		if entries = append(entries, page.Items...); len(entries) > most || size > held {
 			return nil, fmt.Errorf("cloudapi: %s: %w: more than %d MiB of entries from %s to %s; use filters, a shorter Overlap, or a marker with only a Start", f.operation,
-				ErrPaginationStalled, f.options.maxHeld>>20, start.Format(time.RFC3339), end.Format(time.RFC3339))
+				ErrPaginationStalled, f.maxHeld>>20, start.Format(time.RFC3339), end.Format(time.RFC3339))
 		}
 	}
 	slices.Reverse(entries)

@@ -32,6 +32,10 @@ type followedLog struct {
 	answer func(func(query map[string][]string, header http.Header) (*http.Response, error))
 }
 
+// testHeld lets a loop hold up to 150 entries, so that it has to read shorter
+// ranges.
+const testHeld = 150 * logEntrySize
+
 // newLogs are the kinds of logs that can be followed.
 var newLogs = map[string]func(t *testing.T, ahead, slow time.Duration, size int) followedLog{
 	"logs": func(t *testing.T, ahead, slow time.Duration, size int) followedLog {
@@ -41,7 +45,7 @@ var newLogs = map[string]func(t *testing.T, ahead, slow time.Duration, size int)
 			receive: func(text string, lag time.Duration) { s.receive(text, ages[int(text[len(text)-1])%len(ages)], lag) },
 			since:   s.since,
 			follow: func(ctx context.Context, o FollowOptions) iter.Seq2[string, error] {
-				return texts(s.client().Postgres.FollowLogs(ctx, "eu-central-h1", "orders-db", nil, &o), text)
+				return texts(s.client().Postgres.followLogs(ctx, "eu-central-h1", "orders-db", nil, &o, testHeld), text)
 			},
 			now:    s.now,
 			kept:   logsKept,
@@ -54,7 +58,7 @@ var newLogs = map[string]func(t *testing.T, ahead, slow time.Duration, size int)
 			receive: s.receive,
 			since:   func(start time.Time) []string { return s.between(start, s.now().Add(time.Second)) },
 			follow: func(ctx context.Context, o FollowOptions) iter.Seq2[string, error] {
-				return texts(s.client().AuditLog.Follow(ctx, nil, &o), entryText)
+				return texts(s.client().AuditLog.follow(ctx, nil, &o, testHeld), entryText)
 			},
 			now:    s.now,
 			kept:   auditLogSpan - time.Hour,
@@ -180,7 +184,7 @@ func followAtRandom(t *testing.T, r *rand.Rand, newLog func(t *testing.T, ahead,
 	receive(400, 0, 300*time.Millisecond, time.Minute, l.kept/150) // they come in about two thirds of the time for which they are kept
 	stub.Elapse(2 * time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
-	o := FollowOptions{Marker: LogMarker{Start: start}, MaxInterval: pick(0, 5*time.Minute), maxHeld: 150 * logEntrySize}
+	o := FollowOptions{Marker: LogMarker{Start: start}, MaxInterval: pick(0, 5*time.Minute)}
 	go func() {
 		defer cancel()
 		receive(150, 0, 300*time.Millisecond, 7*time.Second, 10*time.Minute) // they come in about six hours

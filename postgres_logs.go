@@ -143,12 +143,16 @@ func (s *PostgresService) AllLogs(ctx context.Context, location, postgres string
 //
 // Experimental: see [LogMarker].
 func (s *PostgresService) FollowLogs(ctx context.Context, location, postgres string, filter *PostgresLogsOptions, opts *FollowOptions) iter.Seq2[*PostgresLogEntry, error] {
+	return s.followLogs(ctx, location, postgres, filter, opts, maxHeldLogs)
+}
+
+func (s *PostgresService) followLogs(ctx context.Context, location, postgres string, filter *PostgresLogsOptions, opts *FollowOptions, maxHeld int) iter.Seq2[*PostgresLogEntry, error] {
 	asked := orZero(filter)
 	return func(yield func(*PostgresLogEntry, error) bool) {
 		f := follower[PostgresLogEntry]{
 			operation: "Postgres.FollowLogs", resource: qualify(location, postgres), op: opPostgresListLogs, options: orZero(opts),
 			hash: (*PostgresLogEntry).hash, textSize: func(e *PostgresLogEntry) int { return len(e.Message) },
-			oldest: func(now time.Time) time.Time { return now.Add(-logsKept) }, maxSpan: logsMaxSpan,
+			oldest: func(now time.Time) time.Time { return now.Add(-logsKept) }, maxSpan: logsMaxSpan, maxHeld: maxHeld,
 		}
 		f.pages = func(op *Operation, start, end time.Time) pageSeq[PostgresLogEntry] {
 			o := asked

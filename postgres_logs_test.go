@@ -1,6 +1,7 @@
 package cloudapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ type logStore struct {
 	ahead time.Duration // how far its clock is ahead of this machine's
 	size  int           // number of lines in a page; 0 means what the client asks for
 	slow  time.Duration // how long it takes to answer
+	held  int           // the limit for the lines in memory, in bytes; 0 means the default
 	read  func()        // is called after each line, unless it's nil
 	// answer, if not nil, replaces a response or changes its header.
 	answer   func(query map[string][]string, header http.Header) (*http.Response, error)
@@ -110,7 +112,7 @@ func (s *logStore) client() *Client {
 }
 
 func (s *logStore) follow(ctx context.Context, o FollowOptions) (found []string, err error) {
-	for line, err := range s.client().Postgres.FollowLogs(ctx, "eu-central-h1", "orders-db", nil, &o) {
+	for line, err := range s.client().Postgres.followLogs(ctx, "eu-central-h1", "orders-db", nil, &o, cmp.Or(s.held, maxHeldLogs)) {
 		if err != nil {
 			return found, err
 		}
@@ -144,22 +146,23 @@ func TestFollowOldLogs(t *testing.T) {
 		oldest   time.Duration // the age of the first line
 		ahead    time.Duration // of the service's clock
 		options  FollowOptions
+		held     int
 		requests int // at most
 	}{
-		"nothing":             {0, 30*time.Minute + time.Second/2, 0, FollowOptions{}, 4},
-		"50 hours":            {50 * time.Hour, 50 * time.Hour, 0, FollowOptions{}, 8},
-		"almost a week":       {week, week, 0, FollowOptions{}, 14},
-		"a week":              {week + 1, week - logsArriving, 0, FollowOptions{}, 15},
-		"more than a week":    {week + day, week - logsArriving, 0, FollowOptions{}, 15},
-		"in the future":       {-time.Hour, 0, 0, FollowOptions{}, 2},
-		"a fast clock":        {time.Hour, 0, -9 * time.Hour, FollowOptions{}, 2},
-		"the longest overlap": {6 * day, 6 * day, 0, FollowOptions{Overlap: 12 * time.Hour}, 15},
-		"little memory":       {6 * day, 6 * day, 0, FollowOptions{maxHeld: 1008 * logEntrySize}, 17},
+		"nothing":             {0, 30*time.Minute + time.Second/2, 0, FollowOptions{}, 0, 4},
+		"50 hours":            {50 * time.Hour, 50 * time.Hour, 0, FollowOptions{}, 0, 8},
+		"almost a week":       {week, week, 0, FollowOptions{}, 0, 14},
+		"a week":              {week + 1, week - logsArriving, 0, FollowOptions{}, 0, 15},
+		"more than a week":    {week + day, week - logsArriving, 0, FollowOptions{}, 0, 15},
+		"in the future":       {-time.Hour, 0, 0, FollowOptions{}, 0, 2},
+		"a fast clock":        {time.Hour, 0, -9 * time.Hour, FollowOptions{}, 0, 2},
+		"the longest overlap": {6 * day, 6 * day, 0, FollowOptions{Overlap: 12 * time.Hour}, 0, 15},
+		"little memory":       {6 * day, 6 * day, 0, FollowOptions{}, 1008 * logEntrySize, 17},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &logStore{t: t, ahead: tt.ahead}
+				s := &logStore{t: t, ahead: tt.ahead, held: tt.held}
 				for i := range 9 * 240 { // for 9 days
 					s.receive(fmt.Sprint(i), 0, 0)
 					for range map[int]int{1000: 400}[i] { // once, many lines
@@ -334,6 +337,7 @@ func TestFollowLogsEnds(t *testing.T) {
 		jump     time.Duration // of the service's clock, with each request
 		isLeft   bool          // the context ends after the first line
 		options  FollowOptions
+		held     int
 		want     error
 		text     string // in the error
 		requests int
@@ -349,13 +353,13 @@ func TestFollowLogsEnds(t *testing.T) {
 		"three stalls":        {fails: always, status: 200, body: stalled, want: ErrPaginationStalled, requests: 7},
 		"stalls sometimes":    {fails: sometimes, status: 200, body: stalled, want: context.DeadlineExceeded, requests: many},
 		"a clock that jumps":  {jump: 8 * 24 * time.Hour, want: ErrLogsExpired, requests: 4},
-		"too many lines":      {options: FollowOptions{maxHeld: 9 * logEntrySize}, want: ErrPaginationStalled, text: "use filters, a shorter Overlap", requests: 4},
+		"too many lines":      {held: 9 * logEntrySize, want: ErrPaginationStalled, text: "use filters, a shorter Overlap", requests: 4},
 		"too long an overlap": {options: FollowOptions{Overlap: 13 * time.Hour}, want: ErrInvalidArgument, text: `Overlap "13h0m0s"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &logStore{t: t}
+				s := &logStore{t: t, held: tt.held}
 				for range 9 {
 					s.receive("a line", 0, 0)
 				}
@@ -393,7 +397,7 @@ func TestFollowLogsEnds(t *testing.T) {
 func TestFollowLogsUntilNow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &logStore{t: t}
+		s := &logStore{t: t, held: 40 * logEntrySize}
 		began := time.Now().Add(time.Hour)
 		for time.Now().Before(began) {
 			s.receive("a line", 0, 0)
@@ -403,7 +407,7 @@ func TestFollowLogsUntilNow(t *testing.T) {
 		s.read = func() { s.receive("another", 0, 0); stub.Elapse(11 * time.Second) }
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 		defer cancel()
-		found, err := s.follow(ctx, FollowOptions{UntilNow: true, maxHeld: 40 * logEntrySize, Marker: LogMarker{Start: began.Add(-time.Hour)}})
+		found, err := s.follow(ctx, FollowOptions{UntilNow: true, Marker: LogMarker{Start: began.Add(-time.Hour)}})
 		if n := len(before); err != nil || len(found) < n || len(found) > 2*n || !slices.Equal(found[:n], before) {
 			t.Errorf("%d lines, %v; want %d and a few", len(found), err, n)
 		}
