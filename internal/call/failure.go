@@ -101,21 +101,23 @@ func (f *Failure) Class() Class {
 }
 
 // mayHaveRun reports whether the server may have executed the request despite
-// the failure. A 302 or 303 may lead to the request's result; other redirects
-// ask for the same request at another address. If a 429 or 503 is the API's own
-// or has a Retry-After header, the server didn't execute the request. Any other
-// 429 or 503 may come from a gateway, and some gateways send it after passing
-// the request on. A refusal whose body breaks off may also be a gateway's.
+// the failure. It certainly didn't if it got nothing, or by these responses:
+//
+//   - a 301, 307 or 308, which asks for the same request at another address;
+//   - a 501, or a status of 400 to 499 but 408;
+//   - a 429 or 503 that is the API's own, or has a Retry-After header. Some gateways
+//     send any other one after passing the request on.
+//
+// A response whose body breaks off may be a gateway's.
 func (f *Failure) mayHaveRun() bool {
-	switch f.Status {
+	switch status := f.Status; status {
 	case 0:
 		return f.sent
-	case http.StatusFound, http.StatusSeeOther, http.StatusRequestTimeout:
-		return true
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return !f.isOwn() && !f.HasRetryAfter
-	case http.StatusNotImplemented:
+	case http.StatusMovedPermanently, http.StatusTemporaryRedirect, http.StatusPermanentRedirect, http.StatusNotImplemented:
 		return f.Truncated
+	default:
+		return f.Truncated || status < 400 || status >= 500 || status == http.StatusRequestTimeout
 	}
-	return f.Status < 300 || f.Status >= 500 || f.Truncated
 }

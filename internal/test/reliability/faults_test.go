@@ -358,6 +358,7 @@ func faults(t testing.TB) []fault {
 		{name: "301 to another host", serve: refuses(301, "text/html", "", "Location: https://evil.example.com/")},
 		{name: "302 to another host", serve: answers(302, "text/html", "", "Location: https://evil.example.com/")},
 		{name: "303 to another host", serve: answers(303, "text/html", "", "Location: //evil.example.com/x")},
+		{name: "304 of a cache", serve: answers(304, "", "")},
 		{name: "307 to another host", serve: refuses(307, asJSON, envelope(307), "Location: https://evil.example.com/")},
 		{name: "308 to another scheme", serve: refuses(308, "", "", "Location: https://"+host+"/project")},
 		{name: "307 to the same host", serve: refuses(307, "", "", "Location: /project")},

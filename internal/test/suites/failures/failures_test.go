@@ -140,7 +140,7 @@ func failures() []failure {
 		if status%100 > 30 {
 			continue
 		}
-		f := failure{fmt.Sprint(status), final, status >= 500, sdktest.Answers(status, "", stub.Envelope(status)), nil, nil}
+		f := failure{fmt.Sprint(status), final, false, sdktest.Answers(status, "", stub.Envelope(status)), nil, nil}
 		switch {
 		case status == 408, status == 429, status == 500, status >= 502 && status <= 504:
 			f.effects = soon
@@ -154,10 +154,12 @@ func failures() []failure {
 			f.effects = later
 		}
 		switch status {
-		case 302, 303, 408:
-			f.mayHaveRun = true
-		case 501, 503:
+		case 301, 307, 308, 501, 503:
 			f.mayHaveRun = false
+		case 408:
+			f.mayHaveRun = true
+		default:
+			f.mayHaveRun = status < 400 || status >= 500
 		}
 		all = append(all, f)
 	}
