@@ -138,7 +138,7 @@ func (c *conn) invoke(op *Operation, request any, args []string) (*invocation, e
 			return nil, err
 		}
 	}
-	if err := c.checkNotPlanned(op, request, in.request.Body, args); err != nil {
+	if err := c.checkPlanned(op, request, in.request.Body, args); err != nil {
 		return nil, err
 	}
 	return in, nil
@@ -163,7 +163,7 @@ func (in *invocation) do(ctx context.Context, decode func(call.Response) error) 
 		return noContext(in.op.Name)
 	}
 	if plan := in.conn.config.plan; plan != nil {
-		if err := plan.check(in); err != nil {
+		if err := plan.check(ctx, in); err != nil {
 			return err
 		}
 	}

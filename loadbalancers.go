@@ -139,16 +139,6 @@ func (s *LoadBalancersService) List(ctx context.Context, opts *ListOptions) (*Pa
 // server can't show one of them.
 func (s *LoadBalancersService) All(ctx context.Context, opts *ListOptions) iter.Seq2[*LoadBalancer, error] {
 	o := orZero(opts)
-	if c := s.conn; c.config.plan != nil {
-		if op, _, args, err := listLoadBalancers.resolve(&o, nil); err == nil {
-			return plannedItems(ctx, c, op, args, o, s.listed(ctx, o))
-		}
-	}
-	return s.listed(ctx, o)
-}
-
-// listed iterates over the load balancers of the server.
-func (s *LoadBalancersService) listed(ctx context.Context, o ListOptions) iter.Seq2[*LoadBalancer, error] {
 	return func(yield func(*LoadBalancer, error) bool) {
 		yielded, refused := map[string]bool{}, false
 		for l, err := range all[LoadBalancer](ctx, s.conn, &listLoadBalancersOnce, &o) {

@@ -81,10 +81,7 @@ func list[T any](ctx context.Context, c *conn, routes *listRoutes, opts *ListOpt
 	if err != nil {
 		return nil, err
 	}
-	if c.config.plan == nil || ctx == nil || routes.noRetryOn500 {
-		return readList[T](ctx, c, routes, op, o, args)
-	}
-	return plannedPage(ctx, c, op, args, o, func() (*Page[T], error) { return readList[T](ctx, c, routes, op, o, args) })
+	return readList[T](ctx, c, routes, op, o, args)
 }
 
 // resolve returns the operation, the options and the arguments of a list.
@@ -99,7 +96,7 @@ func (routes *listRoutes) resolve(opts *ListOptions, args []string) (*Operation,
 	return routes.project, o, args, nil
 }
 
-// readList fetches one page from the server.
+// readList fetches one page of a list.
 func readList[T any](ctx context.Context, c *conn, routes *listRoutes, op *Operation, o ListOptions, args []string) (*Page[T], error) {
 	if routes.unpaged {
 		o = ListOptions{}
@@ -109,16 +106,22 @@ func readList[T any](ctx context.Context, c *conn, routes *listRoutes, op *Opera
 		return nil, err
 	}
 	in.request.NoRetryOn500 = routes.noRetryOn500
-	page, err := readPage(ctx, in, decodePage[T])
-	if err != nil {
-		return nil, err
-	}
-	if n := len(page.Items); n > 0 && !routes.unpaged {
-		if page.Next = cursorOf(page.Items[n-1], o.OrderColumn); page.Next == "" {
-			return nil, fmt.Errorf("cloudapi: %s: %w: the last item has no %s", op.Name, ErrInvalidResponse, o.OrderColumn)
+	read := func() (*Page[T], error) {
+		page, err := readPage(ctx, in, decodePage[T])
+		if err != nil {
+			return nil, err
 		}
+		if n := len(page.Items); n > 0 && !routes.unpaged {
+			if page.Next = cursorOf(page.Items[n-1], o.OrderColumn); page.Next == "" {
+				return nil, fmt.Errorf("cloudapi: %s: %w: the last item has no %s", op.Name, ErrInvalidResponse, o.OrderColumn)
+			}
+		}
+		return page, nil
 	}
-	return page, nil
+	if c.config.plan != nil && ctx != nil {
+		return plannedPage(ctx, c, op, args, o, read)
+	}
+	return read()
 }
 
 // listByKey fetches one page of a list that continues with a key from the
@@ -230,13 +233,7 @@ func all[T any](ctx context.Context, c *conn, routes *listRoutes, opts *ListOpti
 	if o.PageSize == 0 {
 		o.PageSize = maxPageSize
 	}
-	found := items(ctx, c, walk[T](c, routes, o, args))
-	if c.config.plan != nil && !routes.noRetryOn500 {
-		if op, _, args, err := routes.resolve(&o, args); err == nil {
-			return plannedItems(ctx, c, op, args, o, found)
-		}
-	}
-	return found
+	return items(ctx, c, walk[T](c, routes, o, args))
 }
 
 // walk fetches the pages of a list, and yields each item once.

@@ -29,13 +29,26 @@ import (
 // A plan doesn't know what only the server checks, such as sizes, ports, quotas
 // and dependencies: a rehearsal with a copy of the project does; see
 // docs/plan.md. It doesn't know what the server creates with a VM or a database,
-// such as the default subnet.
+// such as the default subnet, or chooses, such as the size of a VM whose request
+// sets none. After a [PlannedCall], records have what its request sets, and the
+// states of VMs that the program stops and starts.
 //
 // A Plan is safe for concurrent use.
 type Plan struct {
 	layer  *planLayer
 	client *Client
 }
+
+// PlannedAction is the sign of a [PlannedChange].
+type PlannedAction string
+
+// Values of [PlannedAction].
+const (
+	PlannedCreate PlannedAction = "+" // the resource is created
+	PlannedUpdate PlannedAction = "~" // the resource changes, or gains, loses or changes a rule, a member or another part
+	PlannedDelete PlannedAction = "-" // the resource is deleted
+	PlannedCall   PlannedAction = "!" // the program calls a method of the resource, whatever its state is, such as VMs.Restart
+)
 
 // PlannedChange is a change that a program would make.
 type PlannedChange struct {
@@ -68,7 +81,7 @@ func NewPlan(client *Client) *Plan {
 	}
 	layer := newPlanLayer()
 	planning := *client
-	planning.config.plan = layer.doors()
+	planning.config.plan = &layer.doors
 	planning.bindServices()
 	return &Plan{layer, &planning}
 }

@@ -6,80 +6,188 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
-// How Ensure and the Set methods of a client that plans change records.
+// How operations that aren't GETs change what a plan knows. What is special about
+// the records of a family is in plan_records.go.
 
-// set implements planDoors.set.
-func (l *planLayer) set(ctx context.Context, c *conn, op *Operation, location, reference string, changes []plannedElement, all any) error {
-	t := planTarget{kind: op.lastRule().kinds[0], location: location, reference: reference}
-	e, err := l.touch(ctx, c, op, t)
+// change plans an operation that returns a record.
+func (l *planLayer) change(ctx context.Context, in *invocation, to any) (any, error) {
+	if err := l.supports(ctx, in.conn, in.op); err != nil {
+		return nil, err
+	}
+	t := targetOf(in.op, in.args)
+	_, method, _ := strings.Cut(in.op.Name, ".")
+	if method == "Create" {
+		return l.create(ctx, in, t, to.(Record), nil)
+	}
+	e, err := l.touch(ctx, in.conn, in.op, t)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, change := range changes { // a member may be known only by its ID
-		r, _ := change.element.(Record)
-		f, child := familyOf(r.Resource().Kind)
-		l.mu.Lock()
-		isUnknown := child == nil && r.Resource().Name == "" && l.known[r.Resource().ID] == ""
-		l.mu.Unlock()
-		if isUnknown {
-			if _, err := f.readOnce(ctx, c, location, r.Resource().ID); err != nil && !isMissing(err) {
-				return err
-			}
+	switch in.op {
+	case &opPostgresRestore, &opPostgresCreateReadReplica, &opPostgresCreatePrivateLinkService:
+		return l.create(ctx, in, t, to.(Record), e)
+	case &opPostgresCreateMetricDestination: // it returns the database
+		if _, err := l.createPart(ctx, in, t, e, &PostgresMetricDestination{}); err != nil {
+			return nil, err
 		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return clone(e.record), nil
+	case &opFirewallsAttachSubnet, &opFirewallsDetachSubnet, &opLoadBalancersAttachVM, &opLoadBalancersDetachVM:
+		return l.changeMember(ctx, in, t, e)
 	}
-	isService := false
-	if t.kind == KindPostgres {
-		isService = l.supports(ctx, c, &opMachineImagesList) == nil
+	switch to.(type) {
+	case *PostgresConfig:
+		return l.configure(ctx, in, t, e)
+	case *createdRule, *PostgresFirewallRule, *FirewallRule, *KubernetesNodePool, *MachineImageVersion, *PostgresLogDestination:
+		if strings.HasPrefix(method, "Create") {
+			return l.createPart(ctx, in, t, e, to)
+		}
+		return l.changePart(ctx, in, t, e)
+	}
+	if reflect.TypeOf(to) != reflect.TypeOf(e.record) {
+		return nil, notPlanned(in.op, onlyServerKnows)
+	}
+	return l.call(ctx, in, t, e), nil
+}
+
+// create plans a new resource. source is the database from which it's created, or
+// nil.
+func (l *planLayer) create(ctx context.Context, in *invocation, t planTarget, record Record, source *planEntry) (any, error) {
+	key := planName{in.conn.config.project, record.Resource().Kind, t.location, newNameOf(in.sent)}
+	if key.name == "" {
+		key.name = t.reference
+	}
+	if b, ok := record.(*LoadBalancer); ok { // its location is that of its subnet
+		subnet, err := resolveID(ctx, in.conn, KindPrivateSubnet, bodyOf[LoadBalancerCreateRequest](in).PrivateSubnetID)
+		if err != nil {
+			return nil, err
+		}
+		b.Subnet, key.location = subnet.Name, subnet.Location
+	}
+	if err := l.checkFree(ctx, in, key); err != nil {
+		return nil, err
+	}
+	isService := true
+	if key.kind == KindPrivateSubnet || key.kind == KindPostgres {
+		isService = l.supports(ctx, in.conn, &opMachineImagesList) == nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, change := range changes {
-		l.note(ctx, PlannedUpdate, e, string(change.sign)+" "+l.elementText(change.element))
+	if f, _ := familyOf(key.kind); key.name != "" && l.byName[key] != nil && !f.hasHomonyms() && f.takesNames() {
+		return nil, planTaken(in, key.name) // a goroutine has just created it
 	}
-	switch list := all.(type) {
-	case []*FirewallRule:
-		e.record.(*Firewall).FirewallRules = valuesOf(list, func(r *FirewallRule) { r.ID = orID(r.ID, l, KindFirewallRule) })
-	case []*PostgresFirewallRule:
-		rules := []PostgresFirewallRule{}
-		for _, r := range list {
-			if r.ID != "" {
-				rules = append(rules, *r)
-			} else {
-				rules = append(rules, l.databaseRules(*r, isService)...)
-			}
-		}
-		e.record.(*Postgres).FirewallRules = rules
-	case []*Firewall:
-		e.record.(*PrivateSubnet).Firewalls = valuesOf(list, func(f *Firewall) { f.PrivateSubnets = nil })
-	case []*VM:
-		balancer := e.record.(*LoadBalancer)
-		balancer.VMs = []string{}
-		for _, vm := range list {
-			balancer.VMs = append(balancer.VMs, vm.ID)
-		}
+	delete(l.absent, key)
+	address := map[string]string{"id": l.newID(key.project, key.kind), "location": key.location, "name": key.name}
+	if key.kind == KindPrivateLocation {
+		address["ui_name"], address["name"] = key.name, bodyOf[PrivateLocationCreateRequest](in).ProviderLocationName
 	}
-	return nil
+	text, _ := json.Marshal(address)
+	e := &planEntry{project: key.project, isPlanned: true, record: record}
+	e.merge(in)
+	_ = json.Unmarshal(text, record)
+	details := append(l.details(in.sent, "name", nil), l.complete(in, e, source, isService)...)
+	l.add(e)
+	l.note(ctx, PlannedCreate, e, strings.Join(details, ", "))
+	return clone(record), nil
 }
 
-func orID(id string, l *planLayer, kind Kind) string {
-	if id == "" {
-		return l.newID(kind)
+// checkFree returns an error if the server has a resource with the name.
+func (l *planLayer) checkFree(ctx context.Context, in *invocation, key planName) error {
+	f, _ := familyOf(key.kind)
+	l.mu.Lock()
+	isKnown := l.absent[key] || l.byName[key] != nil
+	l.mu.Unlock()
+	if isKnown || key.name == "" || f.hasHomonyms() || !f.takesNames() {
+		return nil
 	}
+	switch _, err := f.readOnce(ctx, in.conn, key.location, key.name); {
+	case err == nil:
+		return planTaken(in, key.name)
+	case errors.Is(err, ErrForbidden), isMissing(err):
+		return nil
+	default:
+		return err
+	}
+}
+
+func planTaken(in *invocation, name string) error {
+	return fmt.Errorf("cloudapi: %s: %s: %w", in.op.Name, name, ErrAlreadyExists)
+}
+
+// bodyOf returns the body of a request.
+func bodyOf[T any](in *invocation) (body T) {
+	_ = json.Unmarshal(in.request.Body, &body)
+	return body
+}
+
+// touch returns the entry of a resource. It reads the resource if there's no
+// entry. The caller must hold no lock, and get it before it uses the entry.
+func (l *planLayer) touch(ctx context.Context, c *conn, op *Operation, t planTarget) (*planEntry, error) {
+	l.mu.Lock()
+	e := l.find(c.config.project, t)
+	l.mu.Unlock()
+	if e != nil && !e.isDeleted {
+		return e, nil
+	}
+	f, child := familyOf(t.kind)
+	if f == nil || child != nil {
+		return nil, notPlanned(op, onlyServerKnows)
+	}
+	record, err := f.readOnce(ctx, c, t.location, t.reference)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := record.Resource().ID
+	if l.entry(c.config.project, id) == nil {
+		l.add(&planEntry{project: c.config.project, record: clone(record).(Record)})
+	}
+	return l.byID[id], nil
+}
+
+// add adds an entry, whose record has an ID.
+func (l *planLayer) add(e *planEntry) {
+	r := e.record.Resource()
+	l.entries[r.Kind] = append(l.entries[r.Kind], e)
+	l.byID[r.ID] = e
+	if r.Name != "" {
+		l.byName[e.name()] = e
+	}
+	l.learn(e.record)
+}
+
+// newID returns an ID that no server creates.
+func (l *planLayer) newID(project string, kind Kind) string {
+	l.lastID++
+	id := ubid.Planned(string(kind), l.lastID)
+	l.issued[id] = project
 	return id
 }
 
-func valuesOf[T any](list []*T, change func(*T)) []T {
-	values := []T{}
-	for _, element := range list {
-		value := *clone(element).(*T)
-		change(&value)
-		values = append(values, value)
+type quietKey struct{}
+
+// note adds a change, unless it's part of the update of an Ensure, or the same as
+// the last one: the service has two rules of a database for a range.
+func (l *planLayer) note(ctx context.Context, action PlannedAction, e *planEntry, details string) {
+	if ctx.Value(quietKey{}) != nil {
+		return
 	}
-	return values
+	r := e.record.Resource()
+	if e.isPlanned {
+		r.ID = ""
+	}
+	change := PlannedChange{action, r, details}
+	if n := len(l.changes); n == 0 || action != PlannedUpdate || l.changes[n-1] != change {
+		l.changes = append(l.changes, change)
+	}
 }
 
 // updating implements planDoors.update. The requests with the inner context add
@@ -96,29 +204,285 @@ func (l *planLayer) updating(ctx context.Context, record any, differences drift)
 	}
 }
 
+// call plans a call of a method that returns the record of its resource.
+func (l *planLayer) call(ctx context.Context, in *invocation, t planTarget, e *planEntry) any {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var details []string
+	for _, arg := range t.rest {
+		details = append(details, l.text("", arg))
+	}
+	details = append(details, l.details(in.sent, "", e.record)...)
+	l.note(ctx, PlannedCall, e, strings.TrimSpace(in.op.Name+" "+strings.Join(details, ", ")))
+	before := e.name()
+	e.merge(in)
+	if after := e.name(); after != before {
+		if l.byName[before] == e {
+			delete(l.byName, before)
+		}
+		l.byName[after] = e
+		l.learn(e.record)
+	}
+	return l.refreshed(e.project, clone(e.record))
+}
+
+// changeMember plans that a firewall is attached to or detached from a subnet, or
+// a VM to or from a load balancer, which has the change.
+func (l *planLayer) changeMember(ctx context.Context, in *invocation, t planTarget, e *planEntry) (any, error) {
+	var subnet *planEntry
+	member := bodyOf[vmRequest](in).VMID
+	if t.kind == KindFirewall {
+		var err error
+		of := planTarget{kind: KindPrivateSubnet, location: t.location, reference: bodyOf[subnetRequest](in).PrivateSubnetID}
+		if subnet, err = l.touch(ctx, in.conn, in.op, of); err != nil {
+			return nil, err
+		}
+	} else if err := l.learnName(ctx, in.conn, &vmFamily, t.location, member); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	attach := in.op == &opFirewallsAttachSubnet || in.op == &opLoadBalancersAttachVM
+	was, owner, part := false, e, any(&VM{ID: member, Location: e.record.Resource().Location})
+	switch r := e.record.(type) {
+	case *Firewall:
+		owner, part = subnet, r
+		s := subnet.record.(*PrivateSubnet)
+		n := len(s.Firewalls)
+		s.Firewalls = slices.DeleteFunc(s.Firewalls, func(f Firewall) bool { return f.ID == r.ID })
+		if was = len(s.Firewalls) < n; attach {
+			s.Firewalls = append(s.Firewalls, *clone(r).(*Firewall))
+		}
+	case *LoadBalancer:
+		n := len(r.VMs)
+		r.VMs = slices.DeleteFunc(r.VMs, func(vm string) bool { return vm == member })
+		if was = len(r.VMs) < n; attach {
+			r.VMs = append(r.VMs, member)
+		}
+	}
+	switch {
+	case attach:
+		l.note(ctx, PlannedUpdate, owner, "+ "+l.partText(part))
+	case was:
+		l.note(ctx, PlannedUpdate, owner, "- "+l.partText(part))
+	}
+	return l.refreshed(e.project, clone(e.record)), nil
+}
+
+// learnName reads a resource whose name isn't known.
+func (l *planLayer) learnName(ctx context.Context, c *conn, f anyFamily, location, id string) error {
+	l.mu.Lock()
+	isKnown := l.known[id] != ""
+	l.mu.Unlock()
+	if isKnown {
+		return nil
+	}
+	if _, err := f.readOnce(ctx, c, location, id); err != nil && !isMissing(err) {
+		return err
+	}
+	return nil
+}
+
+// createPart plans a new part of a resource, such as a rule. to has the type of
+// the response.
+func (l *planLayer) createPart(ctx context.Context, in *invocation, t planTarget, e *planEntry, to any) (any, error) {
+	parts, err := l.newParts(ctx, in, t, to)
+	if err != nil {
+		return nil, err
+	}
+	list, err := l.loaded(ctx, in.conn, t, e, parts[0].Resource().Kind)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, part := range parts {
+		for i := range list.Len() {
+			if key := partKey(part); key != "" && partKey(list.Index(i).Addr().Interface()) == key {
+				return nil, planTaken(in, l.partText(part))
+			}
+		}
+	}
+	for _, part := range parts {
+		v := reflect.ValueOf(part).Elem()
+		v.FieldByName("ID").SetString(l.newID(e.project, part.Resource().Kind))
+		text := "+ " + l.partText(part)
+		if _, isRule := part.(interface{ ruleText() string }); !isRule {
+			text = strings.TrimSuffix(text+": "+strings.Join(l.details(in.sent, "name", nil), ", "), ": ")
+		}
+		l.note(ctx, PlannedUpdate, e, text)
+		list.Set(reflect.Append(list, reflect.ValueOf(clone(part)).Elem()))
+	}
+	if created, ok := to.(*createdRule); ok {
+		created.FirewallRule = *parts[0].(*FirewallRule)
+		if len(parts) > 1 {
+			created.IPv6Rule = parts[1].(*FirewallRule)
+		}
+		return created, nil
+	}
+	return parts[0], nil
+}
+
+// changePart plans a change of a part of a resource.
+func (l *planLayer) changePart(ctx context.Context, in *invocation, t planTarget, e *planEntry) (any, error) {
+	list, err := l.loaded(ctx, in.conn, t, e, lastKind(in.op))
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !list.IsValid() { // the node to retire is in any node pool
+		return nil, notPlanned(in.op, onlyServerKnows)
+	}
+	i := indexOf(list, t.rest[0])
+	if i < 0 {
+		return nil, planMissing(in)
+	}
+	part := list.Index(i).Addr().Interface()
+	old, details := l.partText(part), l.details(in.sent, "", part)
+	_ = json.Unmarshal(in.request.Body, part)
+	if text := l.partText(part); text != old {
+		l.note(ctx, PlannedUpdate, e, "~ "+old+" -> "+text)
+	} else {
+		l.note(ctx, PlannedCall, e, strings.TrimSpace(in.op.Name+" "+old+" "+strings.Join(details, ", ")))
+	}
+	return clone(part), nil
+}
+
+// loaded is planEntry.parts for a change. It lists the versions of a machine
+// image.
+func (l *planLayer) loaded(ctx context.Context, c *conn, t planTarget, e *planEntry, kind Kind) (reflect.Value, error) {
+	l.mu.Lock()
+	list := e.parts(kind)
+	l.mu.Unlock()
+	if list.IsValid() || kind != KindMachineImageVersion {
+		return list, nil
+	}
+	versions := []MachineImageVersion{}
+	for v, err := range (&MachineImagesService{c}).AllVersions(ctx, t.location, t.reference, nil) {
+		if err != nil {
+			return list, err
+		}
+		versions = append(versions, *v)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.versions == nil {
+		e.versions = versions
+	}
+	return e.parts(kind), nil
+}
+
+// configure plans a change of the settings of a database.
+func (l *planLayer) configure(ctx context.Context, in *invocation, t planTarget, e *planEntry) (any, error) {
+	config, err := (&PostgresService{in.conn}).GetConfig(ctx, t.location, t.reference)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.note(ctx, PlannedCall, e, in.op.Name+" "+strings.Join(l.details(in.sent, "", e.record), ", "))
+	if in.op == &opPostgresReplaceConfig {
+		config = &PostgresConfig{}
+	}
+	e.configure(in, config)
+	return clone(e.config), nil
+}
+
+// remove implements planDoors.remove.
+func (l *planLayer) remove(ctx context.Context, in *invocation) error {
+	switch {
+	case ctx == nil:
+		return noContext(in.op.Name)
+	case ctx.Err() != nil:
+		return in.do(ctx, nil) // see check
+	}
+	l.asks(ctx)
+	t := targetOf(in.op, in.args)
+	e, err := l.touch(ctx, in.conn, in.op, t)
+	if err != nil {
+		if isMissing(err) && !errors.Is(err, ErrMaybeUnsupported) && len(t.rest) == 0 {
+			return nil // the server's response is the same
+		}
+		return err
+	}
+	if len(t.rest) == 0 {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.note(ctx, PlannedDelete, e, "")
+		l.forget(e)
+		return nil
+	}
+	list, err := l.loaded(ctx, in.conn, t, e, lastKind(in.op))
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !list.IsValid() {
+		return notPlanned(in.op, onlyServerKnows)
+	}
+	i := indexOf(list, t.rest[0])
+	switch {
+	case i >= 0:
+		l.note(ctx, PlannedUpdate, e, "- "+l.partText(list.Index(i).Addr().Interface()))
+		list.Set(reflect.AppendSlice(list.Slice(0, i), list.Slice(i+1, list.Len())))
+	case in.op == &opMachineImagesDeleteVersion:
+		return planMissing(in)
+	}
+	return nil
+}
+
+// forget marks an entry as deleted, with the load balancers of a subnet.
+func (l *planLayer) forget(e *planEntry) {
+	e.isDeleted, l.removes = true, l.removes || !e.isPlanned
+	if l.byName[e.name()] == e {
+		delete(l.byName, e.name())
+	}
+	if subnet, ok := e.record.(*PrivateSubnet); ok {
+		for _, other := range l.entries[KindLoadBalancer] {
+			if b := other.record.(*LoadBalancer); b.Location == subnet.Location && b.Subnet == subnet.Name && other.project == e.project {
+				l.forget(other)
+			}
+		}
+	}
+}
+
+// gone implements planDoors.gone.
+func (l *planLayer) gone(record any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.leaving[resourceOf(record).ID], l.removes = true, true
+}
+
+// planLack is the key of planLayer.lacks.
+type planLack struct {
+	project string
+	traits  traits
+}
+
 // supports returns an error if the server lacks an operation that not every
 // server has. It asks once for a list that the server has if it has the operation.
 func (l *planLayer) supports(ctx context.Context, c *conn, op *Operation) error {
 	key := planLack{c.config.project, op.traits & (serviceOnly | contractOnly | switchable)}
-	if key.traits == 0 {
+	f := anyFamily(&machineImageFamily)
+	switch {
+	case key.traits == 0:
 		return nil
+	case key.traits&switchable != 0:
+		f = &privateLinkServiceFamily
+	case key.traits&contractOnly != 0:
+		f = &vmInitScriptFamily
 	}
 	l.mu.Lock()
 	err, isKnown := l.lacks[key]
 	l.mu.Unlock()
 	if !isKnown {
-		f := anyFamily(&machineImageFamily)
-		switch {
-		case key.traits&switchable != 0:
-			f = &privateLinkServiceFamily
-		case key.traits&contractOnly != 0:
-			f = &vmInitScriptFamily
-		}
-		if err = f.hasList(ctx, c); err != nil && !errors.Is(err, ErrMaybeUnsupported) {
-			if !errors.Is(err, ErrForbidden) {
-				return err
-			}
+		switch err = f.hasList(ctx, c); {
+		case errors.Is(err, ErrForbidden):
 			err = nil
+		case err != nil && !errors.Is(err, ErrMaybeUnsupported):
+			return err
 		}
 		l.mu.Lock()
 		l.lacks[key] = err
@@ -129,51 +493,3 @@ func (l *planLayer) supports(ctx context.Context, c *conn, op *Operation) error 
 	}
 	return nil
 }
-
-// clone returns a deep copy of a record, which the program may write into.
-func clone(record any) any {
-	v := reflect.ValueOf(record)
-	c := reflect.New(v.Type().Elem())
-	c.Elem().Set(v.Elem())
-	copyInto(c.Elem())
-	return c.Interface()
-}
-
-func copyInto(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				copyInto(v.Field(i))
-			}
-		}
-	case reflect.Pointer:
-		if !v.IsNil() {
-			c := reflect.New(v.Type().Elem())
-			c.Elem().Set(v.Elem())
-			copyInto(c.Elem())
-			v.Set(c)
-		}
-	case reflect.Slice:
-		if !v.IsNil() {
-			c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-			reflect.Copy(c, v)
-			for i := range c.Len() {
-				copyInto(c.Index(i))
-			}
-			v.Set(c)
-		}
-	case reflect.Map:
-		if !v.IsNil() {
-			c := reflect.MakeMapWithSize(v.Type(), v.Len())
-			for key, value := range v.Seq2() {
-				c.SetMapIndex(key, value)
-			}
-			v.Set(c)
-		}
-	}
-}
-
-// merge sets the fields of a record that have the same JSON names as fields of a
-// request's body.
-func merge(body []byte, record any) { json.Unmarshal(body, record) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,10 +24,10 @@ func planText(r Resource) string {
 	return strings.TrimSpace(r.Kind.String() + " " + qualify(plain.Name(r.Location), reference))
 }
 
-// elementText describes an element of a set, or a part of a resource, with names
-// in place of planned ranges and IDs.
-func (l *planLayer) elementText(element any) string {
-	switch r := element.(type) {
+// partText describes a member or a part of a resource, with names in place of
+// planned ranges and IDs.
+func (l *planLayer) partText(part any) string {
+	switch r := part.(type) {
 	case *FirewallRule:
 		named := *r
 		if name := l.known[r.CIDR]; name != "" {
@@ -42,60 +43,51 @@ func (l *planLayer) elementText(element any) string {
 	case *PostgresMetricDestination:
 		return r.Resource().Kind.String() + " " + l.text("url", r.URL)
 	}
-	r := resourceOf(element)
+	r := resourceOf(part)
 	if r.Name == "" {
 		r.Name = l.known[r.ID]
 	}
 	return planText(r)
 }
 
-// detailsOfPart returns the details of a part that is added, such as a node pool.
-// Those of a rule are in its text.
-func (l *planLayer) detailsOfPart(part, request any) string {
-	if _, isRule := part.(*PostgresFirewallRule); isRule {
-		return ""
-	}
-	if details := l.details(request); details != "" {
-		return ": " + details
-	}
-	return ""
-}
-
-// details returns what a request sets: names and values in the order of its
-// fields, but of what could be secret only the names.
-func (l *planLayer) details(request any) string {
+// details returns what a request sets except one field: names and values in the
+// order of its fields, but of what could be secret only the names. If record, which
+// may be nil, has another value of a field, that comes first; its name is in the
+// change.
+func (l *planLayer) details(request any, except string, record any) (details []string) {
 	text, err := json.Marshal(request)
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	if begin, _ := decoder.Token(); err != nil || begin != json.Delim('{') {
-		return ""
+		return nil
 	}
-	var details []string
+	old, _ := plainOf(record).(map[string]any)
+	delete(old, "name")
 	for decoder.More() {
 		token, _ := decoder.Token()
 		var value any
 		if decoder.Decode(&value) != nil {
 			break
 		}
-		if name, _ := token.(string); name != "name" || newNameOf(request) == "" || isRename(request) {
-			details = append(details, l.field(name, value)...)
+		if name, _ := token.(string); name != except {
+			details = append(details, l.field(name, value, old[name])...)
 		}
 	}
-	return strings.Join(details, ", ")
+	return details
 }
 
-// isRename reports whether the name in a request isn't that of a new resource.
-func isRename(request any) bool {
-	switch request.(type) {
-	case renameRequest, *SSHPublicKeyUpdateRequest, *VMInitScriptUpdateRequest:
-		return true
-	}
-	return false
+// plainOf returns a value as decoded JSON.
+func plainOf(value any) (plain any) {
+	text, _ := json.Marshal(value)
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	_ = decoder.Decode(&plain)
+	return plain
 }
 
 // field returns the texts of a field of a request: one, or one for each field of
-// an object.
-func (l *planLayer) field(name string, value any) []string {
+// an object. old is the value before, or nil.
+func (l *planLayer) field(name string, value, old any) []string {
 	switch v := value.(type) {
 	case nil:
 		return nil
@@ -105,17 +97,18 @@ func (l *planLayer) field(name string, value any) []string {
 		}
 		var texts []string
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			texts = append(texts, l.field(name+"."+key, v[key])...)
+			texts = append(texts, l.field(name+"."+key, v[key], nil)...)
 		}
 		return texts
 	}
 	if isHidden(name, value) {
 		return []string{name}
 	}
-	if text := l.text(name, value); text != "" {
-		return []string{name + " " + text}
+	text := l.text(name, value)
+	if before := l.text(name, old); old != nil && before != text {
+		text = before + " -> " + text
 	}
-	return nil
+	return []string{name + " " + text}
 }
 
 // isHidden reports whether the value of a field isn't shown: a secret, and a
@@ -131,10 +124,15 @@ func isHidden(name string, value any) bool {
 	return strings.Contains(text, mask.Redacted)
 }
 
-// text returns a value of a request.
+// text returns a value of a request. The path and the query of a URL can have a
+// secret.
 func (l *planLayer) text(name string, value any) string {
 	switch v := value.(type) {
 	case string:
+		if name == "url" {
+			u, _ := url.Parse(v)
+			v = (&url.URL{Scheme: orZero(u).Scheme, Host: orZero(u).Host}).String()
+		}
 		if known := l.known[v]; known != "" {
 			v = known
 		}
@@ -142,7 +140,7 @@ func (l *planLayer) text(name string, value any) string {
 		isPlain := func(c rune) bool {
 			return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-_.~:@+/=*", c)
 		}
-		if cut || text != v || strings.ContainsFunc(v, func(c rune) bool { return !isPlain(c) }) {
+		if cut || text != v || v == "" || strings.ContainsFunc(v, func(c rune) bool { return !isPlain(c) }) {
 			text = strconv.Quote(text)
 		}
 		if cut {
@@ -174,18 +172,7 @@ func (l *planLayer) driftDetails(differences drift) string {
 			texts = append(texts, d.Field+" "+strings.Join(slices.Sorted(maps.Keys(wanted)), " "))
 			continue
 		}
-		text := func(value any) string {
-			var plain any
-			encoded, _ := json.Marshal(value)
-			decoder := json.NewDecoder(bytes.NewReader(encoded))
-			decoder.UseNumber()
-			decoder.Decode(&plain)
-			if s := l.text(d.Field, plain); s != "" {
-				return s
-			}
-			return `""`
-		}
-		texts = append(texts, d.Field+" "+text(d.Found)+" -> "+text(d.Wanted))
+		texts = append(texts, d.Field+" "+l.text(d.Field, plainOf(d.Found))+" -> "+l.text(d.Field, plainOf(d.Wanted)))
 	}
 	return strings.Join(texts, ", ")
 }

@@ -18,7 +18,7 @@ import (
 // they include only the first.
 type SetChanges[T any] struct {
 	Kept     []*T // were in the set, and are wanted; a VM may be leaving its load balancer, see [LoadBalancersService.SetVMs]
-	Added    []*T // rules in a plan have no ID
+	Added    []*T
 	Modified []*T // were in the set with another description; these have the new one
 	Removed  []*T // were in the set, and aren't wanted
 }
@@ -190,9 +190,6 @@ func (s *exactSet[T, W]) apply(ctx context.Context, wanted []W) (*SetChanges[T],
 	if err != nil || !planned.Changed() {
 		return planned, err
 	}
-	if s.conn.config.plan != nil {
-		return planned, s.planChanges(ctx, plan, planned)
-	}
 	done := &SetChanges[T]{Kept: planned.Kept}
 	if err := s.carryOut(ctx, plan, elements, done); err != nil {
 		return nil, fmt.Errorf("cloudapi: %s of %s ended with %d of %d added and %d of %d removed: %w",
@@ -214,33 +211,6 @@ func (s *exactSet[T, W]) lookAt(ctx context.Context, planned *SetChanges[T]) (*S
 		planned.Added[i] = record
 	}
 	return planned, nil
-}
-
-// planChanges records the changes of a client that plans.
-func (s *exactSet[T, W]) planChanges(ctx context.Context, plan *setPlan[T, W], planned *SetChanges[T]) error {
-	all := []*T{} // what the set then contains
-	for _, elements := range plan.kept {
-		all = append(all, elements...)
-	}
-	for _, o := range plan.outdated {
-		for _, element := range o.elements {
-			all = append(all, s.described(element, o.description))
-		}
-	}
-	var changes []plannedElement
-	note := func(sign PlannedAction, elements []*T) {
-		for _, element := range elements {
-			changes = append(changes, plannedElement{sign, element})
-		}
-	}
-	note(PlannedCreate, planned.Added)
-	note(PlannedUpdate, planned.Modified)
-	note(PlannedDelete, planned.Removed)
-	if err := s.conn.config.plan.set(ctx, s.conn, s.get, s.location, s.reference, changes, append(all, planned.Added...)); err != nil {
-		return err
-	}
-	_, err := s.elements(ctx)
-	return err
 }
 
 // parse returns the wanted elements, each once. It returns an error if one is

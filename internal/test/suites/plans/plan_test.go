@@ -40,7 +40,7 @@ func TestPrints(t *testing.T) {
 		check(t, err)
 		_, err = c.Firewalls.SetRules(ctx, location, "web", []cloudapi.FirewallRuleCreateRequest{{CIDR: "0.0.0.0/0", PortRange: "443"}, {CIDR: web.Net4, Description: "own"}})
 		check(t, err)
-		_, err = c.Firewalls.CreateRule(ctx, location, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "203.0.113.0/24", PortRange: "22"})
+		rule, err := c.Firewalls.CreateRule(ctx, location, "web", &cloudapi.FirewallRuleCreateRequest{CIDR: "203.0.113.0/24", PortRange: "22"})
 		check(t, err)
 		vm, _, err := c.VMs.Ensure(ctx, location, "web-1", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: web.ID, EnableIPv4: new(true), InitScriptText: "#!/bin/sh\nPASSWORD=hush true"}, nil)
 		check(t, err)
@@ -59,10 +59,33 @@ func TestPrints(t *testing.T) {
 		check(t, err)
 		_, err = c.VMs.Rename(ctx, location, "apps-0", "apps-old")
 		check(t, err)
-		check(t, c.VMs.Delete(ctx, location, "apps-old"))
 		check(t, c.VMs.Delete(ctx, location, "nobody")) // as the server
 		_, err = c.SSHPublicKeys.Create(ctx, "laptop", &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey})
 		check(t, err)
+		_, err = c.Firewalls.ModifyRule(ctx, location, "web", rule.ID, &cloudapi.FirewallRuleModifyRequest{PortRange: "2222"})
+		check(t, err)
+		_, err = c.LoadBalancers.AttachVM(ctx, location, "apps", old.ID)
+		check(t, err)
+		_, err = c.LoadBalancers.Update(ctx, location, "apps", &cloudapi.LoadBalancerUpdateRequest{
+			Algorithm: lb.Algorithm, SrcPort: lb.SrcPort, DstPort: lb.DstPort + 1, HealthCheckEndpoint: lb.HealthCheckEndpoint, VMs: []string{vm.ID},
+		})
+		check(t, err)
+		_, err = c.PrivateSubnets.Disconnect(ctx, location, "apps", web.ID)
+		check(t, err)
+		_, err = c.Postgres.CreateLogDestination(ctx, location, "orders", "logs", &cloudapi.PostgresLogDestinationCreateRequest{
+			Type: cloudapi.PostgresLogDestinationTypeOTLP, URL: "https://logs.example/hush?token=hush",
+		})
+		check(t, err)
+		metrics, err := c.Postgres.CreateMetricDestination(ctx, location, "orders", &cloudapi.PostgresMetricDestinationCreateRequest{URL: "https://metrics.example/hush", Username: "orders", Password: cloudapi.NewSecret("hush")})
+		check(t, err)
+		check(t, c.Postgres.DeleteMetricDestination(ctx, location, "orders", metrics.MetricDestinations[0].ID))
+		check(t, c.VMs.Delete(ctx, location, "apps-old"))
+		check(t, c.Postgres.Delete(ctx, location, "orders"))
+		for r, err := range c.Resources(ctx, nil) {
+			if check(t, err); r.MadeFor() != "" {
+				t.Errorf("the plan still has %v of a database that it has deleted", r)
+			}
+		}
 		_, err = c.PrivateLocations.Create(ctx, "own", &cloudapi.PrivateLocationCreateRequest{ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("hush"), SecretKey: cloudapi.NewSecret("hush")})
 		check(t, err)
 
@@ -82,8 +105,16 @@ func TestPrints(t *testing.T) {
 ! Postgres database eu-central-h1/orders: Postgres.SetMaintenanceWindow maintenance_window_start_at 3
 ! Postgres database eu-central-h1/orders: Postgres.UpdateConfig pg_config max_connections
 ! VM eu-central-h1/apps-0: VMs.Rename name apps-old
-- VM eu-central-h1/apps-old
 + SSH public key laptop: public_key KEY
+~ firewall eu-central-h1/web: ~ 22 from 203.0.113.0/24 -> 2222 from 203.0.113.0/24
+~ load balancer eu-central-h1/apps: + VM eu-central-h1/apps-old
+! load balancer eu-central-h1/apps: LoadBalancers.Update algorithm round_robin, src_port 80, dst_port 80 -> 81, health_check_endpoint /up, vms [web-1 apps-old] -> [web-1]
+! private subnet eu-central-h1/apps: PrivateSubnets.Disconnect web
+~ Postgres database eu-central-h1/orders: + Postgres log destination logs: type otlp, url https://logs.example
+~ Postgres database eu-central-h1/orders: + Postgres metric destination https://metrics.example: url https://metrics.example, username orders, password
+~ Postgres database eu-central-h1/orders: - Postgres metric destination https://metrics.example
+- VM eu-central-h1/apps-old
+- Postgres database eu-central-h1/orders
 + private location own: provider_location_name us-east-1, access_key, secret_key`
 		key := fmt.Sprintf("%q", stub.PublicKey)
 		if len(stub.PublicKey) > 80 {
@@ -163,7 +194,8 @@ func TestSeesItself(t *testing.T) {
 				t.Errorf("pages of %d have %q", size, paged)
 			}
 		}
-		if got := stub.Must(c.LoadBalancers.Get(ctx, location, "lb"))(t); len(got.VMs) != 4 {
+		got := stub.Must(c.LoadBalancers.Get(ctx, location, "lb"))(t)
+		if len(got.VMs) != 4 {
 			t.Errorf("the load balancer has %q", got.VMs)
 		}
 		// A condition of the program's own holds, or ends after one look.
@@ -176,6 +208,18 @@ func TestSeesItself(t *testing.T) {
 			}, nil)
 		if err != nil || outcome != cloudapi.EnsureCreated || vm.Name != "new" {
 			t.Errorf("the function Ensure: %v, %q, %v", vm, outcome, err)
+		}
+		if changes, err := c.LoadBalancers.SetVMs(ctx, location, "lb", got.VMs); err != nil || changes.Changed() {
+			t.Errorf("the VMs that are attached change: %v, %v", changes, err)
+		}
+		// What is in a location that exists only in the plan.
+		if _, err := c.Postgres.Get(ctx, "own", "db"); !errors.Is(err, cloudapi.ErrLocationNotFound) {
+			t.Errorf("a database in no location: %v", err)
+		}
+		stub.Must(c.PrivateLocations.Create(ctx, "own", &cloudapi.PrivateLocationCreateRequest{ProviderLocationName: "us-east-1", AccessKey: cloudapi.NewSecret("k"), SecretKey: cloudapi.NewSecret("s")}))(t)
+		_, outcome, err = c.Postgres.Ensure(ctx, "own", "db", &cloudapi.PostgresCreateRequest{Size: "m6id.large", StorageSize: 118}, nil)
+		if list := stub.Must(cloudapi.Collect(c.Postgres.All(ctx, &cloudapi.ListOptions{Location: "own"})))(t); err != nil || outcome != cloudapi.EnsureCreated || len(list) != 1 {
+			t.Errorf("a database in a planned location: %q, %v; the list has %v", outcome, err, list)
 		}
 		check(t, c.PrivateSubnets.Delete(ctx, location, "net"))
 		if _, err := c.LoadBalancers.Get(ctx, location, lb.ID); !cloudapi.IsGone(err) {
@@ -230,16 +274,14 @@ func TestRefusals(t *testing.T) {
 		one, other := cloudapi.NewPlan(client), cloudapi.NewPlan(client)
 		subnet := stub.Must(one.Client().PrivateSubnets.Create(ctx, location, "net", nil))(t)
 		before := len(srv.Requests())
-		for what, c := range map[string]*cloudapi.Client{
-			"exists only in a plan": client, "exists only in another plan or project": other.Client(),
-		} {
+		for _, c := range []*cloudapi.Client{client, other.Client()} {
 			_, errPath := c.PrivateSubnets.Get(ctx, location, subnet.ID)
 			_, errBody := c.VMs.Create(ctx, location, "vm", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet.ID})
 			_, errFetch := c.Fetch(ctx, subnet.Resource())
 			_, errRules := c.Firewalls.SetRules(ctx, location, "fw", []cloudapi.FirewallRuleCreateRequest{{CIDR: subnet.ID}})
 			errDelete := c.Delete(ctx, subnet.Resource())
 			for i, err := range []error{errPath, errBody, errFetch, errRules, errDelete} {
-				if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || !strings.Contains(err.Error(), what) && !strings.Contains(e.Reason, "is wrong: ") {
+				if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || !strings.Contains(err.Error(), "exists only in a plan: use it with the client of that plan and project") && !strings.Contains(e.Reason, "is wrong: ") {
 					t.Errorf("call %d with another client: %v", i, err)
 				}
 			}
@@ -273,8 +315,10 @@ func TestRefusals(t *testing.T) {
 		_, errGet := one.Client().VMs.Get(ended, location, "vm")
 		_, errCreate := one.Client().PrivateSubnets.Create(ended, location, "late", nil)
 		errDelete := one.Client().VMs.Delete(ended, location, "vm")
-		for i, err := range []error{errGet, errCreate, errDelete} {
-			if !errors.Is(err, context.Canceled) && !errors.Is(err, cloudapi.ErrNotPlanned) {
+		_, errRestart := one.Client().VMs.Restart(ended, location, "vm")
+		_, errMetrics = one.Client().Postgres.Metrics(ended, location, "db", nil)
+		for i, err := range []error{errGet, errCreate, errDelete, errRestart, errMetrics} {
+			if !errors.Is(err, context.Canceled) || errors.Is(err, cloudapi.ErrNotPlanned) {
 				t.Errorf("call %d with an ended context: %v", i, err)
 			}
 		}

@@ -60,11 +60,6 @@ func TestSetVMs(t *testing.T) {
 			if n := sdktest.Changes(srv) - before; n != 0 {
 				t.Errorf("a plan sends %d changes", n)
 			}
-			for _, vm := range dry.Added {
-				if vm.Name == "" {
-					t.Errorf("a plan shows %+v", vm)
-				}
-			}
 			start := time.Now()
 			changes := stub.Must(client.LoadBalancers.SetVMs(t.Context(), location, "lb", step.wanted))(t)
 			if took := time.Since(start); took < step.took || took > step.took+10*time.Second {

@@ -137,7 +137,7 @@ func TestSetRulesInOtherSpellings(t *testing.T) {
 	t.Parallel()
 	const firewall = `{"id":"fwm9n10s8q164j473ra7pj9nqz","name":"edge","location":"eu-central-h1","firewall_rules":[` +
 		`{"id":"frm9n10s8q164j473ra7pj9nqz","cidr":"2001:DB8:0::1/64","port_range":"0080","protocol":"tcp"},` +
-		`{"id":"frn9n10s8q164j473ra7pj9nqz","cidr":"net-1","port_range":"all"}]}`
+		`{"id":"fr8sc97tx16t6n0ychazn0zkpq","cidr":"net-1","port_range":"all"}]}`
 	network := stub.Recorder{Answer: stub.Always(200, firewall)}
 	client := sdktest.Recorded(t, &network)
 	changes, err := sdktest.Planning(client, true).Firewalls.SetRules(t.Context(), sdktest.Somewhere, "edge",
