@@ -235,7 +235,7 @@ func (r *modelRun) spoil() {
 		r.Helper()
 		for _, isNull := range []bool{false, true} {
 			client := stub.Must(r.client.With(changed(func(body map[string]any) {
-				spoilRecord(body, r.id, fields, isNull)
+				spoilRecord(body, fields, isNull)
 			})))(r.T)
 			id, outcome, err := r.m.ensure(r.Context(), client, variant, &cloudapi.EnsureOptions{Update: true})
 			if !errors.Is(err, cloudapi.ErrInvalidResponse) {
@@ -266,7 +266,7 @@ func (r *modelRun) spoil() {
 	for _, f := range r.fields {
 		var body map[string]any
 		stub.Must(0, json.Unmarshal(stub.JSON(record), &body))(r.T)
-		spoilRecord(body, r.id, f.shownBy, false)
+		spoilRecord(body, f.shownBy, false)
 		lacking := reflect.New(reflect.TypeOf(record).Elem()).Interface()
 		stub.Must(0, json.Unmarshal(stub.JSON(body), lacking))(r.T)
 		differences, uncompared := compareWith(r.m.with(f.name), lacking)
@@ -276,18 +276,12 @@ func (r *modelRun) spoil() {
 	}
 }
 
-// spoilRecord deletes the fields of the record with the ID, or of an object
-// without one, or sets them to null. They are separated by commas, and
-// "nodepools.node_size" is in an object or in each object of a list.
-func spoilRecord(body map[string]any, id, fields string, isNull bool) {
+// spoilRecord deletes the fields of a record, or of each item of a page, or sets
+// them to null. They are separated by commas.
+func spoilRecord(body map[string]any, fields string, isNull bool) {
 	items, _ := body["items"].([]any)
 	for _, item := range items {
-		if object, ok := item.(map[string]any); ok {
-			spoilRecord(object, id, fields, isNull)
-		}
-	}
-	if of, ok := body["id"]; ok && of != id {
-		return
+		spoilRecord(item.(map[string]any), fields, isNull)
 	}
 	for field := range strings.SplitSeq(fields, ",") {
 		spoil(body, field, isNull)

@@ -178,7 +178,7 @@ func models(w *modelWorld, api cloudapitest.API) []model {
 	return append(all,
 		model{
 			name: "MachineImages", kind: cloudapi.KindMachineImage, location: here, request: &cloudapi.MachineImageCreateRequest{VMID: w.vm, Version: "v1"},
-			fields:     []modelField{{"version", "v2", update, "", hidden | sticky}},
+			fields:     []modelField{{"version", "v2", update, "version", hidden | sticky}},
 			equivalent: map[string]any{"version": ""},
 			unshown:    []string{"vm", "destroy_source"},
 		},
