@@ -348,8 +348,9 @@ func TestEnsureReturnsRefusals(t *testing.T) {
 			sent := 0
 			refusing := stub.Must(client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 				return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-					if req.Method == http.MethodGet && (strings.HasSuffix(req.URL.Path, "/vm-init-script") || strings.HasSuffix(req.URL.Path, "/load-balancer/x-1")) {
-						return next.RoundTrip(req) // Ensure also works without this list, which only tells what a 404 means, and without this load balancer, which may be another subnet's
+					// Ensure also works without these lists, which only tell what a 404 means, and without this load balancer, which may be another subnet's.
+					if last := path.Base(req.URL.Path); req.Method == http.MethodGet && (last == "vm-init-script" || last == "private-link-service" || strings.HasSuffix(req.URL.Path, "/load-balancer/x-1")) {
+						return next.RoundTrip(req)
 					}
 					if sent++; sent == n {
 						return stub.Respond(http.StatusForbidden, stub.Envelope(http.StatusForbidden)), nil
@@ -363,35 +364,18 @@ func TestEnsureReturnsRefusals(t *testing.T) {
 			}
 		}
 	}
-	update := &cloudapi.EnsureOptions{Update: true}
-	forEachEnsure(t, func(t *testing.T, srv *cloudapitest.Server, client *cloudapi.Client, c model) {
-		for _, variant := range append([]string{""}, c.updatable()...) {
-			check(t, client, variant, func(client *cloudapi.Client) (cloudapi.EnsureOutcome, error) {
-				_, outcome, err := c.ensure(t.Context(), client, variant, update)
-				return outcome, err
+	for _, api := range []cloudapitest.API{cloudapitest.Contract, cloudapitest.Service} {
+		t.Run(fmt.Sprint(api), func(t *testing.T) {
+			t.Parallel()
+			forEachModel(t, api, func(t *testing.T, _ *cloudapitest.Server, client *cloudapi.Client, m model) {
+				for _, variant := range append([]string{""}, m.updatable(api)...) {
+					check(t, client, variant, func(client *cloudapi.Client) (cloudapi.EnsureOutcome, error) {
+						_, outcome, err := m.ensure(t.Context(), client, variant, &cloudapi.EnsureOptions{Update: true})
+						return outcome, err
+					})
+					stub.Elapse(time.Hour)
+				}
 			})
-			stub.Elapse(time.Hour)
-		}
-	})
-	synctest.Test(t, func(t *testing.T) {
-		srv := cloudapitest.New(t)
-		client, ctx := srv.Client(), t.Context()
-		vm := stub.Must(client.VMs.Create(ctx, sdktest.Somewhere, "source", &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, Size: "standard-2"}))(t)
-		stub.Must(client.VMs.WaitRunning(ctx, sdktest.Somewhere, vm.ID, nil))(t)
-		stub.Must(client.VMs.Stop(ctx, sdktest.Somewhere, vm.ID))(t)
-		stub.Must(client.VMs.WaitStopped(ctx, sdktest.Somewhere, vm.ID, nil))(t)
-		for _, value := range []string{"1", "2"} {
-			check(t, client, "description "+value, func(client *cloudapi.Client) (cloudapi.EnsureOutcome, error) {
-				return outcomeOf(client.Firewalls.Ensure(ctx, sdktest.Somewhere, "edge", &cloudapi.FirewallCreateRequest{Description: value}, update))
-			})
-			check(t, client, "pg_config "+value, func(client *cloudapi.Client) (cloudapi.EnsureOutcome, error) {
-				return outcomeOf(client.Postgres.Ensure(ctx, sdktest.Somewhere, "orders", &cloudapi.PostgresCreateRequest{
-					Size: "standard-2", StorageSize: 64, PGConfig: cloudapi.PostgresSettings{"max_connections": cloudapi.NewPostgresSetting("10" + value)}}, update))
-			})
-			check(t, client, "version "+value, func(client *cloudapi.Client) (cloudapi.EnsureOutcome, error) {
-				return outcomeOf(client.MachineImages.Ensure(ctx, sdktest.Somewhere, "golden", &cloudapi.MachineImageCreateRequest{VMID: vm.ID, Version: "v" + value}, update))
-			})
-			stub.Elapse(time.Hour)
-		}
-	})
+		})
+	}
 }

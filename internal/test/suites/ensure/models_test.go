@@ -267,9 +267,9 @@ func (m *model) field(name string) (modelField, bool) {
 	return m.fields[i], true
 }
 
-// updatable returns the names of the fields that an update changes on each server.
-func (m *model) updatable() (names []string) {
-	for _, f := range m.in(cloudapitest.Contract) {
+// updatable returns the names of the fields that an update changes.
+func (m *model) updatable(api cloudapitest.API) (names []string) {
+	for _, f := range m.in(api) {
 		if f.remedy == update {
 			names = append(names, f.name)
 		}
