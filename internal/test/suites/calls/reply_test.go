@@ -136,20 +136,6 @@ func TestTruncatedResponses(t *testing.T) {
 	}
 }
 
-func TestResponsesToDelete(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		status int
-		body   string
-		ok     bool
-	}{{204, "", true}, {200, "", false}, {200, stub.VM, false}, {200, "<html>", false}, {202, "", false}} {
-		err := sdktest.Recorded(t, replying(tt.status, "application/json", tt.body)).VMs.Delete(t.Context(), "eu-central-h1", "web-1")
-		if (err == nil) != tt.ok || err != nil && !errors.Is(err, cloudapi.ErrInvalidResponse) {
-			t.Errorf("%d %q: %v", tt.status, tt.body, err)
-		}
-	}
-}
-
 type measured struct {
 	io.Reader
 	read   int64

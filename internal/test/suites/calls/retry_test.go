@@ -119,74 +119,24 @@ func TestRetryAfterIsNeverNegative(t *testing.T) {
 	}
 }
 
-// TestTheContextEndsACall: a call ends with its context, or earlier if the next
-// retry wouldn't be due before the deadline. The error shows the last response
-// and, once, why the context ended.
-func TestTheContextEndsACall(t *testing.T) {
+// TestRetriesBeforeADeadline: a retry that is due before the deadline is made.
+// Otherwise, the call ends at once.
+func TestRetriesBeforeADeadline(t *testing.T) {
 	t.Parallel()
-	reason := errors.New("the operator lost patience")
-	unavailable := sdktest.Answers(503, "Retry-After: 30\r\n", stub.Envelope(503))
-	for _, tt := range []struct {
-		name      string
-		exchange  sdktest.Handler
-		deadline  time.Duration // 0: none
-		canceled  time.Duration // 0: not; -1: before the call
-		creates   bool
-		requests  int
-		took      time.Duration
-		is, isNot []error // the call succeeds if "is" is empty
-	}{
-		{"before the call", sdktest.Hangs, 0, -1, true, 0, 0, []error{context.Canceled}, []error{cloudapi.ErrOutcomeUnknown}},
-		{"during an attempt", sdktest.Hangs, 0, 3 * time.Second, false, 1, 3 * time.Second, []error{context.Canceled, reason}, nil},
-		{"during a create", sdktest.Hangs, 0, 3 * time.Second, true, 1, 3 * time.Second, []error{context.Canceled, reason, cloudapi.ErrOutcomeUnknown}, nil},
-		{"during the pause", unavailable, 0, 3 * time.Second, false, 1, 3 * time.Second, []error{cloudapi.ErrServer, context.Canceled, reason}, nil},
-		{"a retry due later", unavailable, 10 * time.Second, 0, false, 1, 0, []error{cloudapi.ErrServer, context.DeadlineExceeded}, nil},
-		{"a retry due then", unavailable, 30 * time.Second, 0, false, 1, 0, []error{cloudapi.ErrServer, context.DeadlineExceeded}, nil},
-		{"a retry due before", unavailable, 30*time.Second + 1, 0, false, 2, 30 * time.Second, nil, nil},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				p := sdktest.StartPeer(t, tt.exchange, sdktest.Answers(200, "", stub.VM))
-				ctx, cancel := context.WithCancelCause(t.Context())
-				defer cancel(nil)
-				if tt.deadline > 0 {
-					var stop context.CancelFunc
-					ctx, stop = context.WithTimeout(ctx, tt.deadline)
-					defer stop()
-				}
-				if tt.canceled < 0 {
-					cancel(reason)
-				} else if tt.canceled > 0 {
-					time.AfterFunc(tt.canceled, func() { cancel(reason) })
-				}
-				start := time.Now()
-				var err error
-				if client := p.Client(t); tt.creates {
-					_, err = client.VMs.Create(ctx, "eu-central-h1", "web-1", nil)
-				} else {
-					_, err = client.VMs.Get(ctx, "eu-central-h1", "web-1")
-				}
-				if took := time.Since(start); took != tt.took || p.Requests() != tt.requests || (err == nil) != (tt.is == nil) {
-					t.Errorf("%d requests in %v: %v", p.Requests(), took, err)
-				}
-				for _, want := range tt.is {
-					if !errors.Is(err, want) {
-						t.Errorf("error %v is not %v", err, want)
-					}
-				}
-				for _, not := range tt.isNot {
-					if errors.Is(err, not) {
-						t.Errorf("error %v is %v", err, not)
-					}
-				}
-				if tt.canceled != 0 && strings.Count(err.Error(), "canceled") != 1 {
-					t.Errorf("error %v says more or less than once that it was canceled", err)
-				}
-				if e, ok := errors.AsType[*cloudapi.Error](err); ok && (e.StatusCode != 503 || e.RetryAfter != 30*time.Second) {
-					t.Errorf("the response is %+v", e)
-				}
-			})
+	const due = 30 * time.Second
+	for deadline, want := range map[time.Duration]int{due - 1: 1, due: 1, due + 1: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			p := sdktest.StartPeer(t, sdktest.Answers(503, "Retry-After: 30\r\n", stub.Envelope(503)), sdktest.Answers(200, "", stub.VM))
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			defer cancel()
+			start := time.Now()
+			_, err := p.Client(t).VMs.Get(ctx, "eu-central-h1", "web-1")
+			if took := time.Since(start); p.Requests() != want || took != time.Duration(want-1)*due || errors.Is(err, context.DeadlineExceeded) != (want == 1) {
+				t.Errorf("with %v left: %d requests in %v: %v", deadline, p.Requests(), took, err)
+			}
+			if e, ok := errors.AsType[*cloudapi.Error](err); ok != (want == 1) || ok && (e.StatusCode != 503 || e.RetryAfter != due) {
+				t.Errorf("with %v left, the response is %+v", deadline, e)
+			}
 		})
 	}
 }
@@ -222,7 +172,8 @@ func TestErrorOfACutAttempt(t *testing.T) {
 		{"the timeout, and then the context", []sdktest.Handler{hangs}, 7 * second, nil, false, 0, "exceeded; an earlier attempt failed: " + late + " (after 2", false},
 		{"not the last one", []sdktest.Handler{busy, hangs, busy, breaks}, ever, nil, false, 0, "/vm/web-1 at api.localhost: EOF (after 4 attempts)", true},
 		{"not before the deadline", []sdktest.Handler{gateway, later}, 20 * second, nil, false, 503, "503 T: m (after 2 attempts); not retried: the next attempt is due in 30s", true},
-		{"in a pause", []sdktest.Handler{later}, 0, nil, false, 503, "/vm/web-1 at api.localhost: 503 T: m; not retried: context canceled", false},
+		{"in a pause", []sdktest.Handler{later}, 0, errors.New("the operator lost patience"), false, 503,
+			"/vm/web-1 at api.localhost: 503 T: m; not retried: context canceled: the operator lost patience", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -230,8 +181,9 @@ func TestErrorOfACutAttempt(t *testing.T) {
 				client := sdktest.StartPeer(t, tt.peer...).Client(t, cloudapi.WithTimeout(4*second))
 				ctx, cancel := context.WithTimeoutCause(t.Context(), tt.limit, tt.cause)
 				if tt.limit == 0 {
-					ctx, cancel = context.WithCancel(t.Context())
-					time.AfterFunc(second, cancel)
+					var giveUp context.CancelCauseFunc
+					ctx, giveUp = context.WithCancelCause(t.Context())
+					time.AfterFunc(second, func() { giveUp(tt.cause) })
 				}
 				defer cancel()
 				var err error
@@ -243,6 +195,12 @@ func TestErrorOfACutAttempt(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), tt.text) || errors.Is(err, cloudapi.ErrOutcomeUnknown) != tt.creates ||
 					cloudapi.IsTransient(err) != tt.transient || !tt.transient && !errors.Is(err, ctx.Err()) {
 					t.Errorf("transient: %v: %v", cloudapi.IsTransient(err), err)
+				}
+				if timeout, ok := errors.AsType[interface {
+					error
+					Timeout() bool
+				}](err); strings.HasPrefix(tt.text, ": "+late) && (!ok || !timeout.Timeout() || !errors.Is(err, context.DeadlineExceeded)) {
+					t.Errorf("no timeout, as in net: %#v", err)
 				}
 				if e, ok := errors.AsType[*cloudapi.Error](err); ok != (tt.status != 0) || ok && e.StatusCode != tt.status {
 					t.Errorf("the response is %+v", e)
@@ -334,22 +292,4 @@ func TestProxiesThatRefuse(t *testing.T) {
 			t.Errorf("%s: %d attempts, %v", tt.name, attempts, err)
 		}
 	}
-}
-
-// TestTimeoutsAreTimeouts: a timeout's error has a Timeout method, as in net.
-func TestTimeoutsAreTimeouts(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := sdktest.StartPeer(t, sdktest.Hangs)
-		start := time.Now()
-		_, err := p.Client(t, cloudapi.WithTimeout(5*time.Second), cloudapi.WithRetry(cloudapi.RetryPolicy{MaxAttempts: 1})).VMs.Get(t.Context(), "l", "v")
-		timeout, ok := errors.AsType[interface {
-			error
-			Timeout() bool
-		}](err)
-		if took := time.Since(start); took != 5*time.Second || !ok || !timeout.Timeout() || !errors.Is(err, context.DeadlineExceeded) ||
-			!strings.Contains(err.Error(), ": no complete response within 5s") {
-			t.Errorf("after %v: %v", took, err)
-		}
-	})
 }
