@@ -222,47 +222,6 @@ func TestNamesForgeNothing(t *testing.T) {
 	})
 }
 
-func TestTeardownKeep(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := newFullProject(t)
-		net, firewall, private := "private subnet eu-central-h1/net-1", "firewall eu-central-h1/fw-1", "private location own"
-		for name, want := range map[string][]string{
-			"web-1": {"VM eu-central-h1/web-1", net, firewall},
-			"lb-1":  {"load balancer eu-central-h1/lb-1", net, firewall},
-			"stray": {"VM eu-central-h1/stray", "private subnet eu-central-h1/default-eu-central-h1",
-				"firewall eu-central-h1/default-eu-central-h1-default"},
-			"far":    {"VM own/far", "private subnet own/default-own", "firewall own/default-own-default", private},
-			"fw-1":   {firewall},
-			"db-2":   {"Postgres database eu-central-h1/db-2"},
-			"laptop": {"SSH public key laptop"},
-			"own":    {private},
-			"main":   {},
-		} {
-			plan := planTeardown(t, p.Client, &teardown.Options{
-				DeleteProject: true,
-				Keep:          func(r cloudapi.Resource) bool { return r.Name == name },
-			})
-			equalTexts(t, name, plan.Kept(), append(want, "project main")...)
-			if n := len(slices.Concat(plan.Stages()...)) + len(plan.Kept()); n != 20 {
-				t.Errorf("%s: %d resources are planned or kept", name, n)
-			}
-		}
-		plan := planTeardown(t, p.Client, &teardown.Options{
-			DeleteProject: true,
-			Keep:          func(r cloudapi.Resource) bool { return r.Name == "web-1" || r.Name == "far" },
-		})
-		checkReport(t, p, plan, plan.Run(t.Context()))
-		if there := sdktest.Contents(t, p.Client); len(there) != len(plan.Kept())-1 { // no list contains the project itself
-			t.Errorf("%v is there, %v was to be kept", there, plan.Kept())
-		}
-		vm := stub.Must(p.Client.VMs.Get(t.Context(), sdktest.Somewhere, "web-1"))(t)
-		if vm.Subnet != "net-1" || len(vm.Firewalls) != 1 || vm.State != cloudapi.VMStateRunning {
-			t.Errorf("the VM that was kept is %+v", vm)
-		}
-	})
-}
-
 // TestPlanAsJSON: the encoded plan has the stages and what stays, and nobody can
 // change the plan.
 func TestPlanAsJSON(t *testing.T) {

@@ -224,7 +224,7 @@ func (r *run) listedUsers(ctx context.Context, t *task, at cloudapi.Resource) ([
 	})
 	if cloudapi.IsGone(err) { // the project is gone, or the server sent the 404 by mistake
 		if _, project := r.plan.client.Projects.Get(ctx, r.plan.project()); !cloudapi.IsGone(project) {
-			err = fmt.Errorf("%w: a list is missing: %v", cloudapi.ErrInvalidResponse, err)
+			err = fmt.Errorf("%w: a list is missing: %v", cloudapi.ErrInvalidResponse, unprefixed{err})
 		}
 	}
 	return slices.Clone(users[at.ID]), err
@@ -303,7 +303,7 @@ func (r *run) checkProject(ctx context.Context) error {
 		return nil // the project may be gone
 	}
 	if _, err := r.plan.client.Projects.Get(ctx, r.plan.project()); cloudapi.IsGone(err) {
-		return fmt.Errorf("the project is gone, or the token may not see it: %w", err)
+		return fmt.Errorf("the project is gone, or the token may not see it: %w", unprefixed{err})
 	}
 	return nil
 }

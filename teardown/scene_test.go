@@ -1,13 +1,11 @@
 package teardown_test
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
@@ -23,26 +21,52 @@ type scene struct {
 	options teardown.Options
 	owner   string                       // the ID of the cluster or database whose network the scenario is about
 	there   map[string]cloudapi.Resource // all resources that ever existed, by ID
+	lists   atomic.Int32                 // for the scenario's own counts
 }
 
-// scenario is a run of a plan, and what happens around it. Whatever happens,
-// the run deletes what is in the plan and nothing else, and reports all of it.
-type scenario struct {
-	project func(t *testing.T) *scene
-	keep    func(p *scene, r cloudapi.Resource) bool
-	kept    []string                               // what the plan keeps, if keep isn't nil
-	before  func(t *testing.T, p *scene)           // called before the plan
-	between func(t *testing.T, p *scene)           // called between the plan and the run
-	at      func(p *scene, req *http.Request) bool // matches a request of the plan's client
-	then    func(t *testing.T, p *scene)           // called immediately before the first such request
-	runs    int                                    // number of concurrent runs; 0 means 1
-	want    []string                               // the failures in the report
-	err     error                                  // an error that the report wraps
-	deleted []cloudapi.Kind                        // the only kinds that the report lists as deleted; replaces want
-	blocker string                                 // what blocks the first failure in the report
-	others  func(cloudapi.Resource) bool           // what is deleted although it isn't in the plan
-	again   func(t *testing.T, p *scene)           // called after the run; then the plan runs again, completely
+// act is something that happens in a scenario.
+type act func(t *testing.T, p *scene)
+
+// acts does several things in order.
+func acts(all ...act) act {
+	return func(t *testing.T, p *scene) {
+		for _, do := range all {
+			do(t, p)
+		}
+	}
 }
+
+// fails lets requests fail. The last fault repeats.
+func fails(match cloudapitest.Match, faults ...cloudapitest.Fault) act {
+	return func(_ *testing.T, p *scene) { p.Server.Fail(match, repeating(faults)...) }
+}
+
+// failsToDelete lets the deletions of a resource fail. The last fault repeats.
+func failsToDelete(id func(*scene) string, faults ...cloudapitest.Fault) act {
+	return func(_ *testing.T, p *scene) { p.Server.Fail(deletes(id(p)), repeating(faults)...) }
+}
+
+func repeating(faults []cloudapitest.Fault) []cloudapitest.Fault {
+	faults = slices.Clone(faults)
+	faults[len(faults)-1] = faults[len(faults)-1].Repeating()
+	return faults
+}
+
+func theVM(p *scene) string         { return p.VM.ID }
+func theKey(p *scene) string        { return p.Key.ID }
+func theOtherPlace(p *scene) string { return p.OtherPlace.ID }
+
+var (
+	forbidden = sdktest.Refusal(403, "Forbidden")
+	missing   = sdktest.Refusal(404, "ResourceNotFound")
+	conflict  = sdktest.Refusal(409, "DependencyError")
+	broken    = sdktest.Refusal(500, "UnexceptedError")
+	hangs     = cloudapitest.Delay(2 * time.Hour)
+	gateway   = cloudapitest.Reply(502, nil, "<html>")
+)
+
+// operation matches the requests of an operation.
+func operation(name string) cloudapitest.Match { return cloudapitest.Match{Operation: name} }
 
 func (p *scene) vm(t *testing.T, location, name, subnet string) *cloudapi.VM {
 	return stub.Must(p.Client.VMs.Create(t.Context(), location, name, &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey, PrivateSubnetID: subnet}))(t)
@@ -155,6 +179,36 @@ func newDatabase(t *testing.T) *scene {
 	return p
 }
 
+// newSubnetPair returns a project with the subnets a and b.
+func newSubnetPair(t *testing.T) *scene {
+	p := newScene(t)
+	p.Subnet, p.OtherPlace = p.subnet(t, sdktest.Somewhere, "a", ""), p.subnet(t, sdktest.Somewhere, "b", "")
+	return p
+}
+
+// newDatabaseAndVM returns a project with a database, and a VM in the subnet far
+// of another location.
+func newDatabaseAndVM(t *testing.T) *scene {
+	p := newDatabase(t)
+	p.OtherPlace = p.subnet(t, sdktest.Elsewhere, "far", "")
+	p.vm(t, sdktest.Elsewhere, "inside", p.OtherPlace.ID)
+	return p
+}
+
+// newLinks returns a project with private link services in a private location: of
+// a database and of a subnet.
+func newLinks(t *testing.T) *scene {
+	links := sdktest.NewPrivateLinks(t, cloudapitest.FeaturePrivateLinkServices)
+	p := &scene{Everything: &sdktest.Everything{Server: links.Server, Client: links.Client}, owner: links.Postgres.ID}
+	stub.Must(p.Client.Postgres.CreatePrivateLinkService(t.Context(), "own", "db", "link-of-db", nil))(t)
+	vms := p.subnet(t, "own", "vms", "")
+	stub.Must(p.Client.PrivateLinkServices.Create(t.Context(), "own", "link-of-vms", &cloudapi.PrivateLinkServiceCreateRequest{PrivateSubnetID: vms.ID}))(t)
+	slow := cloudapitest.DefaultDelays()
+	slow.Delete = 5 * time.Minute
+	p.Server.SetDelays(cloudapi.KindPrivateLinkService, "", slow)
+	return p
+}
+
 // newImage returns a project with a machine image, the VM that it's a copy of,
 // and a VM that was created from the image's first version. The second version
 // is being deleted.
@@ -177,20 +231,32 @@ func newImage(t *testing.T) *scene {
 	return p
 }
 
-// refuse fails the test if the operation is requested with a path that ends
+// refuses fails the test if the operation is requested with a path that ends
 // with suffix.
-func refuse(t *testing.T, p *scene, operation, suffix string) {
-	p.Server.Fail(cloudapitest.Match{Operation: operation, Func: func(r cloudapitest.Request) bool {
-		if strings.HasSuffix(r.Path, suffix) {
-			t.Errorf("%s %s was sent", r.Method, r.Path)
-		}
-		return false
-	}}, cloudapitest.DropBefore().Repeating())
+func refuses(operation, suffix string) act {
+	return func(t *testing.T, p *scene) {
+		p.Server.Fail(cloudapitest.Match{Operation: operation, Func: func(r cloudapitest.Request) bool {
+			if strings.HasSuffix(r.Path, suffix) {
+				t.Errorf("%s %s was sent", r.Method, r.Path)
+			}
+			return false
+		}}, cloudapitest.DropBefore().Repeating())
+	}
 }
 
 func named(name string) func(*scene, cloudapi.Resource) bool {
 	return func(_ *scene, r cloudapi.Resource) bool { return r.Name == name }
 }
+
+func ofKind(kind cloudapi.Kind) func(*scene, cloudapi.Resource) bool {
+	return func(_ *scene, r cloudapi.Resource) bool { return r.Kind == kind }
+}
+
+func called(name string) func(cloudapi.Resource) bool {
+	return func(r cloudapi.Resource) bool { return r.Name == name }
+}
+
+func isOwnersFirewall(p *scene, r cloudapi.Resource) bool { return r.Name == p.owner+"-firewall" }
 
 func isOwner(p *scene, r cloudapi.Resource) bool { return r.ID == p.owner }
 
@@ -199,6 +265,11 @@ func permit(t *testing.T, p *scene, without ...string) {
 	p.Server.SetPermissions(p.Client.Project(), p.Server.Token(), slices.DeleteFunc([]string{"Firewall:*", "InferenceApiKey:*", "KubernetesCluster:*",
 		"LoadBalancer:*", "Location:*", "MachineImage:*", "Postgres:*", "PrivateSubnet:*", "Project:*", "Vm:*"},
 		func(permission string) bool { return slices.Contains(without, strings.TrimSuffix(permission, ":*")) })...)
+}
+
+// permitsAllBut takes the permissions for a family from the token.
+func permitsAllBut(family string) act {
+	return func(t *testing.T, p *scene) { permit(t, p, family) }
 }
 
 // deletion matches the requests that delete something at a path.
@@ -221,6 +292,67 @@ func failing(n int, fault cloudapitest.Fault) func(*testing.T, *scene) {
 	}
 }
 
+// firstOfEachOperation lets the first request of each operation fail.
+func firstOfEachOperation(fault cloudapitest.Fault) act {
+	return func(_ *testing.T, p *scene) {
+		seen := map[string]bool{}
+		p.Server.Fail(cloudapitest.Match{Func: func(r cloudapitest.Request) bool {
+			first := !seen[r.Operation]
+			seen[r.Operation] = true
+			return first
+		}}, fault.Repeating())
+	}
+}
+
+// showsDeleting lets the first polls of the VM show that it is being deleted.
+func showsDeleting(polls int) act {
+	return func(_ *testing.T, p *scene) {
+		p.Server.Fail(cloudapitest.Match{Method: http.MethodGet, Func: func(r cloudapitest.Request) bool {
+			if !strings.HasSuffix(r.Path, p.VM.ID) {
+				return false
+			}
+			polls--
+			return polls > 0
+		}}, answer(`{"id":"`+p.VM.ID+`","name":"web-1","state":"deleting","location":"`+sdktest.Somewhere+`"}`).Repeating())
+	}
+}
+
+// vacates sets how long the servers of deleted databases stay in their subnets.
+func vacates(after time.Duration) act {
+	return func(_ *testing.T, p *scene) {
+		delays := cloudapitest.DefaultDelays()
+		delays.Vacate = after
+		p.Server.SetDelays(cloudapi.KindPostgres, "", delays)
+	}
+}
+
+// tenth lets the tenth deletion of the subnet fail.
+func tenth(fault cloudapitest.Fault) act {
+	return func(_ *testing.T, p *scene) {
+		match := deletes(p.Subnet.ID)
+		match.Nth = 10
+		p.Server.Fail(match, fault)
+	}
+}
+
+// newBalancer and newVM create a resource in the scenario's subnet.
+func newBalancer(t *testing.T, p *scene) { p.balancer(t, "new", p.Subnet.ID) }
+func newVM(t *testing.T, p *scene)       { p.vm(t, sdktest.Somewhere, "new", p.Subnet.ID) }
+
+// databaseInOwnLocation creates a database in a private location.
+func databaseInOwnLocation(t *testing.T, p *scene) {
+	p.options.DeleteProject = true
+	if p.Location == nil {
+		p.location(t, "own")
+	}
+	request := cloudapi.PostgresCreateRequest{Size: "m8gd.large", StorageSize: 118}
+	if p.Key != nil { // the contract
+		request.Size = "m6id.large"
+	}
+	stub.Must(p.Client.Postgres.Create(t.Context(), "own", "orders", &request))(t)
+	stub.Must(p.Client.Postgres.WaitRunning(t.Context(), "own", "orders", nil))(t)
+}
+
 // listOf matches the lists of a kind in one location.
 func listOf(service string) cloudapitest.Match {
 	return cloudapitest.Match{Operation: service + ".ListInLocation",
@@ -229,11 +361,6 @@ func listOf(service string) cloudapitest.Match {
 
 func answer(body string) cloudapitest.Fault {
 	return cloudapitest.Reply(200, http.Header{"Content-Type": {"application/json"}}, body)
-}
-
-// deleting is the record of a VM that is being deleted.
-func deleting(vm *cloudapi.VM) cloudapitest.Fault {
-	return answer(`{"id":"` + vm.ID + `","name":"web-1","state":"deleting","location":"` + sdktest.Somewhere + `"}`)
 }
 
 // foreignFirewall renames the firewall of a cluster, and creates another one
@@ -247,129 +374,4 @@ func foreignFirewall(t *testing.T, p *scene) {
 // "own". Only the deletion of that location needs this list.
 func isListOfFirewalls(_ *scene, req *http.Request) bool {
 	return strings.HasSuffix(req.URL.Path, "/location/own/firewall")
-}
-
-// TestScenarios: whatever happens around a run, it deletes what is in the plan
-// and nothing else.
-func TestScenarios(t *testing.T) {
-	t.Parallel()
-	for name, tt := range scenarios {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				if tt.project == nil {
-					tt.project = newFullScene
-				}
-				p := tt.project(t)
-				do := func(f func(*testing.T, *scene)) {
-					if f != nil {
-						f(t, p)
-					}
-					p.look(t)
-				}
-				do(nil)
-				do(tt.before)
-				if tt.keep != nil {
-					p.options.Keep = func(r cloudapi.Resource) bool { return tt.keep(p, r) }
-				}
-				var once sync.Once
-				client := stub.Must(p.Client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-					return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-						if tt.at != nil && tt.at(p, req) {
-							once.Do(func() { do(tt.then) })
-						}
-						return next.RoundTrip(req)
-					})
-				})))(t)
-				plan := planTeardown(t, client, &p.options)
-				if tt.keep != nil {
-					equalTexts(t, "kept", plan.Kept(), p.named(tt.kept)...)
-				}
-				do(tt.between)
-				report := p.run(t, plan, max(tt.runs, 1), tt)
-				if want := p.named(tt.want); tt.deleted == nil && !slices.Equal(failures(report), want) {
-					t.Errorf("%q, want %q: %v", failures(report), want, report)
-				} else if tt.blocker != "" {
-					equalTexts(t, "the first is blocked by", report.Failed[0].BlockedBy, tt.blocker)
-				}
-				if tt.err != nil && !errors.Is(report, tt.err) {
-					t.Errorf("%v isn't %v", report, tt.err)
-				}
-				if tt.at != nil {
-					once.Do(func() { t.Error("the request wasn't sent") })
-				}
-				if tt.again != nil {
-					do(tt.again)
-					if report := p.run(t, plan, 1, scenario{}); len(report.Failed) > 0 {
-						t.Errorf("the second run: %v", report)
-					}
-				}
-			})
-		})
-	}
-}
-
-// named replaces "ID" in texts with the ID of the owner.
-func (p *scene) named(texts []string) (named []string) {
-	for _, text := range texts {
-		named = append(named, strings.ReplaceAll(text, "/ID-", "/"+p.owner+"-"))
-	}
-	return named
-}
-
-// look adds the existing resources to p.there.
-func (p *scene) look(t *testing.T) {
-	if p.there == nil {
-		p.there = map[string]cloudapi.Resource{}
-	}
-	for _, kind := range []cloudapi.Kind{cloudapi.KindVM, cloudapi.KindPrivateSubnet, cloudapi.KindFirewall, cloudapi.KindLoadBalancer, cloudapi.KindPostgres, cloudapi.KindMachineImage,
-		cloudapi.KindKubernetesCluster, cloudapi.KindPrivateLocation, cloudapi.KindSSHPublicKey, cloudapi.KindVMInitScript, cloudapi.KindInferenceAPIKey} {
-		for r, err := range p.Client.Resources(t.Context(), nil, kind) {
-			if err == nil { // an error means that the token may not see the kind
-				p.there[r.ID] = r
-			}
-		}
-	}
-}
-
-// run runs a plan, perhaps several times concurrently. It checks the report,
-// that all deletions sent are in the plan, and that what isn't in it is still
-// there.
-func (p *scene) run(t *testing.T, plan *teardown.Plan, runs int, tt scenario) *teardown.Error {
-	t.Helper()
-	sent := len(p.Server.Requests())
-	errs, start := make([]error, runs), time.Now()
-	var all sync.WaitGroup
-	for i := range errs {
-		all.Go(func() { errs[i] = plan.Run(t.Context()) })
-	}
-	all.Wait()
-	if took := time.Since(start); took > 5*time.Minute {
-		t.Errorf("the run took %v", took)
-	}
-	p.Server.ClearFaults()
-	if _, err := p.Client.Projects.Get(t.Context(), p.Client.Project()); !cloudapi.IsGone(err) {
-		p.Server.SetPermissions(p.Client.Project(), p.Server.Token(), "*")
-	}
-	planned := map[string]bool{}
-	for _, r := range slices.Concat(plan.Stages()...) {
-		planned[r.ID] = true
-	}
-	for _, r := range p.Server.Requests()[sent:] {
-		id := r.Path[strings.LastIndex(r.Path, "/")+1:]
-		if _, ok := p.there[id]; ok && r.Method == http.MethodDelete && !planned[id] {
-			t.Errorf("DELETE %s was sent, which isn't in the plan", r.Path)
-		}
-	}
-	left := sdktest.Contents(t, p.Client)
-	for id, r := range p.there {
-		if isGone := left[id] == ""; !planned[id] && isGone != (tt.others != nil && tt.others(r)) {
-			t.Errorf("%v isn't in the plan, and is gone: %v", r, isGone)
-		}
-	}
-	report := checkReport(t, p.Everything, plan, errors.Join(errs...), tt.deleted...)
-	if tt.deleted != nil && !slices.EqualFunc(report.Deleted, tt.deleted, func(r cloudapi.Resource, kind cloudapi.Kind) bool { return r.Kind == kind }) {
-		t.Errorf("%v is reported as deleted, want %v", report.Deleted, tt.deleted)
-	}
-	return report
 }
