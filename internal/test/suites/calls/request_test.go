@@ -242,26 +242,6 @@ func TestTransportsThatMisbehave(t *testing.T) {
 	}
 }
 
-// TestAttemptsEnd: the context of each attempt has ended after the call.
-func TestAttemptsEnd(t *testing.T) {
-	t.Parallel()
-	var attempts []context.Context
-	client := sdktest.Client(t, stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-		attempts = append(attempts, req.Context())
-		if err := req.Context().Err(); err != nil {
-			t.Errorf("an attempt begins with %v", err)
-		}
-		return stub.Respond(http.StatusOK, stub.VM), nil
-	}))
-	stub.Must(client.VMs.Get(t.Context(), "eu-central-h1", "web-1"))(t)
-	stub.Must(client.VMs.Create(t.Context(), "eu-central-h1", "web-1", nil))(t)
-	for _, ctx := range attempts {
-		if ctx.Err() != context.Canceled {
-			t.Errorf("after the call the context of the attempt has %v", ctx.Err())
-		}
-	}
-}
-
 func TestTokenSource(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("the vault is closed")
