@@ -22,8 +22,9 @@ const IsMasked = "is the masked form of a Secret: use the result of Reveal"
 // In reports whether a text contains the masked form of a secret.
 func In(text string) bool { return strings.Contains(text, Redacted) }
 
-// InJSON reports whether a string in a JSON text is the masked form of a secret.
-func InJSON(text []byte) bool { return bytes.Contains(text, []byte(`"`+Redacted+`"`)) }
+// InJSON reports whether a JSON text contains the masked form of a secret. A
+// string may contain it with other text, such as a URL from fmt.Sprint.
+func InJSON(text []byte) bool { return bytes.Contains(text, []byte(Redacted)) }
 
 // minSecret is the minimum length of a masked value, in bytes. Shorter values
 // protect nothing, and occur in any text.

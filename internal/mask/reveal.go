@@ -20,8 +20,9 @@ type secret interface {
 // these secrets. text is the JSON of the value. Each number is a [json.Number].
 //
 // A secret stays masked where the JSON doesn't say for certain which value it is:
-// in a type that encodes itself, in a map whose keys aren't strings, and in a
-// struct with several fields of that name.
+// in a type that encodes itself, in a map whose keys aren't strings, in a struct
+// with several fields of that name, and in a struct that is embedded in an
+// embedded one.
 func Reveal(v any, text []byte) (tree any, secrets []string, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -70,17 +71,34 @@ func member(v reflect.Value, name string) (found reflect.Value) {
 		}
 		return found
 	}
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case !f.IsExported() || f.Tag.Get("json") == "-" || cmp.Or(tag, f.Name) != name:
-		case found.IsValid():
-			return reflect.Value{}
-		default:
-			found, _ = v.FieldByIndexErr(f.Index)
+	own, embedded := fields(v, name)
+	if len(own) == 0 {
+		for _, v := range embedded {
+			promoted, _ := fields(v, name)
+			own = append(own, promoted...)
 		}
 	}
+	if len(own) == 1 {
+		found = own[0]
+	}
 	return found
+}
+
+// fields returns the fields of a struct that have a name in JSON, and the structs
+// that it embeds. An embedded struct with a tag is a field like any other.
+func fields(v reflect.Value, name string) (named, embedded []reflect.Value) {
+	for f, value := range v.Fields() {
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		value = reflect.Indirect(value)
+		switch isStruct := f.Anonymous && value.Kind() == reflect.Struct; {
+		case f.Tag.Get("json") == "-" || !f.IsExported() && !isStruct:
+		case isStruct && tag == "":
+			embedded = append(embedded, value)
+		case cmp.Or(tag, f.Name) == name:
+			named = append(named, value)
+		}
+	}
+	return named, embedded
 }
 
 // implements reports whether the methods of I are those of a value, or of a

@@ -54,6 +54,18 @@ type bearer struct{ hidden }
 
 func (b bearer) MarshalText() ([]byte, error) { return []byte("Bearer " + b.Reveal()), nil }
 
+// Three structs that, embedded, send the field of the second: the SDK's own
+// field has the name in its tag.
+type (
+	sends struct {
+		X hidden `json:"Y"`
+	}
+	silent struct {
+		X hidden `json:"-"`
+	}
+	untold struct{ Y hidden }
+)
+
 type (
 	deep struct{ inner }
 	flat struct {
@@ -108,6 +120,15 @@ func TestReveal(t *testing.T) {
 			deep
 			flat
 		}{deep{inner{Key: hidden{"d"}}}, flat{hidden{"f"}}}, `{"key":"f"}`, "f"},
+		{struct {
+			deep
+			*flat
+		}{deep{}, &flat{hidden{"f"}}}, `{"key":"f"}`, "f"},
+		{struct {
+			flat `json:"at"`
+			deep
+			Key hidden
+		}{flat{hidden{"f"}}, deep{}, hidden{"k"}}, `{"Key":"k","at":{"key":"f"},"key":""}`, "f k"},
 		{map[word]hidden{"w": {"m"}}, `{"w":"m"}`, "m"},
 		{struct {
 			Any
@@ -132,6 +153,20 @@ func TestReveal(t *testing.T) {
 			First  hidden
 			Second hidden `json:"First"`
 		}{hidden{"1"}, hidden{"2"}}, `{"First":"[redacted]"}`, ""},
+		{struct {
+			silent
+			sends
+			untold
+		}{silent{hidden{"1"}}, sends{hidden{"2"}}, untold{hidden{"3"}}}, `{"Y":"[redacted]"}`, ""},
+		{struct {
+			untold `json:"untold"`
+			deep
+		}{untold{hidden{"1"}}, deep{inner{Key: hidden{"2"}}}}, `{"key":"[redacted]","untold":{"Y":"1"}}`, "1"},
+		{struct {
+			Sent struct{ Y hidden } `json:"X"`
+			untold
+			silent
+		}{struct{ Y hidden }{hidden{"1"}}, untold{hidden{"2"}}, silent{}}, `{"X":{"Y":"1"},"Y":"2"}`, "1 2"},
 		{[]any{own{{"a"}, {"b"}}, &byText{Key: hidden{"c"}}}, `[["[redacted]"],"[redacted]"]`, ""},
 		{struct{ Key byText }{byText{Key: hidden{"d"}}}, `{"Key":{"Key":"[redacted]"}}`, ""}, // MarshalText needs a pointer
 	} {

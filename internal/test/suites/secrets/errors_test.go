@@ -223,7 +223,10 @@ func TestSecretsInOwnRequests(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	}
-	for _, in := range []any{sealed{cloudapi.NewSecret(secretPassword)}, headers{{Name: "off"}, {"on", cloudapi.NewSecret(secretPassword)}}, map[int]cloudapi.Secret{1: cloudapi.NewSecret(secretPassword)}} {
+	for _, in := range []any{
+		sealed{cloudapi.NewSecret(secretPassword)}, headers{{Name: "off"}, {"on", cloudapi.NewSecret(secretPassword)}}, map[int]cloudapi.Secret{1: cloudapi.NewSecret(secretPassword)},
+		map[string]string{"url": fmt.Sprintf("postgres://app:%v@db.example.com", cloudapi.NewSecret(secretPassword))},
+	} {
 		err := sdktest.SendingNothing(t).Do(t.Context(), "POST", []string{"x"}, nil, in, nil)
 		if e, ok := errors.AsType[*cloudapi.ArgumentError](err); !ok || e.Reason != "has a value that is the masked form of a Secret: use the result of Reveal" {
 			t.Errorf("%T: a Secret that only its type can encode: %v", in, err)
