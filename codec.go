@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"mime"
 	"reflect"
 	"strings"
@@ -116,59 +115,45 @@ func checkRequest(operation string, request any) error {
 	return nil
 }
 
-// textsOf iterates over the texts in a request's fields that can have IDs.
-func textsOf(request reflect.Value) iter.Seq2[reflect.StructField, string] {
-	return func(yield func(reflect.StructField, string) bool) {
-		v := reflect.Indirect(request)
-		if v.Kind() != reflect.Struct {
-			return
+// eachID calls f for each text in the fields of a request with a tag such as
+// id:"vm", with the field's name in JSON and its rule, until f returns an error.
+// It isn't an iterator, which would allocate memory in every create.
+func eachID(request reflect.Value, f func(name string, rule referenceRule, text string) *ArgumentError) (err *ArgumentError) {
+	v := reflect.Indirect(request)
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := 0; i < v.NumField() && err == nil; i++ {
+		field, value := v.Type().Field(i), v.Field(i)
+		if field.Anonymous {
+			err = eachID(value, f)
 		}
-		for i := range v.NumField() {
-			field, f := v.Type().Field(i), v.Field(i)
-			switch {
-			case field.Anonymous:
-				for field, text := range textsOf(f) {
-					if !yield(field, text) {
-						return
-					}
-				}
-			case field.Type == reflect.TypeFor[string]():
-				if !yield(field, f.String()) {
-					return
-				}
-			case field.Type == reflect.TypeFor[[]string]():
-				for _, text := range f.Seq2() {
-					if !yield(field, text.String()) {
-						return
-					}
-				}
+		kind := Kind(field.Tag.Get("id"))
+		if kind == "" {
+			continue
+		}
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		rule := idOf(kind)
+		rule.optional = options == "omitzero"
+		switch field.Type {
+		case reflect.TypeFor[string]():
+			err = f(name, rule, value.String())
+		case reflect.TypeFor[[]string]():
+			for j := 0; j < value.Len() && err == nil; j++ {
+				err = f(name, rule, value.Index(j).String())
 			}
 		}
 	}
-}
-
-// jsonName returns a field's name in JSON, and whether it isn't sent if it's
-// empty.
-func jsonName(field reflect.StructField) (name string, optional bool) {
-	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-	return name, options == "omitzero"
+	return err
 }
 
 // checkIDs checks the fields of a request with a tag such as id:"vm". They must
 // have IDs of that kind: the server takes no names there, and responds as if
 // the resource didn't exist.
 func checkIDs(request any) *ArgumentError {
-	for field, text := range textsOf(reflect.ValueOf(request)) {
-		kind := Kind(field.Tag.Get("id"))
-		if kind == "" {
-			continue
-		}
-		name, optional := jsonName(field)
-		if err := (referenceRule{kinds: kinds{kind}, idOnly: true, optional: optional}).check("", name, text); err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachID(reflect.ValueOf(request), func(name string, rule referenceRule, text string) *ArgumentError {
+		return rule.check("", name, text)
+	})
 }
 
 // inUTC is a record whose times are in UTC once it's decoded. It has so many that

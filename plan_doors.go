@@ -120,26 +120,22 @@ func planOf(ctx context.Context) *planDoors {
 // checkPlanned returns an error if an argument or the request has the ID of a
 // resource that exists only in a plan, unless it's the plan of the client.
 func (c *conn) checkPlanned(op *Operation, request any, body []byte, args []string) error {
-	check := func(name, id string) error {
+	check := func(name string, _ referenceRule, id string) *ArgumentError {
 		if !ubid.IsPlanned(id) || c.config.plan != nil && c.config.plan.owns(c, id) {
 			return nil
 		}
 		return argumentError(op.Name, name, id, "is the ID of a resource that exists only in a plan: use it with the client of that plan and project")
 	}
 	for _, arg := range args {
-		if err := check("id", arg); err != nil {
+		if err := check("id", anyReference, arg); err != nil {
 			return err
 		}
 	}
 	if !ubid.HasPlanned(body) {
 		return nil
 	}
-	for field, text := range textsOf(reflect.ValueOf(request)) {
-		if name, _ := jsonName(field); field.Tag.Get("id") != "" {
-			if err := check(name, text); err != nil {
-				return err
-			}
-		}
+	if err := eachID(reflect.ValueOf(request), check); err != nil {
+		return err
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ var workloads = []struct {
 			_, err := c.VMs.Create(ctx, "eu-central-h1", "web-1", benchRequest)
 			return err
 		},
-		most: 1.35,
+		most: 1.25,
 	},
 	{
 		name:  "NotFound",
