@@ -69,20 +69,23 @@ func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	c.sent++
 	start := time.Now()
-	attempt, end := exchange.Begin(req, start, c.cfg.Timeout, !c.req.Idempotent, c.sent > 1)
+	attempt, end := exchange.Begin(req, start, c.cfg.Timeout, !c.req.Idempotent || c.sent > 1)
 	defer end()
 	resp, err := c.send(&attempt.Request, header)
+	var f *Failure
 	if err != nil {
-		sent := resp != nil || attempt.Sent(err) // a middleware may have got a response without the connection
-		c.last.Failure = c.broken(attempt, sent, err)
+		sent := resp != nil || c.req.Idempotent || attempt.Sent(err) // a middleware may have got a response without the connection
+		f = c.broken(attempt, sent, err)
 	} else {
 		c.last.Status = resp.StatusCode
-		c.last.Failure = c.receive(attempt, resp)
+		f = c.receive(attempt, resp)
 	}
-	c.last.Duration = time.Since(start)
-	if c.last.Failure == nil {
+	c.last.Failure, c.last.Duration = f, time.Since(start)
+	if f == nil {
+		c.failure = nil
 		return noResponse, nil
 	}
+	f.before, c.failure = c.failure, f
 	return &http.Response{Body: http.NoBody, Request: req}, nil // backoff gets the call from the Request
 }
 

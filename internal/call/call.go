@@ -108,17 +108,12 @@ type call struct {
 	http    http.Request
 	request retryablehttp.Request
 
-	// RoundTrip sets these:
-	last   Attempt      // the last attempt, even if it wasn't sent
-	sent   int          // number of requests passed to the transport
-	tokens []string     // returned by the token source
-	known  mask.Secrets // the last result of the method secrets; nil after a new token
-
-	// checkRetry sets these, and whether another attempt follows the last one:
-	failure    *Failure // of the last attempt that was sent; nil if its response was accepted
-	reason     *Failure // of the last attempt that wasn't cut, or of the first attempt if all were
-	mayHaveRun bool     // whether the server may have executed any of the attempts
-	earlier    bool     // whether the server may have executed an attempt other than the last
+	// RoundTrip sets these, and checkRetry whether another attempt follows the last:
+	last    Attempt      // the last attempt, even if it wasn't sent
+	failure *Failure     // of the last attempt that was sent; nil if its response was accepted
+	sent    int          // number of requests passed to the transport
+	tokens  []string     // returned by the token source
+	known   mask.Secrets // the last result of the method secrets; nil after a new token
 }
 
 // Loop makes the attempts of a client's calls. [transport.RoundTrip] makes an
@@ -170,12 +165,19 @@ func (c *call) outcome() *Failure {
 		f.NotRetried = cmp.Or(c.last.NotSent, c.last.NotRetried)
 	}
 	f.Ended = c.ctx.Err() != nil
-	if f.isCut && f != c.reason && (f.Ended || !c.reason.isCut) { // not if the timeout has cut all attempts
-		f.Previous = c.reason
+	reason, earlier := f, false // the last failure that wasn't cut, or the first; whether the server may have executed an attempt before the last
+	for before := f.before; before != nil; before = before.before {
+		if reason.isCut {
+			reason = before
+		}
+		earlier = earlier || before.mayHaveRun()
+	}
+	if reason != f && (f.Ended || !reason.isCut) { // not if the timeout has cut all attempts
+		f.Previous = reason
 		f.Previous.Attempts = 1
 	}
-	f.MayHaveRun = c.mayHaveRun && c.req.changes()
-	f.Earlier = c.earlier && c.req.changes() && isAnswered
+	f.MayHaveRun = c.req.changes() && (earlier || f.mayHaveRun())
+	f.Earlier = c.req.changes() && earlier && isAnswered
 	f.Unknown = f.Earlier || f.MayHaveRun && !c.req.Idempotent
 	return f
 }

@@ -50,9 +50,10 @@ type Failure struct {
 	// call failed.
 	Previous *Failure
 
-	sent         bool // without a Status: whether the request may have reached the server
-	isCut        bool // without a Status: whether the context or the timeout cut the attempt
-	noRetryOn500 bool // whether it's a 500 after which [Request.NoRetryOn500] forbids a retry
+	before       *Failure // of the attempt before, or nil
+	sent         bool     // without a Status: whether the request may have reached the server
+	isCut        bool     // without a Status: whether the context or the timeout cut the attempt
+	noRetryOn500 bool     // whether it's a 500 after which [Request.NoRetryOn500] forbids a retry
 }
 
 // isOwn reports whether a refusal comes from the API, and not from a gateway or

@@ -32,17 +32,12 @@ func backoff(_, _ time.Duration, _ int, resp *http.Response) time.Duration {
 	return RequestFromContext(resp.Request.Context()).call.last.RetryIn
 }
 
-// checkRetry keeps what the last attempt says about the call, decides whether
-// another attempt follows, and reports the last one.
+// checkRetry decides whether another attempt follows the last one, and reports
+// that.
 func checkRetry(ctx context.Context, _ *http.Response, _ error) (bool, error) {
 	c := &RequestFromContext(ctx).call
 	last := &c.last
 	if last.NotSent == nil && last.Number > 0 {
-		f := last.Failure
-		if c.failure = f; c.reason == nil || f != nil && !f.isCut {
-			c.reason = f
-		}
-		c.earlier, c.mayHaveRun = c.mayHaveRun, c.mayHaveRun || f != nil && f.mayHaveRun()
 		var reason error
 		if last.Retried, reason = c.planRetry(); reason != nil {
 			last.NotRetried = c.secrets().Error(reason) // the cause of a context's end may contain secrets

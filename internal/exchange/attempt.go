@@ -16,7 +16,6 @@ import (
 type Attempt struct {
 	Request http.Request // what to pass to the transport
 
-	once  bool   // whether the server must not execute the request twice
 	trace *trace // nil if the attempt isn't followed
 }
 
@@ -30,14 +29,12 @@ type trace struct {
 
 // Begin returns an attempt to send a copy of the request, which began at now. The
 // copy's context ends when the returned function is called, or after the timeout
-// unless the timeout is zero. The parameter once is set for a request
-// that the server must not execute twice. Such a request must be a POST or PATCH
-// that goes through a [Guard], and is followed. Others are followed only if
-// follow is set, since that takes memory.
-func Begin(req *http.Request, now time.Time, timeout time.Duration, once, follow bool) (*Attempt, context.CancelFunc) {
+// unless the timeout is zero. The attempt is followed only if follow is set, since
+// that takes memory.
+func Begin(req *http.Request, now time.Time, timeout time.Duration, follow bool) (*Attempt, context.CancelFunc) {
 	ctx := req.Context()
 	var a *Attempt
-	if !once && !follow {
+	if !follow {
 		a = new(Attempt)
 	} else {
 		both := new(struct { // one allocation
@@ -60,7 +57,7 @@ func Begin(req *http.Request, now time.Time, timeout time.Duration, once, follow
 	} else {
 		ctx, end = context.WithDeadline(ctx, now.Add(timeout)) // WithTimeout would read the clock again
 	}
-	a.Request, a.once = *req.WithContext(ctx), once
+	a.Request = *req.WithContext(ctx)
 	return a, end
 }
 
@@ -70,10 +67,10 @@ func (a *Attempt) HadNoConn() bool {
 	return a.trace != nil && a.trace.wanted.Load() && !a.trace.got.Load()
 }
 
-// Sent reports whether the server may have executed the request, given the
-// transport's error. It returns true for every request that may be executed
-// twice, since net/http may have sent it before. Otherwise, it returns false
-// only
+// Sent reports whether the server may have executed the request of a followed
+// attempt, given the transport's error. The request must be a POST or PATCH that
+// goes through a [Guard] and isn't idempotent: net/http may have sent any other
+// before. Sent returns false only
 //
 //   - if the request got no connection, for example since the network is down;
 //   - if the request was the first on a connection, and the server refused the
@@ -81,9 +78,6 @@ func (a *Attempt) HadNoConn() bool {
 //   - if the server said that it didn't execute the request, as nginx does over
 //     HTTP/2 when it ends a connection.
 func (a *Attempt) Sent(err error) bool {
-	if !a.once {
-		return true
-	}
 	isFirst := a.trace.got.Load() && !a.trace.reused.Load()
 	return !a.HadNoConn() && !(isFirst && isRefusedHandshake(err)) && !isUnprocessed(err)
 }

@@ -36,32 +36,28 @@ type Guard struct {
 
 func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	next := g.Current()
-	own := g.Own != nil && next == g.Own.Transport
-	isSafe := (own && g.Own.onlyHTTP1 || g.MayRepeat(req.Context())) && !hasIdempotencyKey(req.Header)
-	if !isSafe && (req.Method == http.MethodPost || req.Method == http.MethodPatch) {
-		req = req.WithContext(req.Context())
-		req.GetBody = nil
-		if req.Body == nil || req.Body == http.NoBody {
-			req.Body = io.NopCloser(strings.NewReader(""))
-		}
+	if g.Own != nil && next == g.Own.Transport {
+		return g.Own.roundTrip(g.once(req, g.Own.onlyHTTP1))
 	}
-	if own && g.Own.suspect.CompareAndSwap(true, false) {
-		g.Own.CloseIdleConnections()
-	}
-	resp, err := next.RoundTrip(req)
-	if own && err != nil && req.Context().Err() != context.Canceled {
-		// A NAT or load balancer that has silently forgotten this connection has
-		// forgotten the others too, and each would cost an attempt. One of HTTP/2 isn't
-		// idle before the streams of all the calls that share it have ended, so the
-		// next attempt closes them as well. Closing them here also ends the dial
-		// through a SOCKS5 proxy that doesn't respond, for which net/http has no limit.
-		g.Own.suspect.Store(true)
-		g.Own.CloseIdleConnections()
-	}
+	resp, err := next.RoundTrip(g.once(req, false))
 	if err != nil && !isOfNetwork(next, err) {
 		err = ownError{err}
 	}
 	return resp, err
+}
+
+// once returns a request that net/http doesn't retry.
+func (g *Guard) once(req *http.Request, onlyHTTP1 bool) *http.Request {
+	isSafe := (onlyHTTP1 || g.MayRepeat(req.Context())) && !hasIdempotencyKey(req.Header)
+	if isSafe || req.Method != http.MethodPost && req.Method != http.MethodPatch {
+		return req
+	}
+	req = req.WithContext(req.Context())
+	req.GetBody = nil
+	if req.Body == nil || req.Body == http.NoBody {
+		req.Body = io.NopCloser(strings.NewReader(""))
+	}
+	return req
 }
 
 func hasIdempotencyKey(h http.Header) bool {

@@ -84,6 +84,24 @@ func NewTransport(changes ...func(*http.Transport)) *Transport {
 	return &Transport{Transport: t, onlyHTTP1: onlyHTTP1}
 }
 
+// roundTrip sends a request. After an attempt without a response, it closes the
+// idle connections: a NAT or load balancer that has silently forgotten one has
+// forgotten the others too, and each would cost an attempt. A connection of HTTP/2
+// isn't idle before the streams of all the calls that share it have ended, so the
+// next attempt closes them as well. Closing them immediately also ends the dial
+// through a SOCKS5 proxy that doesn't respond, for which net/http has no limit.
+func (t *Transport) roundTrip(req *http.Request) (*http.Response, error) {
+	if t.suspect.CompareAndSwap(true, false) {
+		t.CloseIdleConnections()
+	}
+	resp, err := t.RoundTrip(req)
+	if err != nil && req.Context().Err() != context.Canceled {
+		t.suspect.Store(true)
+		t.CloseIdleConnections()
+	}
+	return resp, err
+}
+
 // ProxyCredentials returns the credentials that a transport sends to the proxy
 // of a request, in plain text and encoded.
 func ProxyCredentials(transport http.RoundTripper, req *http.Request) (credentials []string) {
