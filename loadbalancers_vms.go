@@ -44,7 +44,7 @@ const (
 // SetVMs gets each VM that it attaches, and sends a request for each change. If
 // one of these VMs isn't in the location, or has no IPv4 address although the
 // stack isn't "ipv6", it returns an [*ArgumentError], and changes nothing. It
-// waits about 15 seconds for a VM that another load balancer is detaching, and
+// waits about 20 seconds for a VM that another load balancer is detaching, and
 // then returns [ErrAlreadyExists]. If it changes something and finds other
 // members at the end, it returns an error; call it again. It waits for a
 // detachment at most 10 minutes, and then returns [ErrWaitFailed].
