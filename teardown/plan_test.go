@@ -110,6 +110,23 @@ kept
   Kubernetes cluster ID
   private subnet eu-central-h1/ID-subnet, needed by Kubernetes cluster ID
 `},
+		"a database with a private link service": {newLinks, nil, cloudapi.KindPrivateLocation, `7 to delete, 1 to keep
+stage 1
+  private link service own/link-of-db
+  private link service own/link-of-vms
+stage 2
+  Postgres database own/db
+  and any networks of these clusters and databases that the token may not see
+stage 3
+  private subnet own/net
+  private subnet own/vms
+  and any load balancers of these subnets that the token may not see
+stage 4
+  firewall own/ID-firewall
+  firewall own/vms-default
+kept
+  private location own
+`},
 		"a database without its network": {newDatabase, []string{"PrivateSubnet", "Firewall"}, "", `1 to delete, 0 to keep
 stage 1
   Postgres database eu-central-h1/orders

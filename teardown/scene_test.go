@@ -263,7 +263,7 @@ func isOwner(p *scene, r cloudapi.Resource) bool { return r.ID == p.owner }
 // permit gives the token all permissions except those of some families.
 func permit(t *testing.T, p *scene, without ...string) {
 	p.Server.SetPermissions(p.Client.Project(), p.Server.Token(), slices.DeleteFunc([]string{"Firewall:*", "InferenceApiKey:*", "KubernetesCluster:*",
-		"LoadBalancer:*", "Location:*", "MachineImage:*", "Postgres:*", "PrivateSubnet:*", "Project:*", "Vm:*"},
+		"LoadBalancer:*", "Location:*", "MachineImage:*", "Postgres:*", "PrivateLinkService:*", "PrivateSubnet:*", "Project:*", "Vm:*"},
 		func(permission string) bool { return slices.Contains(without, strings.TrimSuffix(permission, ":*")) })...)
 }
 
