@@ -23,7 +23,7 @@ import (
 // ends. Whatever happens, the run deletes what is in the plan and nothing else,
 // and reports all of it.
 type scenario struct {
-	project func(t *testing.T) *scene // what exists; nil for [newFullScene]
+	project func(t *testing.T) *scene // what exists; nil for what the group has
 	before  act                       // happens before the plan
 	keep    func(p *scene, r cloudapi.Resource) bool
 	kept    string                                 // what the plan keeps, if keep isn't nil, as [short] describes it
@@ -60,9 +60,6 @@ func TestScenarios(t *testing.T) {
 }
 
 func (tt scenario) check(t *testing.T) {
-	if tt.project == nil {
-		tt.project = newFullScene
-	}
 	p := tt.project(t)
 	do := func(happens act) (visible []cloudapi.Resource) {
 		if happens != nil {

@@ -31,7 +31,7 @@ func blocked(resources string) string {
 
 func is(errs ...error) []error { return errs }
 
-// scenarios returns all scenarios.
+// scenarios returns all scenarios, by name.
 func scenarios() map[string]scenario {
 	all := map[string]scenario{}
 	for _, group := range []struct {
@@ -98,7 +98,8 @@ func wholeProjects() map[string]scenario {
 			want: "failed load balancer lb-1; " + blocked(net1), errs: is(cloudapi.ErrForbidden)},
 		"somebody else deletes it at the same time": {between: func(_ *testing.T, p *scene) { p.Server.Fail(deletes(p.VM.ID), forbidden) }},
 
-		// What can't be deleted blocks only what it needs. There is nothing to wait for.
+		// What can't be deleted blocks only what it needs. For the VM there is nothing to
+		// wait for.
 		"a VM that the token may not delete": {before: deleteProject, between: failsToDelete(theVM, forbidden),
 			want: "failed VM web-1; " + blocked(net1+"; project main"), errs: is(cloudapi.ErrForbidden), attempts: 2, most: 20 * time.Second},
 		"a subnet that the server refuses to delete": {between: failsToDelete(theOtherPlace, conflict), // for a reason that no record shows
