@@ -318,7 +318,6 @@ func (s *FirewallsService) SetRules(ctx context.Context, location, firewall stri
 		operation: "Firewalls.SetRules",
 		argument:  "rules",
 		field:     "firewall_rules",
-		get:       &opFirewallsGet,
 		location:  location,
 		reference: firewall,
 		list: func(ctx context.Context) ([]FirewallRule, error) {

@@ -63,7 +63,6 @@ func (s *LoadBalancersService) SetVMs(ctx context.Context, location, loadBalance
 		operation: operation,
 		argument:  "vmIDs",
 		field:     "vms",
-		get:       &opLoadBalancersGet,
 		location:  location,
 		reference: loadBalancer,
 		pauses:    &WaitOptions{Interval: attachPause, MaxInterval: attachPause},

@@ -362,7 +362,6 @@ func (s *PostgresService) SetFirewallRules(ctx context.Context, location, postgr
 		operation: "Postgres.SetFirewallRules",
 		argument:  "rules",
 		field:     "firewall_rules",
-		get:       &opPostgresGet,
 		location:  location,
 		reference: postgres,
 		list: func(ctx context.Context) ([]PostgresFirewallRule, error) {

@@ -65,8 +65,7 @@ type exactSet[T, W any] struct {
 	operation string
 	argument  string       // the name of the argument with the wanted elements
 	field     string       // of the record that has the set
-	get       *Operation   // gets the resource that has the set
-	location  string       // of that resource
+	location  string       // of the resource
 	reference string       // to it
 	pauses    *WaitOptions // between attempts to add an element; nil means waitQuick
 
@@ -83,7 +82,7 @@ type exactSet[T, W any] struct {
 	// does so immediately.
 	settle func(context.Context) error
 
-	latest map[string]*T // the last list, by key
+	latest map[string]*T // the first element of the last list, by key
 
 	// look returns an element that is to be added, or why it can't be added. It's
 	// called before the first change. It's nil if adding creates the element.
@@ -257,7 +256,9 @@ func (s *exactSet[T, W]) elements(ctx context.Context) ([]T, error) {
 	}
 	s.latest = map[string]*T{}
 	for i := range list {
-		s.latest[s.key(&list[i])] = &list[i]
+		if key := s.key(&list[i]); s.latest[key] == nil {
+			s.latest[key] = &list[i]
+		}
 	}
 	return list, nil
 }
@@ -403,15 +404,13 @@ func (s *exactSet[T, W]) ensure(ctx context.Context, wanted wantedElement[T, W])
 				listed = false
 				return nil, ErrNotFound
 			}
-			found, err := s.elements(ctx)
-			if err != nil {
+			if _, err := s.elements(ctx); err != nil {
 				return nil, err
 			}
-			i := slices.IndexFunc(found, func(r T) bool { return s.key(&r) == s.key(wanted.record) })
-			if i < 0 {
-				return nil, notInSetError{s.resource()}
+			if found := s.latest[s.key(wanted.record)]; found != nil {
+				return found, nil
 			}
-			return &found[i], nil
+			return nil, notInSetError{s.resource()}
 		},
 		create:  func(ctx context.Context) (*T, error) { return s.add(ctx, wanted.request, wanted.record) },
 		compare: func(context.Context, *T) (comparison, error) { return comparison{}, nil },

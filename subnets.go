@@ -175,7 +175,6 @@ func (s *PrivateSubnetsService) setFirewalls(ctx context.Context, operation, loc
 		operation: operation,
 		argument:  "firewallIDs",
 		field:     "firewalls",
-		get:       &opPrivateSubnetsGet,
 		location:  location,
 		reference: subnet,
 		list: func(ctx context.Context) ([]Firewall, error) {
