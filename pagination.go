@@ -101,27 +101,29 @@ func readList[T any](ctx context.Context, c *conn, routes *listRoutes, op *Opera
 	if routes.unpaged {
 		o = ListOptions{}
 	}
+	if c.config.plan != nil && ctx != nil {
+		return plannedPage[T](ctx, c, routes, op, o, args)
+	}
+	return serverPage[T](ctx, c, routes, op, o, args)
+}
+
+// serverPage fetches one page from the server.
+func serverPage[T any](ctx context.Context, c *conn, routes *listRoutes, op *Operation, o ListOptions, args []string) (*Page[T], error) {
 	in, err := c.ask(op, o, args)
 	if err != nil {
 		return nil, err
 	}
 	in.request.NoRetryOn500 = routes.noRetryOn500
-	read := func() (*Page[T], error) {
-		page, err := readPage(ctx, in, decodePage[T])
-		if err != nil {
-			return nil, err
-		}
-		if n := len(page.Items); n > 0 && !routes.unpaged {
-			if page.Next = cursorOf(page.Items[n-1], o.OrderColumn); page.Next == "" {
-				return nil, fmt.Errorf("cloudapi: %s: %w: the last item has no %s", op.Name, ErrInvalidResponse, o.OrderColumn)
-			}
-		}
-		return page, nil
+	page, err := readPage(ctx, in, decodePage[T])
+	if err != nil {
+		return nil, err
 	}
-	if c.config.plan != nil && ctx != nil {
-		return plannedPage(ctx, c, op, args, o, read)
+	if n := len(page.Items); n > 0 && !routes.unpaged {
+		if page.Next = cursorOf(page.Items[n-1], o.OrderColumn); page.Next == "" {
+			return nil, fmt.Errorf("cloudapi: %s: %w: the last item has no %s", op.Name, ErrInvalidResponse, o.OrderColumn)
+		}
 	}
-	return read()
+	return page, nil
 }
 
 // listByKey fetches one page of a list that continues with a key from the

@@ -39,8 +39,10 @@ func (l *planLayer) change(ctx context.Context, in *invocation, to any) (any, er
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return clone(e.record), nil
-	case &opFirewallsAttachSubnet, &opFirewallsDetachSubnet, &opLoadBalancersAttachVM, &opLoadBalancersDetachVM:
-		return l.changeMember(ctx, in, t, e)
+	case &opFirewallsAttachSubnet, &opFirewallsDetachSubnet:
+		return l.changeSubnet(ctx, in, t, e)
+	case &opLoadBalancersAttachVM, &opLoadBalancersDetachVM:
+		return l.changeVMs(ctx, in, t, e)
 	}
 	switch to.(type) {
 	case *PostgresConfig:
@@ -74,9 +76,12 @@ func (l *planLayer) create(ctx context.Context, in *invocation, t planTarget, re
 	if err := l.checkFree(ctx, in, key); err != nil {
 		return nil, err
 	}
-	isService := true
+	isService := false
 	if key.kind == KindPrivateSubnet || key.kind == KindPostgres {
-		isService = l.supports(ctx, in.conn, &opMachineImagesList) == nil
+		var err error
+		if isService, err = l.isService(ctx, in.conn); err != nil {
+			return nil, err
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,12 +94,12 @@ func (l *planLayer) create(ctx context.Context, in *invocation, t planTarget, re
 		address["ui_name"], address["name"] = key.name, bodyOf[PrivateLocationCreateRequest](in).ProviderLocationName
 	}
 	text, _ := json.Marshal(address)
-	e := &planEntry{project: key.project, isPlanned: true, record: record}
-	e.merge(in)
 	_ = json.Unmarshal(text, record)
+	e := &planEntry{project: key.project, record: record}
+	e.merge(in)
 	details := append(l.details(in.sent, "name", nil), l.complete(in, e, source, isService)...)
 	l.add(e)
-	l.note(ctx, PlannedCreate, e, strings.Join(details, ", "))
+	l.note(ctx, PlannedCreate, e.record, strings.Join(details, ", "))
 	return clone(record), nil
 }
 
@@ -176,12 +181,12 @@ type quietKey struct{}
 
 // note adds a change, unless it's part of the update of an Ensure, or the same as
 // the last one: the service has two rules of a database for a range.
-func (l *planLayer) note(ctx context.Context, action PlannedAction, e *planEntry, details string) {
+func (l *planLayer) note(ctx context.Context, action PlannedAction, record Record, details string) {
 	if ctx.Value(quietKey{}) != nil {
 		return
 	}
-	r := e.record.Resource()
-	if e.isPlanned {
+	r := record.Resource()
+	if ubid.IsPlanned(r.ID) {
 		r.ID = ""
 	}
 	change := PlannedChange{action, r, details}
@@ -199,8 +204,7 @@ func (l *planLayer) updating(ctx context.Context, record any, differences drift)
 	return context.WithValue(ctx, quietKey{}, true), func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		r := record.(Record)
-		l.note(ctx, PlannedUpdate, &planEntry{record: r, isPlanned: ubid.IsPlanned(r.Resource().ID)}, details)
+		l.note(ctx, PlannedUpdate, record.(Record), details)
 	}
 }
 
@@ -213,7 +217,7 @@ func (l *planLayer) call(ctx context.Context, in *invocation, t planTarget, e *p
 		details = append(details, l.text("", arg))
 	}
 	details = append(details, l.details(in.sent, "", e.record)...)
-	l.note(ctx, PlannedCall, e, strings.TrimSpace(in.op.Name+" "+strings.Join(details, ", ")))
+	l.note(ctx, PlannedCall, e.record, strings.TrimSpace(in.op.Name+" "+strings.Join(details, ", ")))
 	before := e.name()
 	e.merge(in)
 	if after := e.name(); after != before {
@@ -226,61 +230,49 @@ func (l *planLayer) call(ctx context.Context, in *invocation, t planTarget, e *p
 	return l.refreshed(e.project, clone(e.record))
 }
 
-// changeMember plans that a firewall is attached to or detached from a subnet, or
-// a VM to or from a load balancer, which has the change.
-func (l *planLayer) changeMember(ctx context.Context, in *invocation, t planTarget, e *planEntry) (any, error) {
-	var subnet *planEntry
-	member := bodyOf[vmRequest](in).VMID
-	if t.kind == KindFirewall {
-		var err error
-		of := planTarget{kind: KindPrivateSubnet, location: t.location, reference: bodyOf[subnetRequest](in).PrivateSubnetID}
-		if subnet, err = l.touch(ctx, in.conn, in.op, of); err != nil {
-			return nil, err
-		}
-	} else if err := l.learnName(ctx, in.conn, &vmFamily, t.location, member); err != nil {
+// changeSubnet plans that a firewall is attached to a subnet, or detached from it.
+func (l *planLayer) changeSubnet(ctx context.Context, in *invocation, t planTarget, firewall *planEntry) (any, error) {
+	subnet, err := l.touch(ctx, in.conn, in.op, planTarget{kind: KindPrivateSubnet, location: t.location, reference: bodyOf[subnetRequest](in).PrivateSubnetID})
+	if err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	attach := in.op == &opFirewallsAttachSubnet || in.op == &opLoadBalancersAttachVM
-	was, owner, part := false, e, any(&VM{ID: member, Location: e.record.Resource().Location})
-	switch r := e.record.(type) {
-	case *Firewall:
-		owner, part = subnet, r
-		s := subnet.record.(*PrivateSubnet)
-		n := len(s.Firewalls)
-		s.Firewalls = slices.DeleteFunc(s.Firewalls, func(f Firewall) bool { return f.ID == r.ID })
-		if was = len(s.Firewalls) < n; attach {
-			s.Firewalls = append(s.Firewalls, *clone(r).(*Firewall))
-		}
-	case *LoadBalancer:
-		n := len(r.VMs)
-		r.VMs = slices.DeleteFunc(r.VMs, func(vm string) bool { return vm == member })
-		if was = len(r.VMs) < n; attach {
-			r.VMs = append(r.VMs, member)
-		}
+	f, s := firewall.record.(*Firewall), subnet.record.(*PrivateSubnet)
+	n := len(s.Firewalls)
+	s.Firewalls = slices.DeleteFunc(s.Firewalls, func(other Firewall) bool { return other.ID == f.ID })
+	if in.op == &opFirewallsAttachSubnet {
+		s.Firewalls = append(s.Firewalls, *clone(f).(*Firewall))
+		l.note(ctx, PlannedUpdate, s, "+ "+l.partText(f))
+	} else if len(s.Firewalls) < n {
+		l.note(ctx, PlannedUpdate, s, "- "+l.partText(f))
 	}
-	switch {
-	case attach:
-		l.note(ctx, PlannedUpdate, owner, "+ "+l.partText(part))
-	case was:
-		l.note(ctx, PlannedUpdate, owner, "- "+l.partText(part))
-	}
-	return l.refreshed(e.project, clone(e.record)), nil
+	return l.refreshed(firewall.project, clone(f)), nil
 }
 
-// learnName reads a resource whose name isn't known.
-func (l *planLayer) learnName(ctx context.Context, c *conn, f anyFamily, location, id string) error {
+// changeVMs plans that a VM is attached to a load balancer, or detached from it.
+func (l *planLayer) changeVMs(ctx context.Context, in *invocation, t planTarget, e *planEntry) (any, error) {
+	id := bodyOf[vmRequest](in).VMID
 	l.mu.Lock()
 	isKnown := l.known[id] != ""
 	l.mu.Unlock()
-	if isKnown {
-		return nil
+	if !isKnown { // for its name
+		if _, err := vmFamily.readOnce(ctx, in.conn, t.location, id); err != nil && !isMissing(err) {
+			return nil, err
+		}
 	}
-	if _, err := f.readOnce(ctx, c, location, id); err != nil && !isMissing(err) {
-		return err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := e.record.(*LoadBalancer)
+	n, text := len(b.VMs), l.partText(&VM{ID: id, Location: b.Location})
+	b.VMs = slices.DeleteFunc(b.VMs, func(vm string) bool { return vm == id })
+	if in.op == &opLoadBalancersAttachVM {
+		b.VMs = append(b.VMs, id)
+		l.note(ctx, PlannedUpdate, b, "+ "+text)
+	} else if len(b.VMs) < n {
+		l.note(ctx, PlannedUpdate, b, "- "+text)
 	}
-	return nil
+	return l.refreshed(e.project, clone(b)), nil
 }
 
 // createPart plans a new part of a resource, such as a rule. to has the type of
@@ -297,8 +289,9 @@ func (l *planLayer) createPart(ctx context.Context, in *invocation, t planTarget
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, part := range parts {
+		key := partKey(part)
 		for i := range list.Len() {
-			if key := partKey(part); key != "" && partKey(list.Index(i).Addr().Interface()) == key {
+			if key != "" && partKey(list.Index(i).Addr().Interface()) == key {
 				return nil, planTaken(in, l.partText(part))
 			}
 		}
@@ -310,7 +303,7 @@ func (l *planLayer) createPart(ctx context.Context, in *invocation, t planTarget
 		if _, isRule := part.(interface{ ruleText() string }); !isRule {
 			text = strings.TrimSuffix(text+": "+strings.Join(l.details(in.sent, "name", nil), ", "), ": ")
 		}
-		l.note(ctx, PlannedUpdate, e, text)
+		l.note(ctx, PlannedUpdate, e.record, text)
 		list.Set(reflect.Append(list, reflect.ValueOf(clone(part)).Elem()))
 	}
 	if created, ok := to.(*createdRule); ok {
@@ -342,9 +335,9 @@ func (l *planLayer) changePart(ctx context.Context, in *invocation, t planTarget
 	old, details := l.partText(part), l.details(in.sent, "", part)
 	_ = json.Unmarshal(in.request.Body, part)
 	if text := l.partText(part); text != old {
-		l.note(ctx, PlannedUpdate, e, "~ "+old+" -> "+text)
+		l.note(ctx, PlannedUpdate, e.record, "~ "+old+" -> "+text)
 	} else {
-		l.note(ctx, PlannedCall, e, strings.TrimSpace(in.op.Name+" "+old+" "+strings.Join(details, ", ")))
+		l.note(ctx, PlannedCall, e.record, strings.TrimSpace(in.op.Name+" "+old+" "+strings.Join(details, ", ")))
 	}
 	return clone(part), nil
 }
@@ -381,7 +374,7 @@ func (l *planLayer) configure(ctx context.Context, in *invocation, t planTarget,
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.note(ctx, PlannedCall, e, in.op.Name+" "+strings.Join(l.details(in.sent, "", e.record), ", "))
+	l.note(ctx, PlannedCall, e.record, in.op.Name+" "+strings.Join(l.details(in.sent, "", nil), ", "))
 	if in.op == &opPostgresReplaceConfig {
 		config = &PostgresConfig{}
 	}
@@ -409,7 +402,7 @@ func (l *planLayer) remove(ctx context.Context, in *invocation) error {
 	if len(t.rest) == 0 {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.note(ctx, PlannedDelete, e, "")
+		l.note(ctx, PlannedDelete, e.record, "")
 		l.forget(e)
 		return nil
 	}
@@ -425,7 +418,7 @@ func (l *planLayer) remove(ctx context.Context, in *invocation) error {
 	i := indexOf(list, t.rest[0])
 	switch {
 	case i >= 0:
-		l.note(ctx, PlannedUpdate, e, "- "+l.partText(list.Index(i).Addr().Interface()))
+		l.note(ctx, PlannedUpdate, e.record, "- "+l.partText(list.Index(i).Addr().Interface()))
 		list.Set(reflect.AppendSlice(list.Slice(0, i), list.Slice(i+1, list.Len())))
 	case in.op == &opMachineImagesDeleteVersion:
 		return planMissing(in)
@@ -435,7 +428,7 @@ func (l *planLayer) remove(ctx context.Context, in *invocation) error {
 
 // forget marks an entry as deleted, with the load balancers of a subnet.
 func (l *planLayer) forget(e *planEntry) {
-	e.isDeleted, l.removes = true, l.removes || !e.isPlanned
+	e.isDeleted, l.removes = true, l.removes || !e.isPlanned()
 	if l.byName[e.name()] == e {
 		delete(l.byName, e.name())
 	}
@@ -455,25 +448,30 @@ func (l *planLayer) gone(record any) {
 	l.leaving[resourceOf(record).ID], l.removes = true, true
 }
 
-// planLack is the key of planLayer.lacks.
-type planLack struct {
-	project string
-	traits  traits
+// isService reports whether the server is Ubicloud's service.
+func (l *planLayer) isService(ctx context.Context, c *conn) (bool, error) {
+	err := l.supports(ctx, c, &opMachineImagesList)
+	if errors.Is(err, ErrMaybeUnsupported) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // supports returns an error if the server lacks an operation that not every
 // server has. It asks once for a list that the server has if it has the operation.
 func (l *planLayer) supports(ctx context.Context, c *conn, op *Operation) error {
-	key := planLack{c.config.project, op.traits & (serviceOnly | contractOnly | switchable)}
-	f := anyFamily(&machineImageFamily)
+	var f anyFamily
 	switch {
-	case key.traits == 0:
-		return nil
-	case key.traits&switchable != 0:
+	case op.traits&switchable != 0:
 		f = &privateLinkServiceFamily
-	case key.traits&contractOnly != 0:
+	case op.traits&serviceOnly != 0:
+		f = &machineImageFamily
+	case op.traits&contractOnly != 0:
 		f = &vmInitScriptFamily
+	default:
+		return nil
 	}
+	key := planName{project: c.config.project, kind: f.kind()}
 	l.mu.Lock()
 	err, isKnown := l.lacks[key]
 	l.mu.Unlock()

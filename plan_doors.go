@@ -52,10 +52,10 @@ type plannedGone struct{ missing *Error }
 func (e plannedGone) Error() string { return e.missing.Error() }
 func (e plannedGone) Unwrap() error { return e.missing }
 
-// plannedPage is a page of a list of a client that plans. real returns the page
-// of the server. An added item is on the page that has its place in the order of
-// the cursors.
-func plannedPage[T any](ctx context.Context, c *conn, op *Operation, args []string, o ListOptions, real func() (*Page[T], error)) (*Page[T], error) {
+// plannedPage returns a page of a list of a client that plans. An added item is on
+// the page that has its place in the order of the cursors. Only the last page can
+// be empty.
+func plannedPage[T any](ctx context.Context, c *conn, routes *listRoutes, op *Operation, o ListOptions, args []string) (*Page[T], error) {
 	var kind Kind
 	if r := recordOf(new(T)); r != nil {
 		kind = r.Resource().Kind
@@ -64,7 +64,7 @@ func plannedPage[T any](ctx context.Context, c *conn, op *Operation, args []stri
 	page, hasAll, isLast := &Page[T]{}, true, true
 	if !plan.isWhole {
 		var err error
-		if page, err = real(); err != nil {
+		if page, err = serverPage[T](ctx, c, routes, op, o, args); err != nil {
 			return nil, err
 		}
 		hasAll = page.hasAll(o.PageSize)
@@ -79,12 +79,15 @@ func plannedPage[T any](ctx context.Context, c *conn, op *Operation, args []stri
 	for _, item := range plan.added {
 		if at := cursorOf(item, o.OrderColumn); at > o.StartAfter && (isLast || at <= page.Next) {
 			items = append(items, item.(*T))
-			if page.Next != "" {
+			if !routes.unpaged {
 				page.Next = max(page.Next, at)
 			}
 		}
 	}
 	switch {
+	case len(items) == 0 && !isLast:
+		o.StartAfter = page.Next
+		return plannedPage[T](ctx, c, routes, op, o, args)
 	case page.Count == nil:
 	case hasAll:
 		*page.Count = len(items)

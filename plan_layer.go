@@ -30,7 +30,7 @@ type planLayer struct {
 	known   map[string]string       // names by ID, of what the server has shown, and by the ranges of planned subnets
 	shown   map[string]any          // firewalls and subnets by ID, as the server has shown them
 	absent  map[planName]bool       // names that the server has just said not to exist
-	lacks   map[planLack]error      // see supports
+	lacks   map[planName]error      // see supports
 	issued  map[string]string       // the project by planned ID, also of rules and other parts
 	lastID  uint64
 	subnets int // how many ranges are in use
@@ -39,12 +39,14 @@ type planLayer struct {
 // planEntry is a resource that isn't as the server has it.
 type planEntry struct {
 	project   string
-	isPlanned bool // it exists only in the plan
 	isDeleted bool
 	record    Record
 	config    *PostgresConfig       // of a database; nil if it's as the server has it
 	versions  []MachineImageVersion // of a machine image; nil if they're as the server has them
 }
+
+// isPlanned reports whether the resource exists only in the plan.
+func (e *planEntry) isPlanned() bool { return ubid.IsPlanned(e.record.Resource().ID) }
 
 type planName struct {
 	project        string
@@ -55,7 +57,7 @@ type planName struct {
 func newPlanLayer() *planLayer {
 	l := &planLayer{
 		entries: map[Kind][]*planEntry{}, byID: map[string]*planEntry{}, byName: map[planName]*planEntry{}, leaving: map[string]bool{}, known: map[string]string{}, shown: map[string]any{},
-		absent: map[planName]bool{}, lacks: map[planLack]error{}, issued: map[string]string{},
+		absent: map[planName]bool{}, lacks: map[planName]error{}, issued: map[string]string{},
 		lastID: rand.Uint64() >> 1, // another plan has other IDs
 	}
 	l.doors = planDoors{record: l.doRecord, remove: l.remove, list: l.list, check: l.check, owns: l.owns, update: l.updating, gone: l.gone}
@@ -138,7 +140,7 @@ func (e *planEntry) name() planName {
 // the server has nothing in it.
 func (l *planLayer) isNew(c *conn, location string) bool {
 	e := l.byName[planName{c.config.project, KindPrivateLocation, "", location}]
-	return ubid.IsPlanned(c.config.project) || e != nil && e.isPlanned
+	return ubid.IsPlanned(c.config.project) || e != nil && e.isPlanned()
 }
 
 // live returns the entry of a resource, or nil. It returns the error of the server
@@ -177,7 +179,7 @@ func (l *planLayer) check(ctx context.Context, in *invocation) error {
 	defer l.mu.Unlock()
 	t := targetOf(in.op, in.args)
 	e, err := l.live(in, t)
-	if err == nil && e != nil && e.isPlanned {
+	if err == nil && e != nil && e.isPlanned() {
 		err = notPlanned(in.op, fmt.Sprintf("the %v exists only in the plan", t))
 	}
 	return err
@@ -355,7 +357,7 @@ func (l *planLayer) list(ctx context.Context, c *conn, op *Operation, args []str
 			return p // check refuses it
 		}
 		parts := e.parts(kind)
-		if p.isWhole = parts.IsValid() || e.isPlanned; parts.IsValid() {
+		if p.isWhole = parts.IsValid() || e.isPlanned(); parts.IsValid() {
 			for i := range parts.Len() {
 				p.added = append(p.added, clone(parts.Index(i).Addr().Interface()))
 			}
@@ -364,7 +366,7 @@ func (l *planLayer) list(ctx context.Context, c *conn, op *Operation, args []str
 	}
 	p.isWhole = l.isNew(c, t.location)
 	for _, e := range l.entries[kind] {
-		if e.isPlanned && !e.isDeleted && e.project == project && (t.location == "" || t.location == e.record.Resource().Location) {
+		if e.isPlanned() && !e.isDeleted && e.project == project && (t.location == "" || t.location == e.record.Resource().Location) {
 			p.added = append(p.added, l.refreshed(project, clone(e.record)))
 		}
 	}

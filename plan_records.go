@@ -31,7 +31,7 @@ func (e *planEntry) merge(in *invocation) {
 		switch b := bodyOf[PostgresUpdateRequest](in); in.op {
 		case &opPostgresCreate, &opPostgresUpdate:
 			r.TargetVMSize, r.TargetStorageSizeGiB = cmp.Or(b.Size, r.TargetVMSize), cmp.Or(b.StorageSize, r.TargetStorageSizeGiB)
-			if e.isPlanned {
+			if e.isPlanned() {
 				r.VMSize, r.StorageSizeGiB = r.TargetVMSize, r.TargetStorageSizeGiB
 			}
 		case &opPostgresCreateReadReplica:
@@ -131,7 +131,7 @@ func (l *planLayer) defaultFirewall(project string, subnet *PrivateSubnet, isSer
 			firewall.FirewallRules = append(firewall.FirewallRules, FirewallRule{ID: l.newID(project, KindFirewallRule), CIDR: cidr, PortRange: "0..65535", Protocol: protocol})
 		}
 	}
-	l.add(&planEntry{project: project, isPlanned: true, record: clone(firewall).(Record)})
+	l.add(&planEntry{project: project, record: clone(firewall).(Record)})
 	return firewall
 }
 
@@ -200,11 +200,11 @@ func (l *planLayer) newParts(ctx context.Context, in *invocation, t planTarget, 
 		if _, err := ParseCIDR(b.CIDR); err != nil {
 			return nil, err
 		}
-		rule := PostgresFirewallRule{CIDR: normalCIDR(b.CIDR), Description: strings.TrimSpace(b.Description)}
-		for _, rule := range databaseRules(rule, l.supports(ctx, in.conn, &opMachineImagesList) == nil) {
+		isService, err := l.isService(ctx, in.conn)
+		for _, rule := range databaseRules(PostgresFirewallRule{CIDR: normalCIDR(b.CIDR), Description: strings.TrimSpace(b.Description)}, isService) {
 			parts = append(parts, &rule)
 		}
-		return parts, nil
+		return parts, err
 	case *MachineImageVersion:
 		to.Version, to.State = t.rest[0], MachineImageVersionStateReady
 		return []Record{to}, nil

