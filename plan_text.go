@@ -167,12 +167,7 @@ func (l *planLayer) text(name string, value any) string {
 func (l *planLayer) driftDetails(differences drift) string {
 	var texts []string
 	for _, d := range differences {
-		if strings.HasSuffix(d.Field, "_config") {
-			wanted, _ := d.Wanted.(PostgresSettings)
-			texts = append(texts, d.Field+" "+strings.Join(slices.Sorted(maps.Keys(wanted)), " "))
-			continue
-		}
-		texts = append(texts, d.Field+" "+l.text(d.Field, plainOf(d.Found))+" -> "+l.text(d.Field, plainOf(d.Wanted)))
+		texts = append(texts, l.field(d.Field, plainOf(d.Wanted), plainOf(d.Found))...)
 	}
 	return strings.Join(texts, ", ")
 }
