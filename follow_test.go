@@ -126,8 +126,12 @@ func (l followedLog) receiveAll() (want []string) {
 // holds.
 func TestFollowAtRandom(t *testing.T) {
 	t.Parallel()
+	seeds := uint64(32)
+	if testing.Short() {
+		seeds = 8
+	}
 	for kind, newLog := range newLogs {
-		for seed := range uint64(32) {
+		for seed := range seeds {
 			t.Run(fmt.Sprint(kind, seed), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) { followAtRandom(t, rand.New(rand.NewPCG(seed, 0)), newLog) })
