@@ -244,7 +244,8 @@ func (e *Error) isOwn() bool { return e.Type != "" }
 // that isn't possible does. An invalid value or an exceeded quota is a 400.
 func isBusy(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && e.StatusCode == http.StatusUnprocessableEntity && e.isOwn() && len(e.FieldErrors()) == 0
+	return ok && e.StatusCode == http.StatusUnprocessableEntity && e.Method != http.MethodGet && strings.HasPrefix(e.Operation, "Kubernetes.") &&
+		e.isOwn() && len(e.FieldErrors()) == 0
 }
 
 func (e *Error) Unwrap() error { return e.outcome.NotRetried }

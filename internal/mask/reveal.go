@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+	"unicode"
 )
 
 // secret is a value with two texts: MarshalText returns [Redacted], or "" if the
@@ -85,10 +86,16 @@ func member(v reflect.Value, name string) (found reflect.Value) {
 }
 
 // fields returns the fields of a struct that have a name in JSON, and the structs
-// that it embeds. An embedded struct with a tag is a field like any other.
+// that it embeds. An embedded struct with a tag is a field like any other. As for
+// encoding/json, a name with another character than those below is no tag.
 func fields(v reflect.Value, name string) (named, embedded []reflect.Value) {
 	for f, value := range v.Fields() {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if strings.ContainsFunc(tag, func(c rune) bool {
+			return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+		}) {
+			tag = ""
+		}
 		value = reflect.Indirect(value)
 		switch isStruct := f.Anonymous && value.Kind() == reflect.Struct; {
 		case f.Tag.Get("json") == "-" || !f.IsExported() && !isStruct:

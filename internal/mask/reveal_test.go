@@ -129,6 +129,10 @@ func TestReveal(t *testing.T) {
 			deep
 			Key hidden
 		}{flat{hidden{"f"}}, deep{}, hidden{"k"}}, `{"Key":"k","at":{"key":"f"},"key":""}`, "f k"},
+		{struct {
+			Y hidden `json:"it's"` // no tag for encoding/json
+			untold
+		}{hidden{"own"}, untold{hidden{"embedded"}}}, `{"Y":"own"}`, "own"},
 		{map[word]hidden{"w": {"m"}}, `{"w":"m"}`, "m"},
 		{struct {
 			Any
