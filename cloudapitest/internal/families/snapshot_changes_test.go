@@ -110,6 +110,9 @@ func TestChangesOfSnapshots(t *testing.T) {
 func TestWhatRequestsLeadTo(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"service", "contract"} {
+		if testing.Short() && name == "service" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -228,6 +231,9 @@ func (p *project) slow() []request {
 func TestDeletionsChangeNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"service", "contract"} {
+		if testing.Short() && name == "service" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

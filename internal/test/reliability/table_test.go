@@ -36,7 +36,10 @@ func TestFaults(t *testing.T) {
 	all := faults(t)
 	var out table
 	runs := 0
-	for _, f := range all {
+	for i, f := range all {
+		if testing.Short() && i%4 != 0 {
+			continue
+		}
 		for _, op := range ops {
 			if f.creates && !op.creates {
 				continue
@@ -55,7 +58,9 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	t.Logf("%d faults x %d operations, each lasting and once: %d calls, %d executed requests", len(all), len(ops), runs, out.executions)
-	compareWithFile(t, filepath.Join("testdata", "faults.txt"), out.text())
+	if !testing.Short() {
+		compareWithFile(t, filepath.Join("testdata", "faults.txt"), out.text())
+	}
 }
 
 // sample returns an operation of each kind and class, the one that isn't retried
