@@ -130,7 +130,8 @@ func TestReveal(t *testing.T) {
 			Key hidden
 		}{flat{hidden{"f"}}, deep{}, hidden{"k"}}, `{"Key":"k","at":{"key":"f"},"key":""}`, "f k"},
 		{struct {
-			Y hidden `json:"it's"` // no tag for encoding/json
+			//lint:ignore SA5008 encoding/json takes this for no tag
+			Y hidden `json:"it's"`
 			untold
 		}{hidden{"own"}, untold{hidden{"embedded"}}}, `{"Y":"own"}`, "own"},
 		{map[word]hidden{"w": {"m"}}, `{"w":"m"}`, "m"},
