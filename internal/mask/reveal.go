@@ -22,8 +22,8 @@ type secret interface {
 //
 // A secret stays masked where the JSON doesn't say for certain which value it is:
 // in a type that encodes itself, in a map whose keys aren't strings, in a struct
-// with several fields of that name, and in a struct that is embedded in an
-// embedded one.
+// with several fields of that name or with a tag like `json:"it's"`, and in a
+// struct that is embedded in an embedded one.
 func Reveal(v any, text []byte) (tree any, secrets []string, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -86,19 +86,19 @@ func member(v reflect.Value, name string) (found reflect.Value) {
 }
 
 // fields returns the fields of a struct that have a name in JSON, and the structs
-// that it embeds. An embedded struct with a tag is a field like any other. As for
-// encoding/json, a name with another character than those below is no tag.
+// that it embeds. An embedded struct with a tag is a field like any other. A field
+// whose name has another character than those below may have any: encoding/json
+// ignores the name in Go 1.26, and parts of it in Go 1.27.
 func fields(v reflect.Value, name string) (named, embedded []reflect.Value) {
 	for f, value := range v.Fields() {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if strings.ContainsFunc(tag, func(c rune) bool {
-			return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c)
-		}) {
-			tag = ""
-		}
 		value = reflect.Indirect(value)
 		switch isStruct := f.Anonymous && value.Kind() == reflect.Struct; {
 		case f.Tag.Get("json") == "-" || !f.IsExported() && !isStruct:
+		case strings.ContainsFunc(tag, func(c rune) bool {
+			return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+		}):
+			named = append(named, value, value)
 		case isStruct && tag == "":
 			embedded = append(embedded, value)
 		case cmp.Or(tag, f.Name) == name:

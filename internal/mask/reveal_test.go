@@ -129,11 +129,6 @@ func TestReveal(t *testing.T) {
 			deep
 			Key hidden
 		}{flat{hidden{"f"}}, deep{}, hidden{"k"}}, `{"Key":"k","at":{"key":"f"},"key":""}`, "f k"},
-		{struct {
-			//lint:ignore SA5008 encoding/json takes this for no tag
-			Y hidden `json:"it's"`
-			untold
-		}{hidden{"own"}, untold{hidden{"embedded"}}}, `{"Y":"own"}`, "own"},
 		{map[word]hidden{"w": {"m"}}, `{"w":"m"}`, "m"},
 		{struct {
 			Any
@@ -153,6 +148,12 @@ func TestReveal(t *testing.T) {
 		},
 
 		// What isn't certain:
+		{struct {
+			//lint:ignore SA5008 Go 1.26 sends this as Y, Go 1.27 as X
+			Y hidden `json:"X's"`
+			//lint:ignore SA5008 and this as X and Y
+			X hidden `json:"Y's"`
+		}{hidden{"1"}, hidden{"2"}}, `{"X":"[redacted]","Y":"[redacted]"}`, ""},
 		{map[int]hidden{-7: {"i"}}, `{"-7":"[redacted]"}`, ""},
 		{struct {
 			First  hidden
