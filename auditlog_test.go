@@ -191,7 +191,7 @@ func TestFollowLongAuditLog(t *testing.T) {
 		{25_000, time.Minute, 300},
 		{200_000, 430 * time.Millisecond, 700}, // a day
 	} {
-		if testing.Short() && tt.entries > 25_000 {
+		if testing.Short() && tt.every != time.Minute {
 			continue
 		}
 		t.Run(tt.every.String(), func(t *testing.T) {
@@ -232,6 +232,9 @@ func TestAuditLogFromStart(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for _, month := range []time.Month{1, 3, 4, 6, 7, 9, 12} {
+		if testing.Short() && month != 3 {
+			continue
+		}
 		t.Run(month.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

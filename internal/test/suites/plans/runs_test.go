@@ -575,7 +575,7 @@ func TestPlanIsWhatARunDoes(t *testing.T) {
 	t.Parallel()
 	environments := uint64(300)
 	if testing.Short() {
-		environments = 30
+		environments = 10
 	}
 	steps, changes, stable := 0, 0, 0
 	for seed := range environments {
