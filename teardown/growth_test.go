@@ -46,7 +46,7 @@ func TestTeardownGrowth(t *testing.T) {
 			return balancers(t, srv, slices.Repeat(subnets[:1], 50)...)
 		}},
 		// The waits for the deletions share lists.
-		"VMs": {most: 2, beside: 80, project: func(t *testing.T) *cloudapitest.Server {
+		"VMs": {most: 2, beside: 300, project: func(t *testing.T) *cloudapitest.Server {
 			const vms = 500
 			srv := cloudapitest.New(t, cloudapitest.WithDelays(cloudapitest.Delays{Delete: 10 * time.Second}),
 				cloudapitest.WithQuota(cloudapitest.Quota{VM: vms, Projects: 1}))
