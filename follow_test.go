@@ -128,7 +128,7 @@ func TestFollowAtRandom(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(32)
 	if testing.Short() {
-		seeds = 8
+		seeds = 4
 	}
 	for kind, newLog := range newLogs {
 		for seed := range seeds {
