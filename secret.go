@@ -2,6 +2,7 @@ package cloudapi
 
 import (
 	crand "crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -38,21 +39,34 @@ var sealKey = sync.OnceValue(func() (key [32]byte) {
 	return key
 })
 
-// seal returns a text XORed with the stream of the process's key. It's the inverse
-// of itself.
+// tagSize is the number of bytes before the encrypted text in a sealed secret.
+const tagSize = 16
+
+// seal encrypts a text for this process. Equal texts give equal results. Different
+// texts have different streams, or two secrets of a record would decrypt each other.
 func seal(text string) string {
-	var stream rand.ChaCha8
-	stream.Seed(sealKey())
-	var sealed strings.Builder
-	sealed.Grow(len(text))
-	var key uint64
+	key := sealKey()
+	tag := sha256.Sum256(append(key[:], text...))
+	return string(tag[:tagSize]) + encrypt(string(tag[:tagSize]), text)
+}
+
+// unseal is the inverse of seal.
+func unseal(sealed string) string { return encrypt(sealed[:tagSize], sealed[tagSize:]) }
+
+// encrypt returns a text XORed with the stream of a tag. It's the inverse of itself.
+func encrypt(tag, text string) string {
+	key := sealKey()
+	stream := rand.NewChaCha8(sha256.Sum256(append([]byte(tag), key[:]...)))
+	var encrypted strings.Builder
+	encrypted.Grow(len(text))
+	var next uint64
 	for i := range len(text) {
 		if i%8 == 0 {
-			key = stream.Uint64()
+			next = stream.Uint64()
 		}
-		sealed.WriteByte(text[i] ^ byte(key>>(i%8*8)))
+		encrypted.WriteByte(text[i] ^ byte(next>>(i%8*8)))
 	}
-	return sealed.String()
+	return encrypted.String()
 }
 
 // NewSecret returns s as a Secret.
@@ -68,7 +82,7 @@ func (s Secret) Reveal() string {
 	if s.sealed == nil {
 		return ""
 	}
-	return seal(*s.sealed)
+	return unseal(*s.sealed)
 }
 
 // IsZero reports whether the secret is empty.

@@ -66,14 +66,18 @@ func TestSecretIsRead(t *testing.T) {
 	}
 }
 
-// TestSealedSecret: reflection doesn't find the content of a Secret, but equal
-// contents are equal for it.
+// TestSealedSecret: reflection doesn't find the content of a Secret, also not with
+// the help of another secret, but equal contents are equal for it.
 func TestSealedSecret(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("hunter2 ", 1000)
+	read := func(s cloudapi.Secret) string { return reflect.ValueOf(s).FieldByName("sealed").Elem().String() }
 	for _, content := range []string{"hunter2", long} {
 		s := cloudapi.NewSecret(content)
-		sealed := reflect.ValueOf(s).FieldByName("sealed").Elem().String()
+		sealed := read(s)
+		if other := read(cloudapi.NewSecret(content + ".")); strings.Contains(other, sealed[len(sealed)-7:]) {
+			t.Errorf("%.100q and %.100q are encrypted with the same stream", sealed, other)
+		}
 		if strings.Contains(sealed, "hunter") || strings.Contains(sealed, sealed[:7]+sealed[:7]) || s.Reveal() != content {
 			t.Errorf("%d bytes are kept as %.100q, and revealed as %.100q", len(content), sealed, s.Reveal())
 		}
