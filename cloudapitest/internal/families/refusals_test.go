@@ -39,7 +39,7 @@ func TestRefusedRequestsChangeNothing(t *testing.T) {
 			w := newWorld(t, offered)
 			for i := range w.service.Operations {
 				op := &w.service.Operations[i]
-				if op.Method != http.MethodPost && op.Method != http.MethodPatch || testing.Short() && i%4 != 0 {
+				if op.Method != http.MethodPost && op.Method != http.MethodPatch {
 					continue
 				}
 				accepted, refused := 0, 0

@@ -109,10 +109,10 @@ func TestChangesOfSnapshots(t *testing.T) {
 // to be expected after each request with those an hour later.
 func TestWhatRequestsLeadTo(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("no goroutines meet in it")
-	}
 	for _, name := range []string{"service", "contract"} {
+		if testing.Short() && name == "service" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -230,10 +230,10 @@ func (p *project) slow() []request {
 // one, and time alone completes it.
 func TestDeletionsChangeNothingElse(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("no goroutines meet in it")
-	}
 	for _, name := range []string{"service", "contract"} {
+		if testing.Short() && name == "service" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

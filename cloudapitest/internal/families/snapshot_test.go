@@ -67,7 +67,7 @@ func TestCopies(t *testing.T) {
 				{quiet, sameAfterRequests}, {700 * time.Millisecond, sameAfterRequests}, {700 * time.Millisecond, sameAfterAnHour},
 				{2500 * time.Millisecond, sameAfterAnHour}, {3300 * time.Millisecond, nil}, {4200 * time.Millisecond, nil},
 			} {
-				if testing.Short() && (name != "service" || moment.busy != quiet) {
+				if testing.Short() && moment.busy != quiet {
 					continue
 				}
 				t.Run(fmt.Sprint(name, " ", moment.busy), func(t *testing.T) {
@@ -515,9 +515,6 @@ func TestPrivateLinkServiceInAPublicLocation(t *testing.T) {
 func TestUnknownValuesInASnapshot(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"service", "contract"} {
-		if testing.Short() && name == "service" {
-			continue
-		}
 		synctest.Test(t, func(t *testing.T) {
 			source := apis[name](t)
 			fill(t, source, 700*time.Millisecond)
