@@ -1,13 +1,13 @@
 package cloudapi
 
 import (
-	crand "crypto/rand"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"strings"
 	"sync"
 
 	"github.com/cloudapi-sdk/cloudapi/internal/mask"
@@ -35,38 +35,34 @@ const redacted = mask.Redacted
 
 // sealKey is different in each process.
 var sealKey = sync.OnceValue(func() (key [32]byte) {
-	_, _ = crand.Read(key[:]) // can't fail
+	_, _ = rand.Read(key[:]) // can't fail
 	return key
 })
 
-// tagSize is the number of bytes before the encrypted text in a sealed secret.
-const tagSize = 16
+var sealCipher = sync.OnceValue(func() cipher.Block {
+	key := sealKey()
+	block, _ := aes.NewCipher(key[:]) // can't fail: the key has the right size
+	return block
+})
 
 // seal encrypts a text for this process. Equal texts give equal results. Different
 // texts have different streams, or two secrets of a record would decrypt each other.
 func seal(text string) string {
 	key := sealKey()
 	tag := sha256.Sum256(append(key[:], text...))
-	return string(tag[:tagSize]) + encrypt(string(tag[:tagSize]), text)
+	return string(tag[:aes.BlockSize]) + crypt(tag[:aes.BlockSize], text)
 }
 
 // unseal is the inverse of seal.
-func unseal(sealed string) string { return encrypt(sealed[:tagSize], sealed[tagSize:]) }
+func unseal(sealed string) string {
+	return crypt([]byte(sealed[:aes.BlockSize]), sealed[aes.BlockSize:])
+}
 
-// encrypt returns a text XORed with the stream of a tag. It's the inverse of itself.
-func encrypt(tag, text string) string {
-	key := sealKey()
-	stream := rand.NewChaCha8(sha256.Sum256(append([]byte(tag), key[:]...)))
-	var encrypted strings.Builder
-	encrypted.Grow(len(text))
-	var next uint64
-	for i := range len(text) {
-		if i%8 == 0 {
-			next = stream.Uint64()
-		}
-		encrypted.WriteByte(text[i] ^ byte(next>>(i%8*8)))
-	}
-	return encrypted.String()
+// crypt encrypts or decrypts a text with the stream of a tag.
+func crypt(tag []byte, text string) string {
+	b := []byte(text)
+	cipher.NewCTR(sealCipher(), tag).XORKeyStream(b, b)
+	return string(b)
 }
 
 // NewSecret returns s as a Secret.
