@@ -91,6 +91,16 @@ func (d *deletion[T]) prove(ctx context.Context, missing error) (*T, error) {
 	r := Resource{Kind: d.family.kind(), ID: d.id, Location: d.location}
 	if d.id == "" {
 		r.Name = d.ref
+		if isGone && d.family.get.traits&unproven != 0 { // the 404 is a proof only together with the list
+			for listed, err := range d.family.items(ctx, d.conn, &ListOptions{Location: d.location}) {
+				if err != nil {
+					return nil, err
+				}
+				if found := resourceOf(listed); found.Name == d.ref {
+					d.id, r.ID = found.ID, found.ID
+				}
+			}
+		}
 	}
 	f := d.conn.fetcher(d.operation, scope, d.family, r)
 	if d.id == "" || d.family.hidden { // no other has the name; or nothing else can be proven

@@ -3,7 +3,6 @@ package waits_test
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -74,25 +73,25 @@ func TestWaitDeletedProves(t *testing.T) {
 }
 
 // TestWaitDeletedOfWhatTheListShows: a private link service whose GET is a 404
-// isn't deleted as long as the list has it, although the wait has seen it.
+// isn't deleted as long as the list has it, by its name as by its ID, whether the
+// wait has seen it or not.
 func TestWaitDeletedOfWhatTheListShows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p, ctx := sdktest.NewPrivateLinks(t, cloudapitest.FeaturePrivateLinkServices), t.Context()
 		link := stub.Must(p.Client.PrivateLinkServices.Create(ctx, "own", "link", &cloudapi.PrivateLinkServiceCreateRequest{PrivateSubnetID: p.Subnet.ID}))(t)
-		gets := 0
-		client := stub.Must(p.Client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-			return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
-				if strings.HasSuffix(req.URL.Path, link.ID) {
-					if gets++; gets > 1 {
-						return stub.Respond(404, stub.Envelope(404)), nil
-					}
+		for _, ref := range []string{link.ID, link.Name} {
+			for _, seen := range []int{0, 1} {
+				p.Server.Fail(cloudapitest.Match{Operation: "PrivateLinkServices.Get", Nth: seen + 1}, sdktest.Refusal(404, "ResourceNotFound").Repeating())
+				err := p.Client.PrivateLinkServices.WaitDeleted(ctx, "own", ref, nil)
+				p.Server.ClearFaults()
+				if !errors.Is(err, cloudapi.ErrNotFound) || cloudapi.IsGone(err) {
+					t.Errorf("%s, seen %d times: %v", ref, seen, err)
 				}
-				return next.RoundTrip(req)
-			})
-		})))(t)
-		if err := client.PrivateLinkServices.WaitDeleted(ctx, "own", link.ID, nil); !errors.Is(err, cloudapi.ErrNotFound) || cloudapi.IsGone(err) {
-			t.Errorf("it is %v", err)
+			}
+		}
+		if err := p.Client.PrivateLinkServices.WaitDeleted(ctx, "own", "none", nil); err != nil {
+			t.Errorf("one that the list lacks: %v", err)
 		}
 	})
 }
