@@ -145,7 +145,7 @@ func (l *planLayer) touch(ctx context.Context, c *conn, op *Operation, t planTar
 	if f == nil || child != nil {
 		return nil, notPlanned(op, onlyServerKnows)
 	}
-	record, err := f.readOnce(ctx, c, t.location, t.reference)
+	record, err := f.readAny(ctx, c, t.location, t.reference)
 	if err != nil {
 		return nil, err
 	}

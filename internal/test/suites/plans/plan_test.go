@@ -253,6 +253,21 @@ func TestWhileDeleting(t *testing.T) {
 	})
 }
 
+// TestDeletesWhatIsMissing: in every family, as a run does.
+func TestDeletesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, ctx := sdktest.NewEverything(t), t.Context()
+		for r := range p.Client.Resources(ctx, nil) {
+			r.ID, r.Name = cloudapitest.NewID(r.Kind).String(), "none"
+			run := p.Client.Delete(ctx, r)
+			if err := cloudapi.NewPlan(p.Client).Client().Delete(ctx, r); (err == nil) != (run == nil) {
+				t.Errorf("%v: the plan's error is %v, that of a run %v", r, err, run)
+			}
+		}
+	})
+}
+
 // TestRefusals: nil, IDs of other plans, and ended contexts lead to clear errors.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
