@@ -83,6 +83,15 @@ func (l *planLayer) create(ctx context.Context, in *invocation, t planTarget, re
 			return nil, err
 		}
 	}
+	if source != nil && key.kind == KindPostgres {
+		config, err := (&PostgresService{in.conn}).GetConfig(ctx, t.location, t.reference)
+		if err != nil {
+			return nil, err
+		}
+		l.mu.Lock()
+		source.config = config
+		l.mu.Unlock()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if f, _ := familyOf(key.kind); key.name != "" && l.byName[key] != nil && !f.hasHomonyms() && f.takesNames() {

@@ -88,7 +88,17 @@ func (l *planLayer) complete(in *invocation, e, source *planEntry, isService boo
 			r.CertEnabled = r.HealthCheckProtocol == LoadBalancerHealthCheckProtocolHTTPS
 		}
 	case *Postgres:
-		b := bodyOf[PostgresCreateRequest](in)
+		b, config := bodyOf[PostgresCreateRequest](in), &PostgresConfig{}
+		if source != nil {
+			from := clone(source.record).(*Postgres)
+			r.Version, r.Flavor, r.Parent = from.Version, from.Flavor, "/location/"+from.Location+"/postgres/"+from.Name
+			r.TargetVMSize, r.TargetStorageSizeGiB = cmp.Or(from.TargetVMSize, from.VMSize), cmp.Or(from.TargetStorageSizeGiB, from.StorageSizeGiB)
+			r.VMSize, r.StorageSizeGiB = r.TargetVMSize, r.TargetStorageSizeGiB
+			if in.op == &opPostgresRestore && b.Tags == nil {
+				r.Tags = from.Tags
+			}
+			config = clone(source.config).(*PostgresConfig)
+		}
 		r.State, r.Primary = PostgresStateRunning, true
 		r.HAType, r.Flavor = cmp.Or(r.HAType, PostgresHATypeNone), cmp.Or(r.Flavor, PostgresFlavorStandard)
 		if !orZero(b.RestrictByDefault) {
@@ -100,7 +110,7 @@ func (l *planLayer) complete(in *invocation, e, source *planEntry, isService boo
 			}
 			details = append(details, "open to all addresses")
 		}
-		e.configure(in, &PostgresConfig{})
+		e.configure(in, config)
 	case *KubernetesCluster:
 		b := bodyOf[KubernetesClusterCreateRequest](in)
 		r.DisplayState, r.CPNodeCount = KubernetesClusterDisplayStateRunning, cmp.Or(b.CPNodeCount, 1)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cloudapi-sdk/cloudapi/internal/pace"
 	"github.com/cloudapi-sdk/cloudapi/internal/sharedlist"
+	"github.com/cloudapi-sdk/cloudapi/internal/ubid"
 )
 
 // fetcher looks for a resource in the places where it can be, and for a proof if
@@ -101,6 +102,9 @@ func (f *fetcher) byIDAgain(ctx context.Context) (Record, error) {
 
 // everywhere gets the resource in all locations but its own.
 func (f *fetcher) everywhere(ctx context.Context) (Record, error) {
+	if ubid.IsPlanned(f.resource.ID) { // the server can't have it, and the plan doesn't
+		return nil, nil
+	}
 	if err := f.seesProject(ctx); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/cloudapi-sdk/cloudapi"
 	"github.com/cloudapi-sdk/cloudapi/cloudapitest"
@@ -231,6 +232,36 @@ func TestSeesItself(t *testing.T) {
 	})
 }
 
+// TestCopies: a planned copy of a database has what a copy inherits.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, client := t.Context(), cloudapitest.New(t).Client()
+		source := stub.Must(client.Postgres.Create(ctx, location, "orders", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, HAType: cloudapi.PostgresHATypeAsync,
+			Tags: []cloudapi.PostgresTag{{Key: "env", Value: "prod"}}, PGConfig: cloudapi.PostgresSettings{"work_mem": cloudapi.NewPostgresSetting("32MB")}}))(t)
+		source = stub.Must(cloudapi.Wait(ctx, func(ctx context.Context) (*cloudapi.Postgres, error) {
+			return client.Postgres.Get(ctx, location, "orders")
+		},
+			func(p *cloudapi.Postgres) (bool, error) {
+				return !p.EarliestRestoreTime.IsZero() && !p.LatestRestoreTime.Before(p.EarliestRestoreTime), nil
+			}, &cloudapi.WaitOptions{Interval: time.Minute}))(t)
+		copies := func(c *cloudapi.Client, suffix string) (texts []string) {
+			restored := stub.Must(c.Postgres.Restore(ctx, location, source.ID, "restored"+suffix, &cloudapi.PostgresRestoreRequest{RestoreTarget: source.EarliestRestoreTime}))(t)
+			replica := stub.Must(c.Postgres.CreateReadReplica(ctx, location, "orders", "replica"+suffix, nil))(t)
+			for _, db := range []*cloudapi.Postgres{restored, replica} {
+				db = stub.Must(c.Postgres.WaitRunning(ctx, location, db.ID, nil))(t)
+				config := stub.Must(c.Postgres.GetConfig(ctx, location, db.ID))(t)
+				texts = append(texts, fmt.Sprint(config.PGConfig, config.PgBouncerConfig, db.VMSize, db.TargetVMSize, db.StorageSizeGiB, db.TargetStorageSizeGiB,
+					db.Version, db.Flavor, db.HAType, db.Tags, db.Parent, db.ReadReplica, len(db.FirewallRules)))
+			}
+			return texts
+		}
+		if planned, run := copies(cloudapi.NewPlan(client).Client(), "-planned"), copies(client, "-run"); !slices.Equal(planned, run) {
+			t.Errorf("planned:\n%q\nrun:\n%q", planned, run)
+		}
+	})
+}
+
 // TestWhileDeleting: what the server is deleting is gone in a plan, since a run
 // waits for that.
 func TestWhileDeleting(t *testing.T) {
@@ -249,6 +280,35 @@ func TestWhileDeleting(t *testing.T) {
 		listed := stub.Must(cloudapi.Collect(plan.Client().VMs.All(ctx, nil)))(t)
 		if len(listed) != 1 || listed[0].ID != again.ID {
 			t.Errorf("the list has %v", listed)
+		}
+	})
+}
+
+// TestProvesWhatItDeletes: the deletion of what a program has created is proven in
+// a plan as in a run.
+func TestProvesWhatItDeletes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, client := t.Context(), cloudapitest.New(t).Client()
+		for name, c := range map[string]*cloudapi.Client{"run": client, "plan": cloudapi.NewPlan(client).Client()} {
+			firewall := stub.Must(c.Firewalls.Create(ctx, location, "fw-"+name, nil))(t)
+			subnet := stub.Must(c.PrivateSubnets.Create(ctx, location, "net-"+name, nil))(t)
+			vm := stub.Must(c.VMs.Create(ctx, location, "vm-"+name, &cloudapi.VMCreateRequest{PublicKey: stub.PublicKey}))(t)
+			db := stub.Must(c.Postgres.Create(ctx, location, "db-"+name, &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
+			key := stub.Must(c.SSHPublicKeys.Create(ctx, "key-"+name, &cloudapi.SSHPublicKeyCreateRequest{PublicKey: stub.PublicKey}))(t)
+			for _, record := range []cloudapi.Record{firewall, subnet, vm, db, key} {
+				r := record.Resource()
+				check(t, c.Delete(ctx, r))
+				check(t, c.WaitDeleted(ctx, r, nil))
+				_, errFetch := c.Fetch(ctx, r)
+				_, errAnywhere := c.Fetch(ctx, cloudapi.Resource{ID: r.ID})
+				_, errDelete := c.DeleteExisting(ctx, r.ID)
+				for i, err := range []error{errFetch, errAnywhere, errDelete} {
+					if !cloudapi.IsGone(err) {
+						t.Errorf("%s, call %d for a %v: %v", name, i, r.Kind, err)
+					}
+				}
+			}
 		}
 	})
 }
