@@ -383,11 +383,11 @@ func pagesFrom[T any](operation, start string, get func(ctx context.Context, cur
 
 // Collect returns all items of a sequence. If the sequence ends with an error,
 // Collect returns the items before it together with the error.
-func Collect[T any](seq iter.Seq2[*T, error]) ([]*T, error) {
+func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 	if seq == nil {
 		return nil, &ArgumentError{Operation: "Collect", Name: "seq", Reason: "must not be nil"}
 	}
-	items := []*T{}
+	items := []T{}
 	for item, err := range seq {
 		if err != nil {
 			return items, err

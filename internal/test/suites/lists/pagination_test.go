@@ -174,7 +174,7 @@ func TestCollect(t *testing.T) {
 	if vms, err = cloudapi.Collect(client.VMs.All(t.Context(), nil)); vms == nil || len(vms) != 0 || err != nil {
 		t.Errorf("Collect of nothing = %#v, %v", vms, err)
 	}
-	if vms, err = cloudapi.Collect[cloudapi.VM](nil); vms != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
+	if vms, err = cloudapi.Collect[*cloudapi.VM](nil); vms != nil || !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("Collect of no sequence = %#v, %v", vms, err)
 	}
 	if vms, err = cloudapi.Collect(client.InProject("").VMs.All(t.Context(), nil)); len(vms) != 0 || !errors.Is(err, cloudapi.ErrNoProject) {

@@ -21,13 +21,7 @@ func TestWaitDeletedProves(t *testing.T) {
 	const foreign = "pjahbwgme82j3qbwnsn4b3w1e9"
 	synctest.Test(t, func(t *testing.T) {
 		p := sdktest.NewEverything(t)
-		var resources []cloudapi.Resource
-		for r, err := range p.Client.Resources(t.Context(), nil) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			resources = append(resources, r)
-		}
+		resources := stub.Must(cloudapi.Collect(p.Client.Resources(t.Context(), nil)))(t)
 		wait := func(client *cloudapi.Client, r cloudapi.Resource) error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
