@@ -215,6 +215,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(stdout, "All %d resources that it created are deleted again.\n"+
-		"Next: ./provision creates what a file describes, and keeps it; ./inventory lists a project.\n", len(env.resources))
+		"Next: in examples, go run ./provision creates what a file describes, and keeps it; go run ./inventory lists a project.\n", len(env.resources))
 	return nil
 }
