@@ -145,13 +145,22 @@ func (l *planLayer) isNew(c *conn, location string) bool {
 
 // live returns the entry of a resource, or nil. It returns the error of the server
 // for a resource that doesn't exist, if the plan has deleted it, or if only the
-// plan could have it.
+// plan could have it; and [ErrNotPlanned] for what the server makes with a planned
+// resource.
 func (l *planLayer) live(in *invocation, t planTarget) (*planEntry, error) {
-	e := l.find(in.conn.config.project, t)
-	if e != nil && e.isDeleted || e == nil && (ubid.IsPlanned(t.reference) || l.isNew(in.conn, t.location)) {
+	project := in.conn.config.project
+	e := l.find(project, t)
+	if e != nil && !e.isDeleted {
+		return e, nil
+	}
+	owner := l.entry(project, Resource{Kind: t.kind, Name: t.reference}.MadeFor())
+	switch {
+	case owner != nil && owner.isPlanned() && !owner.isDeleted:
+		return nil, notPlanned(in.op, onlyServerKnows)
+	case e != nil, owner != nil && owner.isDeleted, ubid.IsPlanned(t.reference), l.isNew(in.conn, t.location):
 		return nil, planMissing(in)
 	}
-	return e, nil
+	return nil, nil
 }
 
 // planMissing returns the error of the server for a resource that doesn't exist.

@@ -377,7 +377,8 @@ func TestRefusals(t *testing.T) {
 		_, errMetrics := one.Client().Postgres.Metrics(ctx, location, "db", nil)
 		_, errFile := one.Client().Postgres.CreateClientKeyPair(ctx, location, db.ID, "user", 1e12)
 		errDo := one.Client().Do(ctx, "POST", []string{"project"}, nil, nil, nil)
-		for i, err := range []error{errCredentials, errMetrics, errFile, errDo} {
+		_, errSubnet := one.Client().PrivateSubnets.Get(ctx, location, db.ID+"-subnet")
+		for i, err := range []error{errCredentials, errMetrics, errFile, errDo, errSubnet} {
 			if !errors.Is(err, cloudapi.ErrNotPlanned) || cloudapi.IsTransient(err) || cloudapi.IsGone(err) {
 				t.Errorf("call %d: %v", i, err)
 			}
@@ -399,6 +400,10 @@ func TestRefusals(t *testing.T) {
 		}
 		if text := one.String(); strings.Contains(text, "late") || strings.Count(text, "\n") != 1 {
 			t.Errorf("the plan is\n%s", text)
+		}
+		check(t, one.Client().Postgres.Delete(ctx, location, db.ID))
+		if err := one.Client().PrivateSubnets.WaitDeleted(ctx, location, db.ID+"-subnet", nil); err != nil {
+			t.Errorf("waiting for the subnet of a database that is deleted: %v", err)
 		}
 	})
 }
