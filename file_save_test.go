@@ -35,7 +35,7 @@ func TestFileSave(t *testing.T) {
 	if err := second.Save(path); !errors.Is(err, fs.ErrExist) || !strings.HasPrefix(err.Error(), "cloudapi: saving kubeconfig.yaml: ") || strings.Contains(err.Error(), ".cloudapi-") {
 		t.Errorf("saving where there is a file is %v, want fs.ErrExist, without the name of the temporary file", err)
 	}
-	if err := second.Save(filepath.Dir(path) + "/"); !errors.Is(err, fs.ErrExist) {
+	if err := second.Save(filepath.Dir(path)); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("saving where there is a folder is %v, want fs.ErrExist", err)
 	}
 	if err := second.Save(""); !errors.Is(err, cloudapi.ErrInvalidArgument) {
