@@ -31,7 +31,7 @@ func send[T any](ctx context.Context, c *conn, op *Operation, request any, args 
 // doRecord returns the record of a call.
 func doRecord[T any](ctx context.Context, in *invocation) (*T, error) {
 	plan := in.conn.config.plan
-	if plan == nil {
+	if plan == nil || ctx == nil {
 		return receive[T](ctx, in)
 	}
 	record, err := plan.record(ctx, in, new(T), func() (any, error) { return receive[T](ctx, in) })
@@ -86,7 +86,7 @@ func remove(ctx context.Context, c *conn, op *Operation, args ...string) error {
 	if err != nil {
 		return err
 	}
-	if plan := c.config.plan; plan != nil {
+	if plan := c.config.plan; plan != nil && ctx != nil {
 		return plan.remove(ctx, in)
 	}
 	in.request.NoContent = true

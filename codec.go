@@ -26,9 +26,8 @@ func encodeBody(operation string, to *call.Request, request any) (err error) {
 	var tree any
 	to.Body, err = json.Marshal(request)
 	if err == nil && mask.InJSON(to.Body) {
-		if tree, to.Secrets, err = mask.Reveal(request, to.Body); err == nil {
-			to.Body, err = json.Marshal(tree)
-		}
+		tree, to.Secrets = mask.Reveal(request, to.Body)
+		to.Body, err = json.Marshal(tree)
 	}
 	refusal := &ArgumentError{Operation: operation, Name: "request"}
 	switch {
@@ -120,9 +119,6 @@ func checkRequest(operation string, request any) error {
 // It isn't an iterator, which would allocate memory in every create.
 func eachID(request reflect.Value, f func(name string, rule referenceRule, text string) *ArgumentError) (err *ArgumentError) {
 	v := reflect.Indirect(request)
-	if v.Kind() != reflect.Struct {
-		return nil
-	}
 	for i := 0; i < v.NumField() && err == nil; i++ {
 		field, value := v.Type().Field(i), v.Field(i)
 		if field.Anonymous {

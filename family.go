@@ -38,7 +38,6 @@ type anyFamily interface {
 	takesIDs() bool    // whether an ID is a valid reference
 	hasHomonyms() bool // whether a location can have two resources of one name
 	hides() bool       // whether the server also returns a 404 for a resource that the token can't see
-	routes() *listRoutes
 
 	all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[Record, error]
 	readAny(ctx context.Context, c *conn, location, reference string) (Record, error)
@@ -58,7 +57,6 @@ func (f *family[T]) takesNames() bool    { return !f.get.lastRule().idOnly }
 func (f *family[T]) takesIDs() bool      { return f.get.lastRule().takesIDs() }
 func (f *family[T]) hasHomonyms() bool   { return f.homonyms }
 func (f *family[T]) hides() bool         { return f.hidden }
-func (f *family[T]) routes() *listRoutes { return f.lists }
 
 func (f *family[T]) all(ctx context.Context, c *conn, opts *ListOptions) iter.Seq2[Record, error] {
 	return untyped(f.items(ctx, c, opts))

@@ -393,10 +393,7 @@ func (l *planLayer) configure(ctx context.Context, in *invocation, t planTarget,
 
 // remove implements planDoors.remove.
 func (l *planLayer) remove(ctx context.Context, in *invocation) error {
-	switch {
-	case ctx == nil:
-		return noContext(in.op.Name)
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return in.do(ctx, nil) // see check
 	}
 	l.asks(ctx)

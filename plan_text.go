@@ -66,9 +66,7 @@ func (l *planLayer) details(request any, except string, record any) (details []s
 	for decoder.More() {
 		token, _ := decoder.Token()
 		var value any
-		if decoder.Decode(&value) != nil {
-			break
-		}
+		_ = decoder.Decode(&value) // it's from json.Marshal
 		if name, _ := token.(string); name != except {
 			details = append(details, l.field(name, value, old[name])...)
 		}

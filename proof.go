@@ -45,7 +45,7 @@ func (f *fetcher) look(ctx context.Context, places ...func(context.Context) (Rec
 			return record, f.failed(err)
 		}
 	}
-	return nil, f.verdict(ctx)
+	return nil, f.verdict()
 }
 
 // own gets the resource in its location, if it has one.
@@ -142,7 +142,7 @@ func (f *fetcher) everywhere(ctx context.Context) (Record, error) {
 }
 
 // verdict says what it means that no place has the resource.
-func (f *fetcher) verdict(ctx context.Context) error {
+func (f *fetcher) verdict() error {
 	missing := f.missing
 	if f.family.hides() {
 		return f.failed(f.unproven(missing))

@@ -133,9 +133,6 @@ func (c *Client) target(ctx context.Context, operation string, r Resource) (anyF
 	if f.takesIDs() || r.ID == "" {
 		return f, &r, nil
 	}
-	if ctx == nil {
-		return nil, nil, noContext(operation)
-	}
 	record, err := c.fetcher(operation, nil, f, r).fetch(ctx)
 	if IsGone(err) {
 		return f, nil, nil
@@ -152,9 +149,6 @@ func (c *Client) target(ctx context.Context, operation string, r Resource) (anyF
 // you conclude from an empty list that a project is empty. It proves nothing
 // about a single resource; see [Fetch].
 func (c *Client) CheckAccess(ctx context.Context) error {
-	if ctx == nil {
-		return noContext("CheckAccess")
-	}
 	_, err := perform[Project](ctx, &c.conn, &opProjectsGet)
 	return err
 }

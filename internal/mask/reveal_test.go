@@ -186,7 +186,7 @@ func TestReveal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tree, secrets, err := Reveal(tt.value, text)
+		tree, secrets := Reveal(tt.value, text)
 		text, encodeErr := json.Marshal(tree)
 		if err != nil || encodeErr != nil || string(text) != tt.want {
 			t.Errorf("%T: %s, %v, %v, want %s", tt.value, text, err, encodeErr, tt.want)
