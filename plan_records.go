@@ -14,9 +14,18 @@ import (
 
 // merge sets the fields of a record that a request sets.
 func (e *planEntry) merge(in *invocation) {
-	if r, ok := e.record.(*PrivateLocation); ok {
+	switch r := e.record.(type) {
+	case *PrivateLocation:
 		r.UIName = cmp.Or(newNameOf(in.sent), r.UIName) // "name" is the region
 		return
+	case *VM:
+		if in.op == &opVMsSetMaintenanceWindow { // it replaces the window
+			r.MaintenanceWindowStartAt = nil
+		}
+	case *Postgres:
+		if in.op == &opPostgresSetMaintenanceWindow {
+			r.MaintenanceWindowStartAt, r.MaintenanceWindowDays = nil, nil
+		}
 	}
 	_ = json.Unmarshal(in.request.Body, e.record)
 	switch r := e.record.(type) {

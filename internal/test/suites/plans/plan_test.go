@@ -262,6 +262,52 @@ func TestCopies(t *testing.T) {
 	})
 }
 
+// TestParts: what is inside a resource changes in a plan as in a run.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, client := t.Context(), cloudapitest.New(t, cloudapitest.WithAPI(cloudapitest.Service)).Client()
+		steps := func(c *cloudapi.Client, name string) (texts []string) {
+			say := func(values ...any) { texts = append(texts, strings.ReplaceAll(fmt.Sprint(values...), name, "")) }
+			firewall := stub.Must(c.Firewalls.Create(ctx, location, "fw"+name, nil))(t)
+			subnet := stub.Must(c.PrivateSubnets.Create(ctx, location, "net"+name, &cloudapi.PrivateSubnetCreateRequest{FirewallID: firewall.ID}))(t)
+			var rules []*cloudapi.FirewallRule
+			for _, cidr := range []string{"203.0.113.0/24", "203.0.113.0/24", subnet.ID, subnet.ID} {
+				rule, err := c.Firewalls.CreateRule(ctx, location, firewall.ID, &cloudapi.FirewallRuleCreateRequest{CIDR: cidr, PortRange: "22"})
+				if say(errors.Is(err, cloudapi.ErrAlreadyExists), err == nil); err == nil {
+					rules = append(rules, rule)
+					say(rule.PortRange)
+				}
+			}
+			say(len(stub.Must(c.Firewalls.Get(ctx, location, firewall.ID))(t).FirewallRules))
+			for range 2 {
+				say(c.Firewalls.DeleteRule(ctx, location, firewall.ID, rules[0].ID))
+			}
+			db := stub.Must(c.Postgres.Create(ctx, location, "db"+name, &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64, RestrictByDefault: new(true)}))(t)
+			db = stub.Must(c.Postgres.WaitRunning(ctx, location, db.ID, nil))(t)
+			for range 2 {
+				_, err := c.Postgres.CreateFirewallRule(ctx, location, db.ID, &cloudapi.PostgresFirewallRuleCreateRequest{CIDR: "203.0.113.0/24"})
+				say(errors.Is(err, cloudapi.ErrAlreadyExists), err == nil)
+			}
+			for _, value := range []cloudapi.PostgresSetting{cloudapi.NewPostgresSetting("64MB"), {}} {
+				settings := cloudapi.PostgresSettings{"work_mem": value, "max_connections": cloudapi.NewPostgresSetting("250")}
+				say(stub.Must(c.Postgres.UpdateConfig(ctx, location, db.ID, &cloudapi.PostgresConfigUpdateRequest{PGConfig: settings}))(t).PGConfig)
+			}
+			say(stub.Must(c.Postgres.GetConfig(ctx, location, db.ID))(t).PGConfig)
+			for _, start := range []*int{new(3), nil} {
+				db = stub.Must(c.Postgres.SetMaintenanceWindow(ctx, location, db.ID, &cloudapi.PostgresMaintenanceWindowRequest{StartAt: start}))(t)
+				say(db.MaintenanceWindowStartAt == nil)
+			}
+			db = stub.Must(c.Postgres.Get(ctx, location, db.ID))(t)
+			say(len(db.FirewallRules), db.MaintenanceWindowStartAt == nil)
+			return texts
+		}
+		if planned, run := steps(cloudapi.NewPlan(client).Client(), "-planned"), steps(client, "-run"); !slices.Equal(planned, run) {
+			t.Errorf("planned:\n%q\nrun:\n%q", planned, run)
+		}
+	})
+}
+
 // TestWhileDeleting: what the server is deleting is gone in a plan, since a run
 // waits for that.
 func TestWhileDeleting(t *testing.T) {
