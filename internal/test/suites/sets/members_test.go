@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -242,6 +243,34 @@ func TestSetVMsAttachedAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSetVMsDeletedMeanwhile: a VM that is deleted just before SetVMs detaches it
+// needs no detachment.
+func TestSetVMsDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const location = sdktest.Somewhere
+		_, client, all, ids := balancers(t, cloudapitest.Delays{}, []string{"lb"}, 2)
+		lb := all[0]
+		stub.Must(client.LoadBalancers.SetVMs(t.Context(), location, lb.ID, ids))(t)
+		other := stub.Must(client.With(cloudapi.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+			return stub.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				if strings.HasSuffix(req.URL.Path, "/detach-vm") {
+					if err := errors.Join(client.VMs.Delete(t.Context(), location, ids[0]), client.VMs.WaitDeleted(t.Context(), location, ids[0], nil)); err != nil {
+						t.Error(err)
+					}
+				}
+				return next.RoundTrip(req)
+			})
+		})))(t)
+		if _, err := other.LoadBalancers.SetVMs(t.Context(), location, lb.ID, ids[1:]); err != nil {
+			t.Error(err)
+		}
+		if lb = stub.Must(client.LoadBalancers.Get(t.Context(), location, lb.ID))(t); !slices.Equal(lb.VMs, ids[1:]) {
+			t.Errorf("the members are %q, want %q", lb.VMs, ids[1:])
+		}
+	})
 }
 
 // TestSetVMsInParallel: ten programs that want the same members succeed, and
