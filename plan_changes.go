@@ -84,12 +84,14 @@ func (l *planLayer) create(ctx context.Context, in *invocation, t planTarget, re
 		}
 	}
 	if source != nil && key.kind == KindPostgres {
-		config, err := (&PostgresService{in.conn}).GetConfig(ctx, t.location, t.reference)
+		config, err := l.configOf(ctx, in.conn, source)
 		if err != nil {
 			return nil, err
 		}
 		l.mu.Lock()
-		source.config = config
+		if source.config == nil {
+			source.config = config
+		}
 		l.mu.Unlock()
 	}
 	l.mu.Lock()
@@ -154,7 +156,7 @@ func (l *planLayer) touch(ctx context.Context, c *conn, op *Operation, t planTar
 	if f == nil || child != nil {
 		return nil, notPlanned(op, onlyServerKnows)
 	}
-	record, err := f.readAny(ctx, c, t.location, t.reference)
+	record, err := f.readOnce(ctx, c, t.location, t.reference)
 	if err != nil {
 		return nil, err
 	}
@@ -375,9 +377,15 @@ func (l *planLayer) loaded(ctx context.Context, c *conn, t planTarget, e *planEn
 	return e.parts(kind), nil
 }
 
+// configOf gets the settings of a database, by its ID: the plan may have renamed it.
+func (l *planLayer) configOf(ctx context.Context, c *conn, e *planEntry) (*PostgresConfig, error) {
+	r := e.record.Resource()
+	return (&PostgresService{c}).GetConfig(ctx, r.Location, r.ID)
+}
+
 // configure plans a change of the settings of a database.
 func (l *planLayer) configure(ctx context.Context, in *invocation, t planTarget, e *planEntry) (any, error) {
-	config, err := (&PostgresService{in.conn}).GetConfig(ctx, t.location, t.reference)
+	config, err := l.configOf(ctx, in.conn, e)
 	if err != nil {
 		return nil, err
 	}
@@ -400,8 +408,8 @@ func (l *planLayer) remove(ctx context.Context, in *invocation) error {
 	t := targetOf(in.op, in.args)
 	e, err := l.touch(ctx, in.conn, in.op, t)
 	if err != nil {
-		if isMissing(err) && !errors.Is(err, ErrMaybeUnsupported) && len(t.rest) == 0 {
-			return nil // the server's response is the same
+		if isMissing(err) && len(t.rest) == 0 {
+			return l.supports(ctx, in.conn, in.op) // if it does, its response is the same
 		}
 		return err
 	}

@@ -149,15 +149,20 @@ func (l *planLayer) isNew(c *conn, location string) bool {
 // resource.
 func (l *planLayer) live(in *invocation, t planTarget) (*planEntry, error) {
 	project := in.conn.config.project
+	r := Resource{Kind: t.kind, Name: t.reference}
 	e := l.find(project, t)
-	if e != nil && !e.isDeleted {
-		return e, nil
+	if e != nil {
+		r = e.record.Resource()
 	}
-	owner := l.entry(project, Resource{Kind: t.kind, Name: t.reference}.MadeFor())
+	owner := l.entry(project, r.MadeFor())
 	switch {
-	case owner != nil && owner.isPlanned() && !owner.isDeleted:
+	case e != nil && e.isDeleted, owner != nil && owner.isDeleted:
+		return nil, planMissing(in)
+	case e != nil:
+		return e, nil
+	case owner != nil && owner.isPlanned():
 		return nil, notPlanned(in.op, onlyServerKnows)
-	case e != nil, owner != nil && owner.isDeleted, ubid.IsPlanned(t.reference), l.isNew(in.conn, t.location):
+	case ubid.IsPlanned(t.reference), l.isNew(in.conn, t.location):
 		return nil, planMissing(in)
 	}
 	return nil, nil

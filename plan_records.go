@@ -46,7 +46,7 @@ func (e *planEntry) merge(in *invocation) {
 		case &opPostgresCreateReadReplica:
 			r.ReadReplica = true
 		case &opPostgresPromote, &opPostgresPromoteReadReplica:
-			r.ReadReplica = false
+			r.ReadReplica, r.Primary = false, true
 		}
 	case *PrivateLinkService:
 		if principals := bodyOf[PrivateLinkServiceUpdateRequest](in).AWS.AllowedPrincipals; principals != nil {
@@ -108,7 +108,7 @@ func (l *planLayer) complete(in *invocation, e, source *planEntry, isService boo
 			}
 			config = clone(source.config).(*PostgresConfig)
 		}
-		r.State, r.Primary = PostgresStateRunning, true
+		r.State, r.Primary = PostgresStateRunning, !r.ReadReplica
 		r.HAType, r.Flavor = cmp.Or(r.HAType, PostgresHATypeNone), cmp.Or(r.Flavor, PostgresFlavorStandard)
 		if !orZero(b.RestrictByDefault) {
 			for _, cidr := range []string{"0.0.0.0/0", "::/0"} {

@@ -102,9 +102,6 @@ func (f *fetcher) byIDAgain(ctx context.Context) (Record, error) {
 
 // everywhere gets the resource in all locations but its own.
 func (f *fetcher) everywhere(ctx context.Context) (Record, error) {
-	if ubid.IsPlanned(f.resource.ID) { // the server can't have it, and the plan doesn't
-		return nil, nil
-	}
 	if err := f.seesProject(ctx); err != nil {
 		return nil, err
 	}
@@ -120,7 +117,7 @@ func (f *fetcher) everywhere(ctx context.Context) (Record, error) {
 		}
 		return record, err
 	}
-	if !f.family.hasLocations() {
+	if !f.family.hasLocations() || ubid.IsPlanned(f.resource.ID) { // the plan has looked in all locations
 		return nil, nil
 	}
 	locations, err := f.locations(ctx)
