@@ -70,6 +70,20 @@ func (d *deletion[T]) read(ctx context.Context) (*T, error) {
 	return record, err
 }
 
+// listedID returns the ID of the resource that has the name in the location's
+// list, or "" if none has.
+func (d *deletion[T]) listedID(ctx context.Context) (id string, err error) {
+	for record, err := range d.family.items(ctx, d.conn, &ListOptions{Location: d.location}) {
+		if err != nil {
+			return "", err
+		}
+		if r := resourceOf(record); r.Name == d.ref {
+			return r.ID, nil
+		}
+	}
+	return "", nil
+}
+
 // prove returns an error for which IsGone is true if missing, the error of a
 // read, or [Fetch] proves that the resource is gone. A 404 is no proof if no poll
 // has found the resource: the location can be wrong, the project can be another,
@@ -86,21 +100,17 @@ func (d *deletion[T]) prove(ctx context.Context, missing error) (*T, error) {
 	if !isGone && !isElsewhere || isGone && d.seen && d.family.get.traits&unproven == 0 {
 		return nil, missing
 	}
+	if d.id == "" && isGone && d.family.get.traits&unproven != 0 { // the 404 is a proof only together with the list
+		var err error
+		if d.id, err = d.listedID(ctx); err != nil {
+			return nil, err
+		}
+	}
 	scope := d.conn.scope(ctx)
 	defer scope.Use()()
 	r := Resource{Kind: d.family.kind(), ID: d.id, Location: d.location}
 	if d.id == "" {
 		r.Name = d.ref
-		if isGone && d.family.get.traits&unproven != 0 { // the 404 is a proof only together with the list
-			for listed, err := range d.family.items(ctx, d.conn, &ListOptions{Location: d.location}) {
-				if err != nil {
-					return nil, err
-				}
-				if found := resourceOf(listed); found.Name == d.ref {
-					d.id, r.ID = found.ID, found.ID
-				}
-			}
-		}
 	}
 	f := d.conn.fetcher(d.operation, scope, d.family, r)
 	if d.id == "" || d.family.hidden { // no other has the name; or nothing else can be proven
