@@ -46,7 +46,7 @@ func (l *planLayer) change(ctx context.Context, in *invocation, to any) (any, er
 	}
 	switch to.(type) {
 	case *PostgresConfig:
-		return l.configure(ctx, in, t, e)
+		return l.configure(ctx, in, e)
 	case *createdRule, *PostgresFirewallRule, *FirewallRule, *KubernetesNodePool, *MachineImageVersion, *PostgresLogDestination:
 		if strings.HasPrefix(method, "Create") {
 			return l.createPart(ctx, in, t, e, to)
@@ -84,15 +84,9 @@ func (l *planLayer) create(ctx context.Context, in *invocation, t planTarget, re
 		}
 	}
 	if source != nil && key.kind == KindPostgres {
-		config, err := l.configOf(ctx, in.conn, source)
-		if err != nil {
+		if err := l.loadConfig(ctx, in.conn, source); err != nil {
 			return nil, err
 		}
-		l.mu.Lock()
-		if source.config == nil {
-			source.config = config
-		}
-		l.mu.Unlock()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -377,25 +371,36 @@ func (l *planLayer) loaded(ctx context.Context, c *conn, t planTarget, e *planEn
 	return e.parts(kind), nil
 }
 
-// configOf gets the settings of a database, by its ID: the plan may have renamed it.
-func (l *planLayer) configOf(ctx context.Context, c *conn, e *planEntry) (*PostgresConfig, error) {
+// loadConfig reads the settings of a database that the plan doesn't have yet. It
+// uses the ID, since the plan may have renamed the database.
+func (l *planLayer) loadConfig(ctx context.Context, c *conn, e *planEntry) error {
+	l.mu.Lock()
 	r := e.record.Resource()
-	return (&PostgresService{c}).GetConfig(ctx, r.Location, r.ID)
+	l.mu.Unlock()
+	config, err := (&PostgresService{c}).GetConfig(ctx, r.Location, r.ID)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.config == nil {
+		e.config = config
+	}
+	return nil
 }
 
 // configure plans a change of the settings of a database.
-func (l *planLayer) configure(ctx context.Context, in *invocation, t planTarget, e *planEntry) (any, error) {
-	config, err := l.configOf(ctx, in.conn, e)
-	if err != nil {
+func (l *planLayer) configure(ctx context.Context, in *invocation, e *planEntry) (any, error) {
+	if err := l.loadConfig(ctx, in.conn, e); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.note(ctx, PlannedCall, e.record, in.op.Name+" "+strings.Join(l.details(in.sent, "", nil), ", "))
 	if in.op == &opPostgresReplaceConfig {
-		config = &PostgresConfig{}
+		e.config = &PostgresConfig{}
 	}
-	e.configure(in, config)
+	e.configure(in)
 	return clone(e.config), nil
 }
 

@@ -14,18 +14,9 @@ import (
 
 // merge sets the fields of a record that a request sets.
 func (e *planEntry) merge(in *invocation) {
-	switch r := e.record.(type) {
-	case *PrivateLocation:
+	if r, ok := e.record.(*PrivateLocation); ok {
 		r.UIName = cmp.Or(newNameOf(in.sent), r.UIName) // "name" is the region
 		return
-	case *VM:
-		if in.op == &opVMsSetMaintenanceWindow { // it replaces the window
-			r.MaintenanceWindowStartAt = nil
-		}
-	case *Postgres:
-		if in.op == &opPostgresSetMaintenanceWindow {
-			r.MaintenanceWindowStartAt, r.MaintenanceWindowDays = nil, nil
-		}
 	}
 	_ = json.Unmarshal(in.request.Body, e.record)
 	switch r := e.record.(type) {
@@ -35,6 +26,8 @@ func (e *planEntry) merge(in *invocation) {
 			r.State = VMStateStopped
 		case &opVMsStart, &opVMsRestart:
 			r.State = VMStateRunning
+		case &opVMsSetMaintenanceWindow: // without a time, it removes the window
+			r.MaintenanceWindowStartAt = bodyOf[VMMaintenanceWindowRequest](in).StartAt
 		}
 	case *Postgres:
 		switch b := bodyOf[PostgresUpdateRequest](in); in.op {
@@ -47,6 +40,9 @@ func (e *planEntry) merge(in *invocation) {
 			r.ReadReplica = true
 		case &opPostgresPromote, &opPostgresPromoteReadReplica:
 			r.ReadReplica, r.Primary = false, true
+		case &opPostgresSetMaintenanceWindow:
+			w := bodyOf[PostgresMaintenanceWindowRequest](in)
+			r.MaintenanceWindowStartAt, r.MaintenanceWindowDays = w.StartAt, w.Days
 		}
 	case *PrivateLinkService:
 		if principals := bodyOf[PrivateLinkServiceUpdateRequest](in).AWS.AllowedPrincipals; principals != nil {
@@ -97,7 +93,8 @@ func (l *planLayer) complete(in *invocation, e, source *planEntry, isService boo
 			r.CertEnabled = r.HealthCheckProtocol == LoadBalancerHealthCheckProtocolHTTPS
 		}
 	case *Postgres:
-		b, config := bodyOf[PostgresCreateRequest](in), &PostgresConfig{}
+		b := bodyOf[PostgresCreateRequest](in)
+		e.config = &PostgresConfig{}
 		if source != nil {
 			from := clone(source.record).(*Postgres)
 			r.Version, r.Flavor, r.Parent = from.Version, from.Flavor, "/location/"+from.Location+"/postgres/"+from.Name
@@ -106,7 +103,7 @@ func (l *planLayer) complete(in *invocation, e, source *planEntry, isService boo
 			if in.op == &opPostgresRestore && b.Tags == nil {
 				r.Tags = from.Tags
 			}
-			config = clone(source.config).(*PostgresConfig)
+			e.config = clone(source.config).(*PostgresConfig)
 		}
 		r.State, r.Primary = PostgresStateRunning, !r.ReadReplica
 		r.HAType, r.Flavor = cmp.Or(r.HAType, PostgresHATypeNone), cmp.Or(r.Flavor, PostgresFlavorStandard)
@@ -119,7 +116,7 @@ func (l *planLayer) complete(in *invocation, e, source *planEntry, isService boo
 			}
 			details = append(details, "open to all addresses")
 		}
-		e.configure(in, config)
+		e.configure(in)
 	case *KubernetesCluster:
 		b := bodyOf[KubernetesClusterCreateRequest](in)
 		r.DisplayState, r.CPNodeCount = KubernetesClusterDisplayStateRunning, cmp.Or(b.CPNodeCount, 1)
@@ -176,14 +173,13 @@ func (l *planLayer) ranges() (net4, net6 string) {
 	return net4, net6
 }
 
-// configure changes the settings of a database, and keeps them. A zero setting
-// resets one.
-func (e *planEntry) configure(in *invocation, config *PostgresConfig) {
+// configure changes the settings of a database. A zero setting resets one.
+func (e *planEntry) configure(in *invocation) {
 	body := bodyOf[PostgresConfig](in)
 	for _, change := range []struct {
 		to     *PostgresSettings
 		values PostgresSettings
-	}{{&config.PGConfig, body.PGConfig}, {&config.PgBouncerConfig, body.PgBouncerConfig}} {
+	}{{&e.config.PGConfig, body.PGConfig}, {&e.config.PgBouncerConfig, body.PgBouncerConfig}} {
 		if *change.to == nil {
 			*change.to = PostgresSettings{}
 		}
@@ -193,7 +189,6 @@ func (e *planEntry) configure(in *invocation, config *PostgresConfig) {
 			}
 		}
 	}
-	e.config = config
 }
 
 // newParts returns the parts that an operation creates: the rules of a request can

@@ -502,6 +502,18 @@ func TestTogether(t *testing.T) {
 	if len(vms) != 40 || len(plan.Changes()) != 40 {
 		t.Errorf("%d VMs, %d changes", len(vms), len(plan.Changes()))
 	}
+
+	db := stub.Must(srv.Client().Postgres.Create(t.Context(), location, "db", &cloudapi.PostgresCreateRequest{Size: "standard-2", StorageSize: 64}))(t)
+	stub.Must(cloudapi.WaitAll(t.Context(), names, func(ctx context.Context, name string) (*cloudapi.PostgresConfig, error) {
+		if _, err := c.Postgres.Rename(ctx, location, db.ID, name); err != nil {
+			return nil, err
+		}
+		settings := cloudapi.PostgresSettings{strings.ReplaceAll(name, "-", "_"): cloudapi.NewPostgresSetting("1MB")}
+		return c.Postgres.UpdateConfig(ctx, location, db.ID, &cloudapi.PostgresConfigUpdateRequest{PGConfig: settings})
+	}, nil))(t)
+	if settings := stub.Must(c.Postgres.GetConfig(t.Context(), location, db.ID))(t).PGConfig; len(settings) != 40 {
+		t.Errorf("of 40 settings, %d are left", len(settings))
+	}
 }
 
 // TestOldPlan: a plan that another program made old differs from a new one.
