@@ -149,6 +149,9 @@ func (c *Client) target(ctx context.Context, operation string, r Resource) (anyF
 // you conclude from an empty list that a project is empty. It proves nothing
 // about a single resource; see [Fetch].
 func (c *Client) CheckAccess(ctx context.Context) error {
+	if ctx == nil {
+		return noContext("CheckAccess")
+	}
 	_, err := perform[Project](ctx, &c.conn, &opProjectsGet)
 	return err
 }

@@ -165,7 +165,7 @@ func TestCheckAccessRefuses(t *testing.T) {
 		t.Errorf("without a project: %v", err)
 	}
 	var none context.Context
-	if err := client.CheckAccess(none); err == nil || err.Error() != "cloudapi: Projects.Get: ctx must not be nil" {
+	if err := client.CheckAccess(none); err == nil || err.Error() != "cloudapi: CheckAccess: ctx must not be nil" {
 		t.Errorf("without a context: %v", err)
 	}
 	if sent := srv.Requests(); len(sent) != 0 {
