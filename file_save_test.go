@@ -38,6 +38,9 @@ func TestFileSave(t *testing.T) {
 	if err := second.Save(filepath.Dir(path)); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("saving where there is a folder is %v, want fs.ErrExist", err)
 	}
+	if err := second.Save(filepath.Dir(path) + "/"); err == nil {
+		t.Error("saving to the name of a folder succeeds")
+	}
 	if err := second.Save(""); !errors.Is(err, cloudapi.ErrInvalidArgument) {
 		t.Errorf("saving without a path is %v", err)
 	}
